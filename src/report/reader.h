@@ -1,0 +1,112 @@
+/* Reading a report: open, look up tables and columns by name, decode just the columns that are asked for.
+ *
+ * The reader trusts no byte of the file. It takes its means from its host (read_at, decompress, parallel_for), so
+ * that the same code serves the command line, the server and a page. A file without an index (still growing, or its
+ * writer was killed) is scanned, and everything up to the first damaged byte is there; damaged chunks are skipped and counted. */
+#ifndef TACHO_REPORT_READER_H
+#define TACHO_REPORT_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "schema.h"
+
+struct report;
+
+struct report_host {
+    void *context;
+    uint64_t size; /* of the file, at the time of opening */
+    /* 0, or an ERR_ code; reads exactly length bytes. Called from any worker. */
+    int (*read_at)(void *context, uint64_t offset, void *buffer, size_t length);
+    /* Fills exactly raw_length bytes or fails. Called from any worker. */
+    int (*decompress)(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length);
+    /* Calls body(argument, worker, i) for each i below count, on up to workers() threads; returns when all are done. */
+    void (*parallel_for)(void *context, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument);
+    int (*workers)(void *context);
+};
+
+/* Opens a file with the usual host: pread, zstd, a pool of threads. */
+int report_open(const char *path, struct report **out, struct error *err);
+int report_open_host(const struct report_host *host, struct report **out, struct error *err);
+void report_close(struct report *report);
+
+/* What opening found. */
+struct report_health {
+    int has_index;           /* 0: scanned */
+    int complete;            /* the writer closed it in good order */
+    uint64_t damaged_chunks; /* skipped */
+    uint64_t damaged_bytes;
+    uint64_t file_bytes;
+};
+struct report_health report_health(const struct report *report);
+
+/* Tables, as the file itself names them. */
+struct report_column {
+    const char *name;
+    enum column_type type;
+};
+struct report_table {
+    const char *name;
+    const struct report_column *columns;
+    size_t column_count;
+    uint64_t rows;
+    uint64_t packed_bytes;           /* in the file */
+    int64_t first_ns, last_ns;       /* span of the rows' times; first > last when there are none */
+};
+size_t report_table_count(const struct report *report);
+const struct report_table *report_table_at(const struct report *report, size_t index);
+/* NULL if the file has no such table; a table without rows is the same as none for every analysis. */
+const struct report_table *report_table(const struct report *report, const char *name);
+/* -1 if the table has no such column. */
+int report_column(const struct report_table *table, const char *name);
+
+/* Decoded values of some columns for a run of rows. values[c] belongs to the c-th column asked for; a REAL is its
+ * bits. nulls[c] is NULL when no row is NULL; else bit r%64 of word r/64 says that row r is. A column that the file
+ * lacks (index -1) is all NULL, so that analyses need no second way for old files. */
+struct report_block {
+    uint64_t first_row; /* of the table */
+    size_t rows;
+    const int64_t *const *values;
+    const uint64_t *const *nulls;
+    int64_t first_ns, last_ns; /* of the chunk that it is */
+};
+static inline int block_is_null(const struct report_block *block, size_t column, size_t row)
+{
+    return block->nulls[column] && (block->nulls[column][row / 64] >> (row % 64) & 1);
+}
+static inline double block_real(const struct report_block *block, size_t column, size_t row)
+{
+    union { int64_t bits; double real; } value = { .bits = block->values[column][row] };
+    return value.real;
+}
+
+struct report_span { int64_t from_ns, to_ns; }; /* chunks wholly outside are skipped; rows inside a chunk are not filtered */
+
+/* Calls visit for each chunk of the table, in parallel and in any order; worker is below report_workers(). A visit
+ * that returns non-zero ends the scan with that code. block is valid during the call only. */
+int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
+                void *context, struct error *err);
+int report_workers(const struct report *report);
+
+/* The whole of some columns, in row order; decoded in parallel. Free with report_columns_free(). */
+struct report_columns {
+    size_t rows;
+    size_t column_count;
+    int64_t **values;
+    uint64_t **nulls; /* an entry is NULL when no row is */
+};
+int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                struct report_columns *out, struct error *err);
+void report_columns_free(struct report_columns *columns);
+
+/* A string of the pool; "" (never NULL) for an id that points nowhere. Valid while the report is open. */
+const char *report_string(struct report *report, int64_t id, size_t *length);
+/* The id of these bytes, or -1. */
+int64_t report_find_string(struct report *report, const char *bytes, size_t length);
+
+/* Rewrites what can be read of a damaged or unfinished report as a whole one. */
+int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err);
+
+#endif

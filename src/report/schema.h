@@ -1,0 +1,79 @@
+/* The schema as C sees it: table ids, column ids and row structs, all generated from schema.def.
+ *
+ * A row struct is what a producer fills and hands to writer_append(): a bit per column that says "not NULL",
+ * then eight bytes per column in schema order. Readers do not use it: a file names its own tables and columns,
+ * and may come from an older or newer Tacho. */
+#ifndef TACHO_REPORT_SCHEMA_H
+#define TACHO_REPORT_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum column_type {
+    COLUMN_INT,    /* signed 64-bit */
+    COLUMN_TIME,   /* ns since the capture's start, may be negative; the first one in a table places the row in time */
+    COLUMN_REAL,   /* double */
+    COLUMN_TEXT,   /* text (or bytes): stored as an id of the report's string pool, shown as the text itself */
+    COLUMN_STRING, /* an id of the string pool that stays an id in SQL and exports (REFERENCES StringIds) */
+};
+
+struct schema_column {
+    const char *name;
+    enum column_type type;
+    int not_null;
+    const char *note; /* what SQL's DDL says behind "--" */
+};
+
+struct schema_table {
+    const char *name;
+    const char *note;
+    const struct schema_column *columns;
+    size_t column_count;
+};
+
+enum table_id {
+#define TABLE(name, note) TABLE_##name,
+#define COLUMN(table, name, type, null, note)
+#define TABLE_END(name)
+#include "schema.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+    TABLE_COUNT
+};
+
+/* Column ids, as <TABLE>_<column>, in schema order. */
+#define TABLE(name, note) enum {
+#define COLUMN(table, name, type, null, note) table##_##name,
+#define TABLE_END(name) name##_COLUMN_COUNT };
+#include "schema.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+
+#define COLUMN_CTYPE_INT int64_t
+#define COLUMN_CTYPE_TIME int64_t
+#define COLUMN_CTYPE_REAL double
+#define COLUMN_CTYPE_TEXT int64_t
+#define COLUMN_CTYPE_STRING int64_t
+
+/* Row structs, as struct row_<TABLE>. */
+#define TABLE(name, note) struct row_##name { uint64_t present;
+#define COLUMN(table, name, type, null, note) COLUMN_CTYPE_##type name;
+#define TABLE_END(table) };                                                                                          \
+    _Static_assert(sizeof(struct row_##table) == 8 * (table##_COLUMN_COUNT + 1), "a row is eight bytes a column");    \
+    _Static_assert(table##_COLUMN_COUNT <= 64, "one present bit a column");
+#include "schema.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+
+/* Sets a field of a row and its present bit: ROW_SET(row, NVTX_EVENTS, start, t). */
+#define ROW_SET(row, table, column, v) ((row)->column = (v), (row)->present |= UINT64_C(1) << table##_##column)
+
+extern const struct schema_table schema_tables[TABLE_COUNT];
+
+/* The table's id, or -1. Exact match. */
+int schema_find(const char *name);
+
+#endif
