@@ -1,0 +1,38 @@
+/* An intern table: byte strings become small numbers, the same bytes always the same one, counted from 0.
+ *
+ * It copies the bytes and keeps them until it is freed. Not for several threads at once. */
+#ifndef TACHO_BASE_INTERN_H
+#define TACHO_BASE_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+
+struct intern_string {
+    const char *bytes; /* a NUL follows */
+    size_t length;
+};
+
+struct intern {
+    struct arena arena;
+    struct intern_string *strings; /* by id */
+    size_t count, capacity;
+    struct intern_slot *slots;
+    size_t slot_count; /* a power of two, or 0 */
+};
+
+/* {0} is an empty table too. */
+void intern_init(struct intern *intern);
+void intern_free(struct intern *intern);
+
+/* The id of these bytes, new or old; -1 when memory is short. */
+int64_t intern_add(struct intern *intern, const void *bytes, size_t length);
+
+/* The same without copying: the bytes must outlive the table. */
+int64_t intern_add_borrowed(struct intern *intern, const char *bytes, size_t length);
+
+/* The id, or -1 if it was never added. */
+int64_t intern_find(const struct intern *intern, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,122 @@
+/* A growable string; see text.h. */
+#include "text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_init(struct text *text)
+{
+    *text = (struct text){0};
+}
+
+void text_free(struct text *text)
+{
+    free(text->bytes);
+    text_init(text);
+}
+
+/* Room for extra bytes and the NUL behind them; NULL once memory ran out. */
+static char *room(struct text *text, size_t extra)
+{
+    if (text->failed)
+        return NULL;
+    if (extra < text->capacity - text->length)
+        return text->bytes + text->length;
+    size_t capacity = text->capacity ? text->capacity : 64;
+    while (capacity - text->length <= extra) {
+        if (capacity > SIZE_MAX / 2) {
+            text->failed = 1;
+            return NULL;
+        }
+        capacity *= 2;
+    }
+    char *bytes = realloc(text->bytes, capacity);
+    if (!bytes) {
+        text->failed = 1;
+        return NULL;
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return bytes + text->length;
+}
+
+void text_add_bytes(struct text *text, const void *bytes, size_t length)
+{
+    char *end = room(text, length);
+    if (!end)
+        return;
+    if (length)
+        memcpy(end, bytes, length);
+    end[length] = 0;
+    text->length += length;
+}
+
+void text_add(struct text *text, const char *string)
+{
+    text_add_bytes(text, string, strlen(string));
+}
+
+void text_add_char(struct text *text, char c)
+{
+    text_add_bytes(text, &c, 1);
+}
+
+void text_add_repeat(struct text *text, char c, size_t count)
+{
+    char *end = room(text, count);
+    if (!end)
+        return;
+    memset(end, c, count);
+    end[count] = 0;
+    text->length += count;
+}
+
+void text_addv(struct text *text, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *end = length < 0 ? NULL : room(text, (size_t)length);
+    if (end) {
+        vsnprintf(end, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_addv(text, format, arguments);
+    va_end(arguments);
+}
+
+void text_clear(struct text *text)
+{
+    text->length = 0;
+    if (text->bytes)
+        text->bytes[0] = 0;
+}
+
+const char *text_string(const struct text *text)
+{
+    return text->bytes ? text->bytes : "";
+}
+
+int text_failed(const struct text *text)
+{
+    return text->failed;
+}
+
+char *text_take(struct text *text)
+{
+    text_add_bytes(text, "", 0);
+    char *bytes = text->failed ? NULL : text->bytes;
+    if (text->failed)
+        free(text->bytes);
+    text_init(text);
+    return bytes;
+}
