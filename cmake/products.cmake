@@ -1,0 +1,71 @@
+# The three products. Each appears once its sources are there.
+
+# ---- bin/tacho: fully static, so that it runs on any Linux of its architecture. Sanitizers cannot be linked statically.
+file(GLOB main_source CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cmd/main.c)
+if(main_source)
+  add_executable(tacho ${main_source})
+  target_link_libraries(tacho PRIVATE tacho_cmd)
+  if(NOT TACHO_SANITIZE)
+    target_link_options(tacho PRIVATE -static)
+  endif()
+  install(TARGETS tacho RUNTIME DESTINATION bin)
+endif()
+
+# ---- Stand-ins for glibc 2.28, to link our shared libraries against: see glibc-2.28.symbols.
+set(glibc_table ${CMAKE_SOURCE_DIR}/cmake/glibc-2.28.symbols)
+set(glibc_folder ${CMAKE_BINARY_DIR}/glibc-2.28)
+set(glibc_stubs libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1)
+list(TRANSFORM glibc_stubs PREPEND ${glibc_folder}/)
+set(compiler ${CMAKE_C_COMPILER})
+if(CMAKE_C_COMPILER_TARGET)
+  list(APPEND compiler --target=${CMAKE_C_COMPILER_TARGET})
+endif()
+add_custom_command(
+  OUTPUT ${glibc_stubs}
+  COMMAND ${CMAKE_SOURCE_DIR}/cmake/make-stubs ${glibc_table} ${CMAKE_SYSTEM_PROCESSOR} ${glibc_folder} ${compiler}
+  DEPENDS ${glibc_table} ${CMAKE_SOURCE_DIR}/cmake/make-stubs
+  COMMENT "Making the stand-ins for glibc 2.28")
+add_custom_target(glibc_stubs DEPENDS ${glibc_stubs})
+
+# tacho_for_old_glibc(target [archive…]): links a shared library, with these archives inside, so that it needs glibc 2.28
+# and nothing else. A sanitizer's runtime would be one thing more, so its flags are taken back.
+function(tacho_for_old_glibc target)
+  add_dependencies(${target} glibc_stubs)
+  target_compile_options(${target} PRIVATE -fno-stack-protector -U_FORTIFY_SOURCE)
+  if(TACHO_SANITIZE)
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all)
+  endif()
+  target_link_options(${target} PRIVATE -nostdlib -Wl,-z,defs,-z,now,-z,nodelete,-z,noexecstack,--as-needed,--hash-style=gnu)
+  target_link_libraries(${target} PRIVATE ${ARGN} ${glibc_stubs} gcc)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${glibc_table})
+  add_custom_command(
+    TARGET ${target} PRE_LINK
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/check-imports ${glibc_table} ${CMAKE_NM} ${compiler} -- $<TARGET_OBJECTS:${target}> ${ARGN}
+    COMMAND_EXPAND_LISTS)
+endfunction()
+
+# ---- lib/tacho/libtacho-agent.so: the guest. It allocates nothing and needs libc alone.
+file(GLOB agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
+file(GLOB agent_wire_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/wire/*.c)
+if(agent_sources)
+  add_library(tacho-agent SHARED ${agent_sources} ${agent_wire_sources})
+  target_compile_options(tacho-agent PRIVATE -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)
+  tacho_for_old_glibc(tacho-agent)
+  install(TARGETS tacho-agent LIBRARY DESTINATION lib/tacho)
+endif()
+
+# ---- lib/tacho/libtacho.so: the public API. The reader inside it is the one of src/report.
+file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libtacho/*.c)
+if(api_sources)
+  file(GLOB api_reader_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/report/*.c)
+  add_library(libtacho SHARED ${api_sources} ${api_reader_sources})
+  set_target_properties(libtacho PROPERTIES OUTPUT_NAME tacho SOVERSION ${PROJECT_VERSION_MAJOR})
+  find_library(zstd_archive libzstd.a REQUIRED)
+  find_library(xxhash_archive libxxhash.a REQUIRED)
+  tacho_for_old_glibc(libtacho ${zstd_archive} ${xxhash_archive})
+  install(TARGETS libtacho LIBRARY DESTINATION lib/tacho)
+endif()
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tacho DESTINATION include)
+install(FILES LICENSE NOTICE README.md DESTINATION share/tacho)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION share/tacho)

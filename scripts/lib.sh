@@ -1,0 +1,54 @@
+# Shared by the scripts beside it: where the repository is, which Debian packages each job needs, how to install them.
+# It is sourced, never run, and changes nothing by itself.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export DEBIAN_FRONTEND=noninteractive
+
+# What each job needs. Libraries come with their static archives, because bin/tacho is fully static.
+packages_libraries="libzstd-dev libxxhash-dev libevent-dev libsqlite3-dev"
+packages_build="cmake ninja-build gcc libc6-dev binutils $packages_libraries"
+packages_test="$packages_build g++ clang libcmocka-dev musl-tools python3 sqlite3 strace make git file"
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+# Prints those of the packages given that dpkg does not have.
+missing_packages() {
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed' || printf '%s ' "$package"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo --preserve-env=DEBIAN_FRONTEND "$@"
+    else
+        fail "needs root or sudo to run: $*"
+    fi
+}
+
+# Installs what is missing. Does nothing, and needs neither root nor network, where nothing is.
+install_packages() {
+    local missing
+    if ! command -v dpkg-query >/dev/null; then
+        say "This is not Debian or Ubuntu: taking for granted that the equivalents of these are here: $*"
+        return
+    fi
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    say "Installing: $missing"
+    # A third-party source that cannot be reached must not stop us: what counts is whether the install works.
+    as_root apt-get update -qq || say "apt-get update did not fully work; trying to install all the same."
+    as_root apt-get install -qq -y --no-install-recommends $missing >/dev/null || fail "apt-get could not install: $missing"
+}
+
+# configure DIRECTORY [CMake options]; cheap when nothing changed.
+configure() {
+    local directory=$1
+    shift
+    cmake -S "$root" -B "$directory" -G Ninja "$@" >"$directory.log" 2>&1 || { cat "$directory.log" >&2; fail "CMake could not configure $directory"; }
+    rm -f "$directory.log"
+}
