@@ -1,0 +1,211 @@
+/* The agent's one per-process and one per-thread struct, and the fast path that every hook shares.
+ *
+ * The agent is a guest in the program: no malloc, no stdio, no lock that the program could hold, no libc function that
+ * it hooks itself (sys.h has the system calls), errno kept. A hook asks agent_enter() for its thread; NULL means "pass
+ * through". Then it reserves words, fills a record, commits. All of it is safe in signal handlers, in constructors that
+ * run before ours, after fork, and in threads that are already being torn down.                                       */
+#ifndef TACHO_AGENT_AGENT_H
+#define TACHO_AGENT_AGENT_H
+
+#include <errno.h>
+#include <time.h>
+
+#include "../wire/chunks.h"
+#include "../wire/wire.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- Per process --------------------------------------------------------------------------------------------- */
+
+enum agent_state {
+    AGENT_UNKNOWN = 0, /* not started yet, or a fork wiped the page: the slow path finds out which */
+    AGENT_ATTACHED = 1,
+    AGENT_OFF = 2,     /* not under tacho, refused, or failed: everything passes through for good */
+};
+
+/* On a page of its own that fork() zeroes in the child (MADV_WIPEONFORK), so that a child never touches the arena,
+ * which it does not inherit. */
+struct agent_switch {
+    _Alignas(65536) _Atomic uint32_t state;
+    char fill[65536 - sizeof(uint32_t)];
+};
+extern struct agent_switch agent_switch;
+
+struct agent {
+    struct wire_header *arena;
+    struct wire_thread *slots;
+    struct wire_chunk *chunks;
+    struct agent_thread *threads;   /* private half of the slots, same index */
+    uint32_t clock;                 /* enum wire_clock */
+    uint32_t flags;                 /* enum wire_flag */
+    uint32_t sources;
+    uint64_t osrt_threshold_ticks;
+    uint32_t pid;
+    char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
+    char library[4096];             /* path of the agent itself */
+};
+extern struct agent agent;
+
+/* ---- Per thread ---------------------------------------------------------------------------------------------- */
+
+#define AGENT_NVTX_DOMAINS 64 /* domains whose push/pop depth is tracked per thread; beyond it, Push answers "no tracking" */
+
+struct agent_thread {
+    unsigned char *cursor;          /* where the next record goes */
+    unsigned char *limit;
+    struct wire_chunk *chunk;       /* NULL: has none yet */
+    struct wire_thread *slot;
+    uint32_t busy;                  /* a record is being written: a signal handler that nests drops its own */
+    uint32_t call_depth;            /* nesting level of hooked OS calls */
+    uint32_t index;                 /* of the slot */
+    uint32_t range_serial;          /* for nvtxRangeStart ids */
+    uint64_t chunk_sequence;
+    /* Push/pop depth by domain, and a bit per level that says "this push was recorded" (levels from 64 on never are
+     * tracked as recorded and count as lost). */
+    uint32_t nvtx_depth[AGENT_NVTX_DOMAINS];
+    uint64_t nvtx_recorded[AGENT_NVTX_DOMAINS];
+};
+
+/* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone. */
+extern __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+#define AGENT_NO_THREAD ((struct agent_thread *)1)
+
+/* Slow paths; they keep errno. */
+struct agent_thread *agent_enter_slow(uint32_t source_bits);  /* first call, after fork, first call of a thread */
+struct agent_thread *agent_thread_slow(void);                 /* the thread, if it can have a slot, whatever is recording */
+
+/* The calling thread if any of these sources (WIRE_BIT()s) is recording, else NULL. */
+static inline struct agent_thread *agent_enter(uint32_t source_bits)
+{
+    if (unlikely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) != AGENT_ATTACHED))
+        return agent_enter_slow(source_bits);
+    if (!(atomic_load_explicit(&agent.arena->recording, memory_order_relaxed) & source_bits))
+        return NULL;
+    struct agent_thread *thread = agent_self;
+    if (unlikely((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD))
+        return agent_enter_slow(source_bits);
+    return thread;
+}
+
+/* The calling thread whether or not anything records now; NULL if not attached. For state that must be kept. */
+static inline struct agent_thread *agent_thread(void)
+{
+    if (unlikely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) != AGENT_ATTACHED))
+        return agent_thread_slow();
+    struct agent_thread *thread = agent_self;
+    if (unlikely((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD))
+        return agent_thread_slow();
+    return thread;
+}
+
+static inline int agent_recording(uint32_t source_bits)
+{
+    return (atomic_load_explicit(&agent.arena->recording, memory_order_relaxed) & source_bits) != 0;
+}
+
+/* Attached, whether or not this thread has a slot. agent.arena may be touched. */
+static inline int agent_attached(void)
+{
+    return atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED;
+}
+
+/* ---- The clock ----------------------------------------------------------------------------------------------- */
+
+static inline uint64_t agent_ticks(void)
+{
+#if defined(__x86_64__)
+    if (likely(agent.clock == WIRE_CLOCK_COUNTER))
+        return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    if (likely(agent.clock == WIRE_CLOCK_COUNTER)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- Writing a record ---------------------------------------------------------------------------------------- */
+
+static inline void agent_count(struct agent_thread *thread, enum wire_source source, enum wire_fate fate)
+{
+    _Atomic uint64_t *count = &thread->slot->counts[source][fate];
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* A chunk with room for a record of this size: 0, or -1 when the buffer is full. */
+int agent_next_chunk(struct agent_thread *thread, uint32_t words);
+
+/* Room for a record of so many words (head included), its type and size filled in, or NULL: then the event is lost and
+ * *fate says why, for the caller to count. Every reserve that succeeds must be followed by emit_commit(). */
+static inline struct wire_record *emit_reserve(struct agent_thread *thread, enum wire_type type, uint32_t words,
+                                               enum wire_fate *fate)
+{
+    if (unlikely(thread->busy)) {
+        *fate = WIRE_LOST_IN_SIGNAL;
+        return NULL;
+    }
+    thread->busy = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (unlikely((size_t)(thread->limit - thread->cursor) < (size_t)words * 8) && agent_next_chunk(thread, words) != 0) {
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->busy = 0;
+        *fate = WIRE_LOST_BUFFER_FULL;
+        return NULL;
+    }
+    struct wire_record *record = (struct wire_record *)thread->cursor;
+    /* One store for the head: type, no flags, words, a = b = 0. */
+    *(uint64_t *)record = (uint64_t)type | (uint64_t)words << 16;
+    return record;
+}
+
+static inline void emit_commit(struct agent_thread *thread, const struct wire_record *record)
+{
+    thread->cursor += (size_t)record->words * 8;
+    atomic_store_explicit(&thread->chunk->committed, (uint32_t)(thread->cursor - thread->chunk->data), memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = 0;
+}
+
+/* Reserve, or count the loss and return NULL. */
+static inline struct wire_record *emit_begin(struct agent_thread *thread, enum wire_source source, enum wire_type type,
+                                             uint32_t words)
+{
+    enum wire_fate fate;
+    struct wire_record *record = emit_reserve(thread, type, words, &fate);
+    if (unlikely(!record))
+        agent_count(thread, source, fate);
+    return record;
+}
+
+static inline uint32_t emit_text_words(size_t length)
+{
+    return (uint32_t)((length + 8) / 8); /* always at least one zero byte */
+}
+
+/* Copies text (length bytes, no NUL inside, at most WIRE_TEXT_MAX) to the end of a record, padded with zeros. */
+static inline void emit_text(uint64_t *to, const char *text, size_t length)
+{
+    to[length / 8] = 0;
+    __builtin_memcpy(to, text, length);
+}
+
+/* A record with text for bookkeeping (names, paths, diagnostics): not counted when it is lost, errno kept. */
+void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
+
+/* ---- Between the files of the agent ----------------------------------------------------------------------------- */
+
+void agent_start(void);                /* constructor and first hook: find the session, attach; once */
+void agent_after_fork_in_child(void);
+void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
+void agent_set_thread_name(const char *name);
+void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
+void agent_capture_end(enum wire_capture cause);
+void os_resolve(void);                 /* real functions behind the hooks; once, before anything is recorded */
+
+#endif

@@ -1,0 +1,67 @@
+/* The free lists of chunks and thread slots: two lock-free stacks of indices inside the arena.
+ *
+ * The agent's threads pop, the collector pushes (and, for a slot that could not be used, the agent). A head is
+ * { tag : 32, index : 32 } in one 64-bit word; every successful pop changes the tag, so a head that went away and came
+ * back (ABA) makes the compare-and-swap fail. A link (next_free) is written before the release CAS that publishes it
+ * and read after the acquire load of the head; it may be stale by the time of the CAS, which then fails.
+ * Never-used items are handed out by counting up, so that a fresh arena touches no page it does not need.
+ * Indices come from memory that the program can write: out-of-range ones end the list.                               */
+#ifndef TACHO_WIRE_CHUNKS_H
+#define TACHO_WIRE_CHUNKS_H
+
+#include "wire.h"
+
+#define WIRE_LIST_EMPTY ((uint64_t)WIRE_NONE)
+
+static inline _Atomic uint32_t *wire_link(_Atomic uint32_t *first_link, uint32_t index, size_t stride)
+{
+    return (_Atomic uint32_t *)((char *)first_link + (size_t)index * stride);
+}
+
+/* Takes an index from the list whose links are at first_link + index * stride, else the next unused one, else WIRE_NONE. */
+static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
+                                     _Atomic uint32_t *first_link, size_t stride)
+{
+    uint64_t head = atomic_load_explicit(list, memory_order_acquire);
+    while ((uint32_t)head < count) {
+        uint32_t next = atomic_load_explicit(wire_link(first_link, (uint32_t)head, stride), memory_order_relaxed);
+        uint64_t wanted = ((head >> 32) + 1) << 32 | next;
+        if (atomic_compare_exchange_weak_explicit(list, &head, wanted, memory_order_acquire, memory_order_acquire))
+            return (uint32_t)head;
+    }
+    uint32_t fresh = atomic_load_explicit(taken, memory_order_relaxed);
+    while (fresh < count)
+        if (atomic_compare_exchange_weak_explicit(taken, &fresh, fresh + 1, memory_order_relaxed, memory_order_relaxed))
+            return fresh;
+    return WIRE_NONE;
+}
+
+static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomic uint32_t *first_link, size_t stride)
+{
+    uint64_t head = atomic_load_explicit(list, memory_order_relaxed);
+    do {
+        atomic_store_explicit(wire_link(first_link, index, stride), (uint32_t)head, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(list, &head, (head & ~(uint64_t)UINT32_MAX) | index,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+static inline uint32_t wire_take_chunk(struct wire_header *arena)
+{
+    return wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,
+                         &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
+}
+static inline void wire_free_chunk(struct wire_header *arena, uint32_t index)
+{
+    wire_list_push(&arena->free_chunks, index, &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
+}
+static inline uint32_t wire_take_thread(struct wire_header *arena)
+{
+    return wire_list_pop(&arena->free_threads, &arena->threads_taken, WIRE_THREAD_SLOTS,
+                         &wire_threads(arena)->next_free, sizeof(struct wire_thread));
+}
+static inline void wire_free_thread(struct wire_header *arena, uint32_t index)
+{
+    wire_list_push(&arena->free_threads, index, &wire_threads(arena)->next_free, sizeof(struct wire_thread));
+}
+
+#endif

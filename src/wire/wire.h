@@ -1,0 +1,238 @@
+/* What the agent (inside the program) and the collector share: the arena's layout, the records, the handshake.
+ *
+ * An arena is one sparse memfd per process. The collector makes it, fills in the settings and seals its size; the
+ * agent maps it and writes. Both sides run the same build of Tacho (wire_hello says so), hence plain structs; but the
+ * program can scribble over its side, so the collector checks every index and size that it reads from here.
+ * Libc only; nothing here may allocate or block.                                                                    */
+#ifndef TACHO_WIRE_WIRE_H
+#define TACHO_WIRE_WIRE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
+#define WIRE_VERSION 1
+
+/* ---- Sources and what becomes of their events -------------------------------------------------------------- */
+
+#define WIRE_SOURCES(X)                                                                                              \
+    X(NVTX, "nvtx")                                                                                                  \
+    X(OSRT, "osrt")
+
+enum wire_source {
+#define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
+    WIRE_SOURCES(WIRE_SOURCE_ID)
+#undef WIRE_SOURCE_ID
+    WIRE_SOURCE_COUNT
+};
+#define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): in wire_header.recording and .sources */
+
+/* recorded + below threshold + untimed + lost = produced, always. Recorded is what the collector drained; the rest is
+ * counted by the thread that produced it. An NVTX range counts once, not once for each end. */
+#define WIRE_FATES(X)                                                                                                \
+    X(BELOW_THRESHOLD, "below-threshold", "")                                                                        \
+    X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                              \
+    X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                       \
+    X(LOST_IN_SIGNAL, "lost", "in-signal") /* a handler interrupted the thread in the midst of writing a record */    \
+    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */
+
+enum wire_fate {
+#define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
+    WIRE_FATES(WIRE_FATE_ID)
+#undef WIRE_FATE_ID
+    WIRE_FATE_COUNT
+};
+
+/* ---- The arena ---------------------------------------------------------------------------------------------- */
+
+#define WIRE_CHUNK_BYTES 65536u
+#define WIRE_THREAD_SLOTS 65536u
+#define WIRE_TEXT_BYTES 32768u      /* settings text behind the header */
+#define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
+#define WIRE_TEXT_MAX 32768u        /* a longer text in a record is cut */
+
+enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
+
+enum wire_capture { WIRE_CAPTURE_ALWAYS, WIRE_CAPTURE_NVTX, WIRE_CAPTURE_API };
+
+enum wire_flag {
+    WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
+};
+
+/* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
+struct wire_header {
+    uint32_t magic, version;
+    uint64_t arena_bytes;
+    uint32_t chunk_count;
+    uint32_t sources;               /* WIRE_BIT()s that this capture wants */
+    uint32_t clock;                 /* enum wire_clock */
+    uint32_t flags;                 /* enum wire_flag */
+    uint64_t osrt_threshold_ticks;
+    uint32_t capture;               /* enum wire_capture */
+    uint32_t capture_ends;          /* 0: the end of a capture range does not stop the recording */
+    /* Settings text: offsets into the text area, 0 for none. Lists are NUL-separated, ended by an empty string.
+     * A domain called "default" means the default domain. */
+    uint32_t domain_include, domain_exclude;
+    uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
+    uint32_t reserved[16];
+
+    /* Control, on lines of their own. The collector and the agent both write `recording`. */
+    _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
+    _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
+
+    /* Free lists: low half an index, high half a tag that changes with every pop (chunks.h). */
+    _Alignas(64) _Atomic uint64_t free_chunks;
+    _Atomic uint32_t chunks_taken; /* chunks below this one have been used at least once */
+    _Alignas(64) _Atomic uint64_t free_threads;
+    _Atomic uint32_t threads_taken;
+    _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
+
+    _Alignas(64) char text[WIRE_TEXT_BYTES];
+};
+
+enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED };
+
+/* A thread's slot. The owner writes; the collector reads, and frees the slot once it is ENDED and drained. */
+struct wire_thread {
+    _Atomic uint32_t state;
+    uint32_t tid;
+    _Atomic uint32_t first_chunk;  /* WIRE_NONE until the owner has one; each chunk names the next */
+    _Atomic uint32_t next_free;    /* while on the free list */
+    uint64_t start_ticks;
+    /* The call that the thread is in right now, so that a death inside it is told: ticks 0 = in none. */
+    _Atomic uint64_t call_ticks;
+    _Atomic uint32_t call_function;
+    uint32_t priority;
+    char name[16];
+    _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
+    _Alignas(64) char end[0];
+};
+_Static_assert(sizeof(struct wire_thread) == 192, "slots are laid out back to back");
+
+/* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
+struct wire_chunk {
+    _Atomic uint32_t committed; /* bytes of data that hold whole records */
+    _Atomic uint32_t next;      /* the thread's next chunk: once set, this one is finished */
+    _Atomic uint32_t next_free;
+    uint32_t thread;            /* slot of the owner */
+    uint64_t sequence;          /* counts the thread's chunks */
+    _Alignas(64) unsigned char data[WIRE_CHUNK_BYTES - 64];
+};
+_Static_assert(sizeof(struct wire_chunk) == WIRE_CHUNK_BYTES, "chunks tile the arena");
+#define WIRE_CHUNK_DATA ((uint32_t)(WIRE_CHUNK_BYTES - 64))
+
+#define WIRE_THREADS_OFFSET ((sizeof(struct wire_header) + 65535) / 65536 * 65536)
+#define WIRE_CHUNKS_OFFSET (WIRE_THREADS_OFFSET + (size_t)WIRE_THREAD_SLOTS * sizeof(struct wire_thread))
+
+static inline struct wire_thread *wire_threads(struct wire_header *arena)
+{
+    return (struct wire_thread *)((char *)arena + WIRE_THREADS_OFFSET);
+}
+static inline struct wire_chunk *wire_chunks(struct wire_header *arena)
+{
+    return (struct wire_chunk *)((char *)arena + WIRE_CHUNKS_OFFSET);
+}
+static inline uint64_t wire_arena_bytes(uint32_t chunk_count)
+{
+    return WIRE_CHUNKS_OFFSET + (uint64_t)chunk_count * WIRE_CHUNK_BYTES;
+}
+
+/* ---- Records ------------------------------------------------------------------------------------------------ */
+
+/* Every record is whole 8-byte words. Text stands last, padded with zeros to a word; its length is up to the first zero. */
+struct wire_record {
+    uint8_t type;   /* enum wire_type */
+    uint8_t flags;  /* by type */
+    uint16_t words; /* of the whole record, this head included */
+    uint16_t a, b;  /* by type */
+    uint64_t ticks; /* when */
+    uint64_t body[];
+};
+#define WIRE_HEAD_WORDS 2u
+
+enum wire_type {
+    WIRE_NOTHING, /* never written: zeroed memory is no record */
+
+    /* Threads and processes. */
+    WIRE_THREAD_NAME,    /* body: text */
+    WIRE_THREAD_END,
+    WIRE_EXEC,           /* body: text, the path; the call may still fail */
+    WIRE_EXEC_FAILED,    /* a: errno */
+    WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main */
+    WIRE_CHILD_STATUS,   /* body: [pid][wait status] seen by a wait call */
+    WIRE_MODULE,         /* body: [address][bytes] text, the path; found loaded */
+    WIRE_MODULE_END,     /* body: [address] */
+    WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
+
+    /* The capture range. */
+    WIRE_CAPTURE_BEGIN,  /* a: enum wire_capture that asked for it */
+    WIRE_CAPTURE_END,    /* a: the same */
+
+    /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
+     * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */
+    WIRE_OSRT_CALL,
+
+    /* NVTX. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
+     * [category | colour << 32][payload][registered string id] or text; binary payloads: see WIRE_NVTX_BINARY. */
+    WIRE_NVTX_MARK,
+    WIRE_NVTX_PUSH,      /* b: level */
+    WIRE_NVTX_POP,       /* b: level; only if the push was recorded */
+    WIRE_NVTX_START,     /* body starts with [range id] */
+    WIRE_NVTX_END,       /* body: [range id]; may come from another thread, only if the start was recorded */
+    WIRE_NVTX_BINARY,    /* extended payload of the record before it. body: [schema id][bytes] then the bytes, padded */
+    WIRE_NVTX_DOMAIN,    /* body: text */
+    WIRE_NVTX_DOMAIN_END,
+    WIRE_NVTX_STRING,    /* body: [id] text; ids count per process */
+    WIRE_NVTX_CATEGORY,  /* body: [id] text */
+    WIRE_NVTX_THREAD,    /* body: [tid] text; a name given to an OS thread */
+    WIRE_NVTX_RESOURCE,  /* flags: enum wire_resource; body: [identifier] text */
+    WIRE_NVTX_SCHEMA,    /* body: see nvtx_payload.h */
+    WIRE_NVTX_SCHEMA_ENTRY,
+    WIRE_NVTX_ENUM,
+    WIRE_NVTX_ENUM_ENTRY,
+    WIRE_NVTX_SCOPE,
+    WIRE_NVTX_COUNTER,
+    WIRE_NVTX_SAMPLE,
+    WIRE_NVTX_SYNC,      /* user synchronisation objects; flags: which call; body: [handle] text */
+
+    WIRE_TYPE_COUNT
+};
+
+enum wire_nvtx_flag {
+    WIRE_NVTX_HAS_CATEGORY = 1,
+    WIRE_NVTX_HAS_COLOR = 2,
+    WIRE_NVTX_PAYLOAD_SHIFT = 2,  /* bits 2..4: NVTX's payload type 0 none, 1 u64, 2 i64, 3 double, 4 u32, 5 i32, 6 float */
+    WIRE_NVTX_PAYLOAD_MASK = 7 << 2,
+    WIRE_NVTX_REGISTERED = 32,
+    WIRE_NVTX_HAS_TEXT = 64,
+    WIRE_NVTX_HAS_BINARY = 128,   /* a WIRE_NVTX_BINARY record follows */
+};
+
+enum wire_resource {
+    WIRE_RESOURCE_GENERIC_POINTER = 1, WIRE_RESOURCE_GENERIC_HANDLE, WIRE_RESOURCE_GENERIC_THREAD,
+    WIRE_RESOURCE_GENERIC_POSIX, WIRE_RESOURCE_CUDA_DEVICE, WIRE_RESOURCE_CUDA_CONTEXT, WIRE_RESOURCE_CUDA_STREAM,
+    WIRE_RESOURCE_CUDA_EVENT, WIRE_RESOURCE_OTHER,
+};
+
+/* ---- The handshake: one SOCK_SEQPACKET message each way ------------------------------------------------------ */
+
+/* TACHO_SESSION=<token, 32 hex digits>:<abstract socket name>[:<path of the same on a file system>] */
+#define WIRE_SESSION_VARIABLE "TACHO_SESSION"
+
+enum wire_origin { WIRE_ORIGIN_EXEC, WIRE_ORIGIN_FORK };
+
+struct wire_hello {
+    uint32_t magic, version;
+    uint8_t token[16];
+    uint32_t pid, tid, parent_pid, origin;
+    uint64_t ticks;
+};
+
+struct wire_welcome { /* carries the arena's descriptor unless status is not 0 */
+    uint32_t magic;
+    int32_t status;  /* 0, or -errno: this process is not to be recorded */
+    uint64_t arena_bytes;
+};
+
+#endif
