@@ -13,16 +13,14 @@ endif()
 
 # ---- Stand-ins for glibc 2.28, to link our shared libraries against: see glibc-2.28.symbols.
 set(glibc_table ${CMAKE_SOURCE_DIR}/cmake/glibc-2.28.symbols)
-set(glibc_folder ${CMAKE_BINARY_DIR}/glibc-2.28)
-set(glibc_stubs libc.so.6 libpthread.so.0 libdl.so.2 librt.so.1)
-list(TRANSFORM glibc_stubs PREPEND ${glibc_folder}/)
+set(glibc_stubs ${CMAKE_BINARY_DIR}/glibc-2.28/all)
 set(compiler ${CMAKE_C_COMPILER})
 if(CMAKE_C_COMPILER_TARGET)
   list(APPEND compiler --target=${CMAKE_C_COMPILER_TARGET})
 endif()
 add_custom_command(
   OUTPUT ${glibc_stubs}
-  COMMAND ${CMAKE_SOURCE_DIR}/cmake/make-stubs ${glibc_table} ${CMAKE_SYSTEM_PROCESSOR} ${glibc_folder} ${compiler}
+  COMMAND ${CMAKE_SOURCE_DIR}/cmake/make-stubs ${glibc_table} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_BINARY_DIR}/glibc-2.28 ${compiler}
   DEPENDS ${glibc_table} ${CMAKE_SOURCE_DIR}/cmake/make-stubs
   COMMENT "Making the stand-ins for glibc 2.28")
 add_custom_target(glibc_stubs DEPENDS ${glibc_stubs})
@@ -36,8 +34,8 @@ function(tacho_for_old_glibc target)
     target_compile_options(${target} PRIVATE -fno-sanitize=all)
     target_link_options(${target} PRIVATE -fno-sanitize=all)
   endif()
-  target_link_options(${target} PRIVATE -nostdlib -Wl,-z,defs,-z,now,-z,nodelete,-z,noexecstack,--as-needed,--hash-style=gnu)
-  target_link_libraries(${target} PRIVATE ${ARGN} ${glibc_stubs} gcc)
+  target_link_options(${target} PRIVATE -nostdlib -Wl,-z,defs,-z,now,-z,noexecstack,--as-needed,--hash-style=gnu,--exclude-libs,ALL)
+  target_link_libraries(${target} PRIVATE ${ARGN} -Wl,${glibc_stubs} gcc)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${glibc_table})
   add_custom_command(
     TARGET ${target} PRE_LINK
@@ -51,6 +49,7 @@ file(GLOB agent_wire_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/wire/*.c)
 if(agent_sources)
   add_library(tacho-agent SHARED ${agent_sources} ${agent_wire_sources})
   target_compile_options(tacho-agent PRIVATE -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)
+  target_link_options(tacho-agent PRIVATE -Wl,-z,nodelete)
   tacho_for_old_glibc(tacho-agent)
   install(TARGETS tacho-agent LIBRARY DESTINATION lib/tacho)
 endif()
