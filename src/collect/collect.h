@@ -1,0 +1,126 @@
+/* A capture, from the launch of a program to the finished report: the whole interface of src/collect.
+ *
+ * collect_run() starts the program, follows its process tree, turns what the agents record into rows of a report, and
+ * returns when the capture is over. It prints nothing and never ends the calling process; it does take over signal
+ * handling (INT, TERM, HUP, QUIT, CHLD, PIPE) for as long as it runs, and puts it back. One capture per process at a time. */
+#ifndef TACHO_COLLECT_COLLECT_H
+#define TACHO_COLLECT_COLLECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "../wire/wire.h"
+
+enum collect_range {            /* what switches the recording on: --capture-range */
+    COLLECT_RANGE_NONE,         /* the start of the program, or the delay */
+    COLLECT_RANGE_NVTX,         /* a push or start of range_text in range_domain */
+    COLLECT_RANGE_API,          /* tacho_start() or cudaProfilerStart() */
+};
+
+enum collect_range_end {        /* what the end of a range does: --capture-range-end */
+    COLLECT_END_NONE,           /* nothing: recording goes on */
+    COLLECT_END_STOP,           /* recording stops for good, the program runs on */
+    COLLECT_END_STOP_SHUTDOWN,  /* …and the capture is over: the kill signal, if any, and the report */
+    COLLECT_END_REPEAT,         /* off until the next range, at most range_repeat times (0: any number); then as STOP */
+    COLLECT_END_REPEAT_SHUTDOWN,/* …then as STOP_SHUTDOWN */
+};
+
+struct collect_variable {
+    const char *name;
+    const char *value;
+};
+
+/* All texts belong to the caller and must live until collect_run() returns. Zero means the default given, unless said otherwise. */
+struct collect_options {
+    char *const *argv;                 /* the program and its arguments, NULL-terminated */
+    const char *command_line;          /* the whole tacho command line, for the report; NULL: not stored */
+
+    const char *output_path;           /* the report, as it is to be called */
+    int overwrite;                     /* 0: an existing file is ERR_EXISTS, before the program starts */
+    int writer_workers, writer_level;  /* as in struct writer_options */
+
+    uint32_t sources;                  /* WIRE_BIT()s */
+    const char *agent_path;            /* the agent's library; NULL: collect_agent_path() */
+    int no_preload;                    /* 1: only NVTX injection reaches the program */
+    int trace_fork_before_exec;        /* 1: forked children that have not called exec are traced */
+    uint64_t buffer_limit_bytes;       /* of shared memory for one process; 0: 256 MiB, less in a small container */
+
+    const char *const *nvtx_domain_include; /* NULL-terminated; NULL or empty: all. "default" is the default domain */
+    const char *const *nvtx_domain_exclude;
+    uint64_t osrt_threshold_ns;        /* shorter calls are counted only; taken as given, 0 records all */
+
+    int64_t delay_ns;                  /* recording begins so long after the program */
+    int64_t duration_ns;               /* the capture ends so long after recording began; 0: with the program */
+    int run_on_exit;                   /* 1: -x false: the end of the program does not end the capture, the duration does */
+    enum collect_range range;
+    enum collect_range_end range_end;
+    unsigned range_repeat;
+    const char *range_text;            /* the NVTX message; NULL: any */
+    const char *range_domain;          /* NULL: the default domain; "*": any */
+
+    int kill_signal;                   /* what a program that outlives the capture gets; 0: it runs on */
+    int wait_primary;                  /* 1: the capture ends with the first process; 0: with the last of the tree */
+
+    const struct collect_variable *environment; /* -e, in order; environment_count of them */
+    size_t environment_count;
+    int clean_environment;             /* 1: -n false: the program gets only `environment` and what we add */
+    int hide_output;                   /* 1: -w false: stdout and stderr go into the report, not to ours */
+};
+
+enum collect_ending {
+    COLLECT_NOT_STARTED,               /* start_errno says why; exit_status is 127 or 126, as a shell has it */
+    COLLECT_EXITED,                    /* exit_status */
+    COLLECT_SIGNALLED,                 /* signal */
+    COLLECT_RUNNING,                   /* the program outlives the capture */
+};
+
+#define COLLECT_WARNINGS_MAX 32
+
+struct collect_counts {
+    uint64_t recorded;
+    uint64_t fates[WIRE_FATE_COUNT];   /* enum wire_fate */
+    uint64_t lost_damaged;             /* records that the program's side had scribbled over */
+    uint64_t lost_disk;                /* rows that the disk had no room for */
+};
+
+/* Filled as far as things went, also when collect_run() fails. Freed by collect_result_free(). */
+struct collect_result {
+    enum collect_ending ending;
+    int exit_status;                   /* what tacho should exit with: the program's own, 128 + signal, 127, 126 */
+    int signal;
+    int core_dumped;
+    int start_errno;
+    int interrupted;                   /* the signal that ended the capture early (Ctrl-C), or 0 */
+
+    int64_t wall_ns;                   /* start of the program to its end (or the end of the capture) */
+    int64_t cpu_ns;                    /* user and system, of all processes of the tree whose time is known */
+    int64_t captured_ns;               /* for how long recording was on */
+    int64_t finish_ns;                 /* end of the program to the finished report */
+    uint64_t process_count;            /* programs: an exec counts one more */
+    uint64_t thread_count;
+
+    struct collect_counts counts[WIRE_SOURCE_COUNT];
+    int64_t cost_ns;                   /* estimate: time that all threads together spent recording */
+
+    uint64_t report_bytes;
+    int report_error;                  /* an ERR_ code if the report is not complete (disk full), or 0 */
+
+    size_t warning_count;
+    char *warnings[COLLECT_WARNINGS_MAX]; /* one sentence each; also in DIAGNOSTIC_EVENT */
+};
+
+/* 0 when the program was started and a report was written, whatever became of the program. ERR_NOT_FOUND or ERR_DENIED
+ * when it could not be started (ending is COLLECT_NOT_STARTED; no report is left behind), other codes when the report
+ * could not be made: then the program was not started. */
+int collect_run(const struct collect_options *options, struct collect_result *result, struct error *err);
+void collect_result_free(struct collect_result *result);
+
+/* ../lib/tacho/libtacho-agent.so beside the running program, or the variable TACHO_AGENT; in a static buffer. NULL and
+ * err when there is none. */
+const char *collect_agent_path(struct error *err);
+
+/* What --kill accepts: none, sigkill, sigterm, a signal's name or number; -1 if it is none of them. */
+int collect_signal_number(const char *text);
+
+#endif
