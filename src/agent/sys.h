@@ -1,0 +1,228 @@
+/* System calls without libc: what the agent uses for itself.
+ *
+ * libc's wrappers are the functions that the agent hooks, they set errno, and they are cancellation points. These do
+ * neither: each returns the kernel's answer, -errno on failure, and never unwinds. Never use a libc system call wrapper
+ * in the agent when there is one here.                                                                               */
+#ifndef TACHO_AGENT_SYS_H
+#define TACHO_AGENT_SYS_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined(__aarch64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory", "cc");
+    return x0;
+}
+#else
+#error "the agent knows the system calls of x86_64 and aarch64"
+#endif
+
+static inline long sys_call3(long number, long a, long b, long c)
+{
+    return sys_call6(number, a, b, c, 0, 0, 0);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+static inline int sys_openat(int folder, const char *path, int flags, unsigned mode)
+{
+    return (int)sys_call6(SYS_openat, folder, (long)path, flags, mode, 0, 0);
+}
+static inline int sys_close(int file)
+{
+    return (int)sys_call3(SYS_close, file, 0, 0);
+}
+static inline long sys_read(int file, void *to, size_t bytes)
+{
+    return sys_call3(SYS_read, file, (long)to, (long)bytes);
+}
+static inline long sys_write(int file, const void *from, size_t bytes)
+{
+    return sys_call3(SYS_write, file, (long)from, (long)bytes);
+}
+static inline long sys_pread(int file, void *to, size_t bytes, int64_t offset)
+{
+    return sys_call6(SYS_pread64, file, (long)to, (long)bytes, offset, 0, 0);
+}
+static inline long sys_lseek(int file, int64_t offset, int whence)
+{
+    return sys_call3(SYS_lseek, file, offset, whence);
+}
+static inline int sys_fcntl(int file, int command, long argument)
+{
+    return (int)sys_call3(SYS_fcntl, file, command, argument);
+}
+static inline int sys_ftruncate(int file, int64_t bytes)
+{
+    return (int)sys_call3(SYS_ftruncate, file, bytes, 0);
+}
+static inline int sys_fstat(int file, struct stat *to)
+{
+    return (int)sys_call3(SYS_fstat, file, (long)to, 0);
+}
+/* The length, not NUL-terminated, or -errno. */
+static inline long sys_readlinkat(int folder, const char *path, char *to, size_t bytes)
+{
+    return sys_call6(SYS_readlinkat, folder, (long)path, (long)to, (long)bytes, 0, 0);
+}
+static inline long sys_readlink(const char *path, char *to, size_t bytes)
+{
+    return sys_readlinkat(AT_FDCWD, path, to, bytes);
+}
+static inline int sys_memfd_create(const char *name, unsigned flags)
+{
+    return (int)sys_call3(SYS_memfd_create, (long)name, flags, 0);
+}
+static inline int sys_ppoll(struct pollfd *files, unsigned count, const struct timespec *timeout, const sigset_t *mask)
+{
+    return (int)sys_call6(SYS_ppoll, (long)files, count, (long)timeout, (long)mask, 8, 0);
+}
+static inline int sys_poll(struct pollfd *files, unsigned count, int timeout_ms)
+{
+    struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+    return sys_ppoll(files, count, timeout_ms < 0 ? NULL : &timeout, NULL);
+}
+
+/* ---- Sockets --------------------------------------------------------------------------------------------------- */
+
+static inline int sys_socket(int family, int type, int protocol)
+{
+    return (int)sys_call3(SYS_socket, family, type, protocol);
+}
+static inline int sys_connect(int file, const void *address, socklen_t bytes)
+{
+    return (int)sys_call3(SYS_connect, file, (long)address, bytes);
+}
+static inline int sys_setsockopt(int file, int level, int option, const void *value, socklen_t bytes)
+{
+    return (int)sys_call6(SYS_setsockopt, file, level, option, (long)value, bytes, 0);
+}
+static inline int sys_getsockopt(int file, int level, int option, void *value, socklen_t *bytes)
+{
+    return (int)sys_call6(SYS_getsockopt, file, level, option, (long)value, (long)bytes, 0);
+}
+static inline long sys_sendmsg(int file, const struct msghdr *message, int flags)
+{
+    return sys_call3(SYS_sendmsg, file, (long)message, flags);
+}
+static inline long sys_recvmsg(int file, struct msghdr *message, int flags)
+{
+    return sys_call3(SYS_recvmsg, file, (long)message, flags);
+}
+static inline long sys_send(int file, const void *from, size_t bytes, int flags)
+{
+    return sys_call6(SYS_sendto, file, (long)from, (long)bytes, flags, 0, 0);
+}
+static inline long sys_recv(int file, void *to, size_t bytes, int flags)
+{
+    return sys_call6(SYS_recvfrom, file, (long)to, (long)bytes, flags, 0, 0);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
+
+/* Like mmap(), but failure is sys_failed() of the result. */
+static inline void *sys_mmap(void *address, size_t bytes, int protection, int flags, int file, int64_t offset)
+{
+    return (void *)sys_call6(SYS_mmap, (long)address, (long)bytes, protection, flags, file, offset);
+}
+/* -errno if this pointer is a failure, else 0. */
+static inline int sys_failed(const void *pointer)
+{
+    return (uintptr_t)pointer >= (uintptr_t)-4095 ? (int)(intptr_t)pointer : 0;
+}
+static inline int sys_munmap(void *address, size_t bytes)
+{
+    return (int)sys_call3(SYS_munmap, (long)address, (long)bytes, 0);
+}
+static inline int sys_mprotect(void *address, size_t bytes, int protection)
+{
+    return (int)sys_call3(SYS_mprotect, (long)address, (long)bytes, protection);
+}
+static inline int sys_madvise(void *address, size_t bytes, int advice)
+{
+    return (int)sys_call3(SYS_madvise, (long)address, (long)bytes, advice);
+}
+
+/* ---- Processes, threads, time ---------------------------------------------------------------------------------- */
+
+static inline int sys_getpid(void)
+{
+    return (int)sys_call3(SYS_getpid, 0, 0, 0);
+}
+static inline int sys_getppid(void)
+{
+    return (int)sys_call3(SYS_getppid, 0, 0, 0);
+}
+static inline int sys_gettid(void)
+{
+    return (int)sys_call3(SYS_gettid, 0, 0, 0);
+}
+static inline int sys_prctl(int option, long a, long b, long c, long d)
+{
+    return (int)sys_call6(SYS_prctl, option, a, b, c, d, 0);
+}
+static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the kernel says it */
+{
+    return (int)sys_call3(SYS_getpriority, which, who, 0);
+}
+static inline int sys_kill(int pid, int signal)
+{
+    return (int)sys_call3(SYS_kill, pid, signal, 0);
+}
+static inline int sys_sched_yield(void)
+{
+    return (int)sys_call3(SYS_sched_yield, 0, 0, 0);
+}
+static inline int sys_nanosleep(const struct timespec *duration, struct timespec *left)
+{
+    return (int)sys_call3(SYS_nanosleep, (long)duration, (long)left, 0);
+}
+static inline int sys_clock_gettime(int clock, struct timespec *to)
+{
+    return (int)sys_call3(SYS_clock_gettime, clock, (long)to, 0);
+}
+/* The kernel's 64-bit signal sets. */
+static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
+{
+    return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, 8, 0, 0);
+}
+static inline long sys_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+    return sys_call6(SYS_futex, (long)word, operation, value, (long)timeout, 0, 0);
+}
+
+#endif
