@@ -1,0 +1,48 @@
+/* What the numbers in nsys's event tables mean, and the few sums that every analysis does with them. */
+#ifndef TACHO_ANALYZE_EVENTS_H
+#define TACHO_ANALYZE_EVENTS_H
+
+#include "../report/reader.h"
+
+/* NVTX_EVENTS.eventType. The NVTXT ones come from ranges that were imported as text. */
+enum {
+    EVENT_NVTX_CATEGORY = 33,
+    EVENT_NVTX_MARK = 34,
+    EVENT_NVTX_THREAD_NAME = 39,
+    EVENT_NVTX_PUSHPOP = 59,
+    EVENT_NVTX_STARTEND = 60,
+    EVENT_NVTXT_PUSHPOP = 70,
+    EVENT_NVTXT_STARTEND = 71,
+    EVENT_NVTX_DOMAIN_CREATE = 75,
+};
+
+/* OSRT_API.eventClass */
+enum { EVENT_CLASS_OSRT = 27 };
+
+/* Global ids: thread in bits 0–23, process in 24–47, machine above. */
+static inline int64_t global_process(int64_t global_tid)
+{
+    return global_tid & ~INT64_C(0xffffff);
+}
+static inline int64_t global_pid_number(int64_t global_tid)
+{
+    return global_tid >> 24 & 0xffffff;
+}
+static inline int64_t global_tid_number(int64_t global_tid)
+{
+    return global_tid & 0xffffff;
+}
+
+/* Wraps instead of trapping: the times come from a file. */
+static inline int64_t duration_of(int64_t start, int64_t end)
+{
+    return (int64_t)((uint64_t)end - (uint64_t)start);
+}
+
+/* Whether [start, end] touches the span; no span is all of time. */
+static inline int span_overlaps(const struct report_span *span, int64_t start, int64_t end)
+{
+    return !span || (start <= span->to_ns && end >= span->from_ns);
+}
+
+#endif

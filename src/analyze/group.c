@@ -1,0 +1,217 @@
+/* Group by with one hash table a worker. Numbers are kept, since a median needs them, in pieces that double in size:
+ * a key met once costs little, a key met a million times few pieces. */
+#include "group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/arena.h"
+
+enum { FIRST_PIECE = 2, LARGEST_PIECE = 16 * 1024, FIRST_SLOTS = 256 };
+
+/* What one worker collects. On a cache line of its own, as workers write to it all the time. */
+struct part {
+    struct group *groups;
+    size_t count, capacity;
+    uint32_t *slots; /* 1 + index of a group, 0: free; a power of two of them, at most half full */
+    size_t slot_count;
+    size_t last; /* the group that the previous number went to: runs of one key are common */
+    struct arena pieces;
+} __attribute__((aligned(128)));
+
+struct groups {
+    int workers;
+    int64_t *scratch;
+    struct part *parts; /* the last one is where they are merged */
+};
+
+struct groups *groups_new(int workers)
+{
+    struct groups *groups = calloc(1, sizeof *groups);
+    size_t size = (size_t)(workers + 1) * sizeof(struct part);
+
+    if (!groups)
+        return NULL;
+    groups->workers = workers;
+    groups->parts = aligned_alloc(_Alignof(struct part), size);
+    if (!groups->parts) {
+        free(groups);
+        return NULL;
+    }
+    memset(groups->parts, 0, size);
+    return groups;
+}
+
+void groups_delete(struct groups *groups)
+{
+    if (!groups)
+        return;
+    for (int i = 0; i <= groups->workers; i++) {
+        struct part *part = &groups->parts[i];
+        arena_free(&part->pieces);
+        free(part->groups);
+        free(part->slots);
+    }
+    free(groups->parts);
+    free(groups->scratch);
+    free(groups);
+}
+
+static uint64_t hash_key(const struct group_key *key)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+
+    for (size_t i = 0; i < sizeof key->part / sizeof key->part[0]; i++) {
+        hash = (hash ^ (uint64_t)key->part[i]) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static int same_key(const struct group_key *a, const struct group_key *b)
+{
+    return a->part[0] == b->part[0] && a->part[1] == b->part[1] && a->part[2] == b->part[2] && a->part[3] == b->part[3];
+}
+
+static int grow_slots(struct part *part)
+{
+    size_t slot_count = part->slot_count ? part->slot_count * 2 : FIRST_SLOTS;
+    uint32_t *slots = calloc(slot_count, sizeof *slots);
+
+    if (!slots)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < part->count; i++) {
+        size_t at = part->groups[i].hash & (slot_count - 1);
+        while (slots[at])
+            at = (at + 1) & (slot_count - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    free(part->slots);
+    part->slots = slots;
+    part->slot_count = slot_count;
+    return 0;
+}
+
+/* Room for one more group, so that adding it cannot fail half-way. */
+static int make_room(struct part *part)
+{
+    if (part->count == part->capacity) {
+        size_t capacity = part->capacity ? part->capacity * 2 : 64;
+        if (capacity >= UINT32_MAX)
+            return ERR_NO_MEMORY;
+        struct group *groups = realloc(part->groups, capacity * sizeof *groups);
+        if (!groups)
+            return ERR_NO_MEMORY;
+        part->groups = groups;
+        part->capacity = capacity;
+    }
+    return (part->count + 1) * 2 > part->slot_count ? grow_slots(part) : 0;
+}
+
+/* The group of a key, made if there is none; NULL when memory is short. */
+static struct group *find_group(struct part *part, const struct group_key *key)
+{
+    if (part->last < part->count && same_key(&part->groups[part->last].key, key))
+        return &part->groups[part->last];
+    if (make_room(part) != 0)
+        return NULL;
+    uint64_t hash = hash_key(key);
+    size_t at = hash & (part->slot_count - 1);
+    for (; part->slots[at]; at = (at + 1) & (part->slot_count - 1)) {
+        struct group *group = &part->groups[part->slots[at] - 1];
+        if (group->hash == hash && same_key(&group->key, key)) {
+            part->last = part->slots[at] - 1;
+            return group;
+        }
+    }
+    part->last = part->count++;
+    part->slots[at] = (uint32_t)part->count;
+    part->groups[part->last] = (struct group){ .key = *key, .hash = hash };
+    return &part->groups[part->last];
+}
+
+static int add_piece(struct part *part, struct group *group)
+{
+    uint32_t capacity = group->pieces ? group->pieces->capacity * 2 : FIRST_PIECE;
+
+    if (capacity > LARGEST_PIECE)
+        capacity = LARGEST_PIECE;
+    struct number_piece *piece = arena_alloc(&part->pieces, sizeof *piece + capacity * sizeof piece->values[0]);
+    if (!piece)
+        return ERR_NO_MEMORY;
+    piece->next = group->pieces;
+    piece->used = 0;
+    piece->capacity = capacity;
+    group->pieces = piece;
+    return 0;
+}
+
+int groups_add(struct groups *groups, int worker, const struct group_key *key, int64_t value)
+{
+    struct part *part = &groups->parts[worker];
+    struct group *group = find_group(part, key);
+
+    if (!group)
+        return ERR_NO_MEMORY;
+    if ((!group->pieces || group->pieces->used == group->pieces->capacity) && add_piece(part, group) != 0)
+        return ERR_NO_MEMORY;
+    group->pieces->values[group->pieces->used++] = value;
+    statistics_add(&group->figures, value);
+    return 0;
+}
+
+static int join(struct part *part, const struct group_key *key, const struct group *from)
+{
+    struct group *group = find_group(part, key);
+
+    if (!group)
+        return ERR_NO_MEMORY;
+    statistics_merge(&group->figures, &from->figures);
+    if (!from->pieces)
+        return 0;
+    struct number_piece *last = from->pieces;
+    while (last->next)
+        last = last->next;
+    last->next = group->pieces;
+    group->pieces = from->pieces;
+    return 0;
+}
+
+int groups_join(struct groups *groups, int worker, const struct group_key *key, const struct group *from)
+{
+    return join(&groups->parts[worker], key, from);
+}
+
+int groups_merge(struct groups *groups, struct group **out, size_t *count, struct error *err)
+{
+    struct part *merged = &groups->parts[groups->workers];
+
+    for (int i = 0; i < groups->workers; i++)
+        for (size_t j = 0; j < groups->parts[i].count; j++)
+            if (join(merged, &groups->parts[i].groups[j].key, &groups->parts[i].groups[j]) != 0)
+                return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
+    *out = merged->groups;
+    *count = merged->count;
+    return 0;
+}
+
+int groups_finish(struct groups *groups, struct group **out, size_t *count, struct error *err)
+{
+    int code = groups_merge(groups, out, count, err);
+    uint64_t largest = 1;
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < *count; i++)
+        if ((*out)[i].figures.count > largest)
+            largest = (*out)[i].figures.count;
+    groups->scratch = malloc(largest * sizeof *groups->scratch);
+    if (!groups->scratch)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to find the medians");
+    for (size_t i = 0; i < *count; i++) {
+        struct group *group = &(*out)[i];
+        group->median = statistics_median(group->pieces, group->figures.count, group->figures.min, group->figures.max,
+                                          groups->scratch);
+    }
+    return 0;
+}

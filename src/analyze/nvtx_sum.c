@@ -1,0 +1,211 @@
+/* nvtx_sum, nvtx_pushpop_sum and nvtx_startend_sum: time in NVTX ranges, by name.
+ *
+ * One pass over the table. Domains may be named after the ranges in them, or in a chunk that another worker reads, so
+ * ranges are first grouped by the number of their domain and joined by its name once all names are known. A range
+ * that was still open when the capture ended counts up to the last moment of the table, as in nsys. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "events.h"
+#include "group.h"
+#include "nvtx.h"
+#include "reports.h"
+#include "summary.h"
+
+enum style { STYLE_PUSHPOP = 1, STYLE_STARTEND = 2 };
+enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
+
+struct open_range {
+    struct group_key key;
+    int64_t start_ns;
+};
+
+struct scan {
+    struct groups *groups;
+    int styles; /* those asked for */
+    const struct report_span *span;
+
+    pthread_mutex_t lock; /* for what is below: rare */
+    struct nvtx_domains domains;
+    struct open_range *open; /* owned */
+    size_t open_count, open_capacity;
+    int64_t last_ns;
+};
+
+static int style_of(int64_t event_type)
+{
+    switch (event_type) {
+    case EVENT_NVTX_PUSHPOP:
+    case EVENT_NVTXT_PUSHPOP:
+        return STYLE_PUSHPOP;
+    case EVENT_NVTX_STARTEND:
+    case EVENT_NVTXT_STARTEND:
+        return STYLE_STARTEND;
+    default:
+        return 0;
+    }
+}
+
+static int64_t name_of(const struct report_block *block, size_t row)
+{
+    if (!block_is_null(block, NVTX_TEXT, row))
+        return block->values[NVTX_TEXT][row];
+    return block_is_null(block, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : block->values[NVTX_TEXT_ID][row];
+}
+
+static int add_domain(struct scan *scan, const struct report_block *block, size_t row)
+{
+    struct nvtx_domain domain = { global_process(block->values[NVTX_THREAD][row]), block->values[NVTX_DOMAIN][row],
+                                  block->values[NVTX_START][row], name_of(block, row) };
+
+    pthread_mutex_lock(&scan->lock);
+    int code = nvtx_domains_add(&scan->domains, &domain);
+    pthread_mutex_unlock(&scan->lock);
+    return code;
+}
+
+static int add_open(struct scan *scan, const struct group_key *key, int64_t start_ns)
+{
+    int code = 0;
+
+    pthread_mutex_lock(&scan->lock);
+    if (scan->open_count == scan->open_capacity) {
+        size_t capacity = scan->open_capacity ? scan->open_capacity * 2 : 64;
+        struct open_range *open = realloc(scan->open, capacity * sizeof *open);
+        if (open) {
+            scan->open = open;
+            scan->open_capacity = capacity;
+        } else {
+            code = ERR_NO_MEMORY;
+        }
+    }
+    if (code == 0)
+        scan->open[scan->open_count++] = (struct open_range){ *key, start_ns };
+    pthread_mutex_unlock(&scan->lock);
+    return code;
+}
+
+static int visit(void *context, int worker, const struct report_block *block)
+{
+    struct scan *scan = context;
+    const int64_t *starts = block->values[NVTX_START], *ends = block->values[NVTX_END];
+    int64_t last_ns = INT64_MIN;
+
+    for (size_t row = 0; row < block->rows; row++) {
+        int is_open = block_is_null(block, NVTX_END, row);
+        int64_t end = is_open ? starts[row] : ends[row];
+        if (end > last_ns)
+            last_ns = end;
+        int style = style_of(block->values[NVTX_TYPE][row]) & scan->styles;
+        if (!style) {
+            if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(scan, block, row) != 0)
+                return ERR_NO_MEMORY;
+            continue;
+        }
+        if (!span_overlaps(scan->span, starts[row], is_open ? INT64_MAX : end))
+            continue;
+        int64_t domain = block_is_null(block, NVTX_DOMAIN, row) ? 0 : block->values[NVTX_DOMAIN][row];
+        int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;
+        struct group_key key = { { name_of(block, row), domain, style, process } };
+        int code = is_open ? add_open(scan, &key, starts[row])
+                           : groups_add(scan->groups, worker, &key, duration_of(starts[row], end));
+        if (code != 0)
+            return code;
+    }
+    pthread_mutex_lock(&scan->lock);
+    if (last_ns > scan->last_ns)
+        scan->last_ns = last_ns;
+    pthread_mutex_unlock(&scan->lock);
+    return 0;
+}
+
+struct labelling {
+    struct report *report;
+    struct text label;
+};
+
+static void label(void *context, const struct group *group, struct summary_label *out)
+{
+    struct labelling *labelling = context;
+
+    out->kind = group->key.part[KEY_STYLE] == STYLE_PUSHPOP ? "PushPop" : "StartEnd";
+    nvtx_label(&labelling->label, labelling->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
+    out->name = text_string(&labelling->label);
+    out->name_length = labelling->label.length;
+}
+
+/* The scan's groups, joined under the names of their domains. */
+static int join_by_domain_name(struct scan *scan, struct groups *named, struct error *err)
+{
+    struct group *groups;
+    size_t count;
+    int code = 0;
+
+    for (size_t i = 0; i < scan->open_count && code == 0; i++)
+        code = groups_add(scan->groups, 0, &scan->open[i].key, duration_of(scan->open[i].start_ns, scan->last_ns));
+    if (code == 0)
+        code = groups_merge(scan->groups, &groups, &count, err);
+    if (code != 0)
+        return error_set(err, code, "not enough memory to group the ranges");
+    nvtx_domains_sort(&scan->domains);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *part = groups[i].key.part;
+        int64_t domain = part[KEY_DOMAIN] ? nvtx_domain_name(&scan->domains, part[KEY_PROCESS], part[KEY_DOMAIN]) : NVTX_NO_NAME;
+        struct group_key key = { { part[KEY_NAME], domain, part[KEY_STYLE], 0 } };
+        if (groups_join(named, 0, &key, &groups[i]) != 0)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory to group the ranges");
+    }
+    return 0;
+}
+
+static int summarize(struct report *report, const struct analysis_request *request, int styles,
+                     const struct summary_shape *shape, struct table **out, struct error *err)
+{
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles, .span = request->span,
+                         .lock = PTHREAD_MUTEX_INITIALIZER, .last_ns = INT64_MIN };
+    struct groups *named = groups_new(1);
+    struct labelling labelling = { .report = report };
+    struct group *groups;
+    int columns[NVTX_COLUMNS], code = ERR_NO_MEMORY;
+    size_t count;
+
+    nvtx_columns(table, columns);
+    if (scan.groups && named)
+        code = report_scan(report, table, columns, NVTX_COLUMNS, request->span, visit, &scan, err);
+    else
+        error_set(err, ERR_NO_MEMORY, "not enough memory to group the ranges");
+    if (code == 0)
+        code = join_by_domain_name(&scan, named, err);
+    if (code == 0)
+        code = groups_finish(named, &groups, &count, err);
+    if (code == 0)
+        code = summary_table(shape, groups, count, &labelling, out, err);
+    text_free(&labelling.label);
+    nvtx_domains_free(&scan.domains);
+    free(scan.open);
+    groups_delete(named);
+    groups_delete(scan.groups);
+    return code;
+}
+
+int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", "Style", "Range", label };
+
+    return summarize(report, request, STYLE_PUSHPOP | STYLE_STARTEND, &shape, out, err);
+}
+
+int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", NULL, "Range", label };
+
+    return summarize(report, request, STYLE_PUSHPOP, &shape, out, err);
+}
+
+int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", NULL, "Range", label };
+
+    return summarize(report, request, STYLE_STARTEND, &shape, out, err);
+}

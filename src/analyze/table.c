@@ -1,0 +1,144 @@
+/* Tables in memory: cells in one growing block, texts in an arena, both freed at once with the table.
+ *
+ * It knows nothing of reports and nothing of printing. */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/arena.h"
+
+struct table {
+    const struct table_column *columns;
+    size_t column_count;
+    struct table_cell *cells; /* rows one after another */
+    size_t rows, capacity;
+    struct arena texts;
+};
+
+struct table *table_new(const struct table_column *columns, size_t column_count)
+{
+    struct table *table = calloc(1, sizeof *table);
+
+    if (!table)
+        return NULL;
+    struct table_column *copy = calloc(column_count ? column_count : 1, sizeof *copy);
+    if (!copy) {
+        free(table);
+        return NULL;
+    }
+    memcpy(copy, columns, column_count * sizeof *copy);
+    table->columns = copy;
+    table->column_count = column_count;
+    return table;
+}
+
+void table_delete(struct table *table)
+{
+    if (!table)
+        return;
+    arena_free(&table->texts);
+    free((void *)table->columns);
+    free(table->cells);
+    free(table);
+}
+
+size_t table_row_count(const struct table *table)
+{
+    return table->rows;
+}
+
+size_t table_column_count(const struct table *table)
+{
+    return table->column_count;
+}
+
+const struct table_column *table_columns(const struct table *table)
+{
+    return table->columns;
+}
+
+const struct table_cell *table_row(const struct table *table, size_t row)
+{
+    return table->cells + row * table->column_count;
+}
+
+struct table_cell *table_add_row(struct table *table)
+{
+    size_t row_bytes = table->column_count * sizeof(struct table_cell);
+
+    if (table->rows == table->capacity) {
+        size_t capacity = table->capacity ? table->capacity * 2 : 64;
+        if (capacity > SIZE_MAX / (row_bytes ? row_bytes : 1))
+            return NULL;
+        struct table_cell *cells = realloc(table->cells, capacity * row_bytes);
+        if (!cells)
+            return NULL;
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    struct table_cell *row = table->cells + table->rows++ * table->column_count;
+    memset(row, 0, row_bytes);
+    return row;
+}
+
+void cell_set_int(struct table_cell *cell, int64_t value)
+{
+    cell->kind = CELL_INT;
+    cell->integer = value;
+}
+
+void cell_set_real(struct table_cell *cell, double value)
+{
+    cell->kind = CELL_REAL;
+    cell->real = value;
+}
+
+int cell_set_text(struct table *table, struct table_cell *cell, const char *bytes, size_t length)
+{
+    char *copy = arena_copy(&table->texts, bytes, length);
+
+    if (!copy)
+        return ERR_NO_MEMORY;
+    cell->kind = CELL_TEXT;
+    cell->text.bytes = copy;
+    cell->text.length = length;
+    return 0;
+}
+
+struct sorting {
+    const struct table *table;
+    int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context);
+    void *context;
+};
+
+static int compare_rows(const void *a, const void *b, void *argument)
+{
+    const struct sorting *sorting = argument;
+    size_t row_a = *(const size_t *)a, row_b = *(const size_t *)b;
+    int order = sorting->compare(table_row(sorting->table, row_a), table_row(sorting->table, row_b), sorting->context);
+
+    return order ? order : (row_a > row_b) - (row_a < row_b); /* the row number makes it stable */
+}
+
+void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
+                void *context)
+{
+    size_t row_bytes = table->column_count * sizeof(struct table_cell);
+    size_t *order = malloc((table->rows + 1) * sizeof *order);
+    struct table_cell *sorted = malloc((table->rows + 1) * row_bytes);
+
+    if (order && sorted) {
+        for (size_t i = 0; i < table->rows; i++)
+            order[i] = i;
+        qsort_r(order, table->rows, sizeof *order, compare_rows, &(struct sorting){ table, compare, context });
+        for (size_t i = 0; i < table->rows; i++)
+            memcpy(sorted + i * table->column_count, table_row(table, order[i]), row_bytes);
+        free(table->cells);
+        table->cells = sorted;
+        table->capacity = table->rows + 1;
+        sorted = NULL;
+    }
+    free(sorted);
+    free(order);
+}
