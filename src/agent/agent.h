@@ -61,6 +61,7 @@ struct agent_thread {
     uint32_t call_depth;            /* nesting level of hooked OS calls */
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
+    uint32_t end_rounds;            /* destructor rounds seen */
     uint64_t chunk_sequence;
     /* Push/pop depth by domain, and a bit per level that says "this push was recorded" (levels from 64 on never are
      * tracked as recorded and count as lost). */
@@ -206,6 +207,6 @@ void agent_thread_begin(void);         /* a new thread, called from the pthread_
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
 void agent_capture_end(enum wire_capture cause);
-void os_resolve(void);                 /* real functions behind the hooks; once, before anything is recorded */
+void os_resolve(void) __attribute__((weak));                 /* real functions behind the hooks; once, before anything is recorded */
 
 #endif

@@ -161,7 +161,7 @@ enum wire_type {
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main */
     WIRE_CHILD_STATUS,   /* body: [pid][wait status] seen by a wait call */
-    WIRE_MODULE,         /* body: [address][bytes] text, the path; found loaded */
+    WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
     WIRE_MODULE_END,     /* body: [address] */
     WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
 

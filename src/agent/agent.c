@@ -1,0 +1,166 @@
+/* The agent's life in a process: start once, attach, be wiped by fork and attach again, or stay off for good.
+ *
+ * Everything starts from the constructor or from the first hook, whichever comes first: other libraries' constructors
+ * run before ours. `started` tells a fresh process from a forked child, since only the page with agent_switch is wiped.
+ * Nothing here may fail the program: each failure ends in AGENT_OFF.                                                */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent.h"
+#include "core.h"
+#include "sys.h"
+
+struct agent_switch agent_switch;
+struct agent agent;
+
+enum { NOT_STARTED, WORKING, STARTED };
+static _Atomic uint32_t started;
+
+/* glibc keeps pthread_atfork() in its static part and exports this; musl exports the other. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
+
+static void set_state(enum agent_state state)
+{
+    atomic_store_explicit(&agent_switch.state, state, memory_order_release);
+}
+
+static enum agent_state state(void)
+{
+    return atomic_load_explicit(&agent_switch.state, memory_order_acquire);
+}
+
+/* A connection that cannot be made must not be tried again at every hook. */
+static void attach(enum wire_origin origin)
+{
+    if (attach_arena(origin) != 0) {
+        set_state(AGENT_OFF);
+        return;
+    }
+    set_state(AGENT_ATTACHED);
+    agent_thread();
+    if (origin == WIRE_ORIGIN_EXEC)
+        agent_note_modules();
+    if (nvtx_after_attach)
+        nvtx_after_attach();
+}
+
+static void find_own_path(void)
+{
+    Dl_info self;
+    if (dladdr(&agent, &self) && self.dli_fname && strlen(self.dli_fname) < sizeof agent.library)
+        strcpy(agent.library, self.dli_fname);
+}
+
+static void start(void)
+{
+    if (os_resolve)
+        os_resolve();
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session || strlen(session) >= sizeof agent.session) {
+        set_state(AGENT_OFF);
+        return;
+    }
+    strcpy(agent.session, session);
+    find_own_path();
+    /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(), which is nearly all of it. */
+    sys_madvise(&agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
+    if (__register_atfork)
+        __register_atfork(NULL, NULL, agent_after_fork_in_child, NULL /* never unloaded */);
+    else if (pthread_atfork)
+        pthread_atfork(NULL, NULL, agent_after_fork_in_child);
+    thread_prepare();
+    attach(WIRE_ORIGIN_EXEC);
+}
+
+/* Runs body in the one thread that moves `started` on from `from`; the others pass through meanwhile. */
+static void once(uint32_t from, void (*body)(void))
+{
+    if (!atomic_compare_exchange_strong(&started, &from, WORKING))
+        return;
+    int saved_errno = errno;
+    body();
+    errno = saved_errno;
+    atomic_store(&started, STARTED);
+}
+
+void agent_start(void)
+{
+    once(NOT_STARTED, start);
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+    agent_start();
+}
+
+static void restart(void)
+{
+    uint32_t flags = agent.flags;
+    agent.arena = NULL;
+    agent_self = NULL;
+    if (flags & WIRE_FLAG_TRACE_FORK)
+        attach(WIRE_ORIGIN_FORK);
+    else
+        set_state(AGENT_OFF);
+}
+
+/* Called by fork() itself, or found out by the first hook when the child was made behind libc's back. */
+void agent_after_fork_in_child(void)
+{
+    if (state() == AGENT_OFF)
+        return;
+    set_state(AGENT_UNKNOWN); /* for kernels that do not wipe */
+    once(STARTED, restart);
+}
+
+static int find_out(void)
+{
+    if (state() == AGENT_UNKNOWN) {
+        agent_start();
+        if (state() == AGENT_UNKNOWN)
+            once(STARTED, restart);
+    }
+    return state() == AGENT_ATTACHED;
+}
+
+struct agent_thread *agent_thread_slow(void)
+{
+    if (!find_out())
+        return NULL;
+    struct agent_thread *thread = agent_self;
+    return (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD ? thread : thread_attach();
+}
+
+struct agent_thread *agent_enter_slow(uint32_t source_bits)
+{
+    if (!find_out() || !agent_recording(source_bits))
+        return NULL;
+    struct agent_thread *thread = agent_thread_slow();
+    if (!thread)
+        atomic_fetch_add_explicit(&agent.arena->process_counts[__builtin_ctz(source_bits)][WIRE_LOST_NO_THREAD], 1,
+                                  memory_order_relaxed);
+    return thread;
+}
+
+void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
+{
+    struct agent_thread *thread = agent_thread();
+    if (!thread)
+        return;
+    size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
+    uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
+    enum wire_fate fate;
+    struct wire_record *record = emit_reserve(thread, type, words, &fate);
+    if (!record)
+        return;
+    record->a = a;
+    record->ticks = agent_ticks();
+    for (uint32_t i = 0; i < head_words; i++)
+        record->body[i] = head[i];
+    if (text)
+        emit_text(record->body + head_words, text, length);
+    emit_commit(thread, record);
+}

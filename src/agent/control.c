@@ -1,0 +1,26 @@
+/* What a program may ask of its capture: begin and end recording, from NVTX ranges or from the public API.
+ *
+ * This process switches at once; the record tells the collector, who switches the others and keeps count.           */
+#include "core.h"
+
+void agent_capture_begin(enum wire_capture cause)
+{
+    if (!agent_thread() || (agent.arena->capture != WIRE_CAPTURE_ALWAYS && agent.arena->capture != cause))
+        return;
+    uint32_t left = atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed);
+    do {
+        if (left == 0)
+            return;
+    } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
+    emit_note(WIRE_CAPTURE_BEGIN, (uint16_t)cause, NULL, 0, NULL);
+    atomic_store(&agent.arena->recording, agent.sources);
+}
+
+void agent_capture_end(enum wire_capture cause)
+{
+    if (!agent_thread() || (agent.arena->capture != WIRE_CAPTURE_ALWAYS && agent.arena->capture != cause) ||
+        (cause == WIRE_CAPTURE_NVTX && !agent.arena->capture_ends))
+        return;
+    atomic_store(&agent.arena->recording, 0);
+    emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);
+}

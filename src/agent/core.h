@@ -1,0 +1,21 @@
+/* What the files of the agent's core know of each other, and the hooks into it that sources provide. */
+#ifndef TACHO_AGENT_CORE_H
+#define TACHO_AGENT_CORE_H
+
+#include <dlfcn.h>
+
+#include "agent.h"
+
+/* Asks the collector for an arena and maps it: 0, or -errno. Fills `agent`. */
+int attach_arena(enum wire_origin origin);
+
+void thread_prepare(void);                     /* once per process, before the first thread_attach() */
+struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
+
+/* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
+void agent_note_modules(void);
+
+/* A source that keeps state on both sides tells a new arena what it must know (NVTX: domains, strings, names). */
+void nvtx_after_attach(void) __attribute__((weak));
+
+#endif

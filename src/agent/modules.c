@@ -1,0 +1,99 @@
+/* The shared objects of the process: what is loaded at the start, and what dlopen and dlclose change.
+ *
+ * The loader's own list is walked (dl_iterate_phdr) and compared with what was told before. Called from the constructor
+ * and after dlopen and dlclose have returned, never from a signal handler or a forked child.                         */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "core.h"
+#include "sys.h"
+
+#define MODULES_MAX 4096
+#define BUILD_ID_WORDS 3 /* 20 bytes as linkers make them, room for 24 */
+
+struct module { uint64_t address; uint32_t round; };
+
+static struct module modules[MODULES_MAX];
+static size_t module_count;
+static uint32_t current_round;
+static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
+
+static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE)
+            continue;
+        const char *note = (const char *)(info->dlpi_addr + segment->p_vaddr), *end = note + segment->p_memsz;
+        while ((size_t)(end - note) >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *head = (const void *)note;
+            size_t name = (head->n_namesz + 3u) & ~3u, size = (head->n_descsz + 3u) & ~3u;
+            if (name + size > (size_t)(end - note) - sizeof *head)
+                break;
+            if (head->n_type == NT_GNU_BUILD_ID && head->n_descsz <= BUILD_ID_WORDS * 8) {
+                memcpy(id, note + sizeof *head + name, head->n_descsz);
+                return head->n_descsz;
+            }
+            note += sizeof *head + name + size;
+        }
+    }
+    return 0;
+}
+
+static void extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (segment->p_vaddr < low)
+            low = segment->p_vaddr;
+        if (segment->p_vaddr + segment->p_memsz > high)
+            high = segment->p_vaddr + segment->p_memsz;
+    }
+    *first = low > high ? info->dlpi_addr : info->dlpi_addr + low;
+    *bytes = low > high ? 0 : high - low;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+    uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
+    extent(info, &head[0], &head[1]);
+    for (size_t i = 0; i < module_count; i++)
+        if (modules[i].address == head[0]) {
+            modules[i].round = current_round;
+            return 0;
+        }
+    if (module_count == MODULES_MAX)
+        return 1;
+    modules[module_count++] = (struct module){ head[0], current_round };
+    size_t id_bytes = build_id(info, head + 2);
+    char program[4096];
+    const char *path = info->dlpi_name;
+    if (!path || !*path) { /* the program itself */
+        long length = sys_readlink("/proc/self/exe", program, sizeof program - 1);
+        program[length > 0 ? length : 0] = 0;
+        path = program;
+    }
+    emit_note(WIRE_MODULE, (uint16_t)id_bytes, head, 2 + BUILD_ID_WORDS, path);
+    return 0;
+}
+
+void agent_note_modules(void)
+{
+    if (!agent_attached() || atomic_exchange(&walking, 1))
+        return;
+    current_round++;
+    dl_iterate_phdr(visit, NULL);
+    size_t kept = 0;
+    for (size_t i = 0; i < module_count; i++) {
+        if (modules[i].round == current_round)
+            modules[kept++] = modules[i];
+        else
+            emit_note(WIRE_MODULE_END, 0, &modules[i].address, 1, NULL);
+    }
+    module_count = kept;
+    atomic_store(&walking, 0);
+}

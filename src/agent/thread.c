@@ -1,0 +1,112 @@
+/* Threads: a slot and a chain of chunks for each, from its first event to the last of its destructors.
+ *
+ * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state, slot.first_chunk,
+ * chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends gives its slot to the
+ * collector (ENDED), who frees it once drained. Nothing here waits for anyone.                                       */
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "core.h"
+#include "sys.h"
+
+/* Libraries do I/O in their own thread destructors: stay until the round before the last. */
+#define LAST_ROUND 3
+
+__thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
+static pthread_key_t end_key;
+static int has_end_key;
+
+static void thread_end(struct agent_thread *thread)
+{
+    enum wire_fate fate;
+    struct wire_record *record = emit_reserve(thread, WIRE_THREAD_END, WIRE_HEAD_WORDS, &fate);
+    if (record) {
+        record->ticks = agent_ticks();
+        emit_commit(thread, record);
+    }
+    agent_self = AGENT_NO_THREAD;
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
+}
+
+/* In a forked child the value is the parent's thread, which is not mapped here. */
+static void at_thread_end(void *value)
+{
+    struct agent_thread *thread = value;
+    if (!agent_attached() || agent_self != thread)
+        return;
+    if (++thread->end_rounds < LAST_ROUND && pthread_setspecific(end_key, thread) == 0)
+        return;
+    thread_end(thread);
+}
+
+void thread_prepare(void)
+{
+    has_end_key = pthread_key_create(&end_key, at_thread_end) == 0;
+}
+
+static void describe(struct wire_thread *slot)
+{
+    slot->tid = (uint32_t)sys_gettid();
+    slot->start_ticks = agent_ticks();
+    slot->priority = (uint32_t)(40 - sys_getpriority(0, 0)); /* the kernel answers 20 - nice; 20 is "nice 0" here */
+    memset(slot->name, 0, sizeof slot->name);
+    sys_prctl(PR_GET_NAME, (unsigned long)slot->name, 0, 0, 0);
+    atomic_store_explicit(&slot->call_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->first_chunk, WIRE_NONE, memory_order_relaxed);
+}
+
+struct agent_thread *thread_attach(void)
+{
+    if (agent_self == AGENT_NO_THREAD)
+        return NULL;
+    agent_self = AGENT_NO_THREAD; /* a signal handler that comes in now passes through */
+    uint32_t index = wire_take_thread(agent.arena);
+    if (index == WIRE_NONE) {
+        agent_self = NULL;
+        return NULL;
+    }
+    struct agent_thread *thread = &agent.threads[index];
+    memset(thread, 0, sizeof *thread);
+    thread->index = index;
+    thread->slot = &agent.slots[index];
+    describe(thread->slot);
+    atomic_store_explicit(&thread->slot->state, WIRE_THREAD_LIVE, memory_order_release);
+    agent_self = thread;
+    int saved_errno = errno;
+    if (has_end_key)
+        pthread_setspecific(end_key, thread);
+    errno = saved_errno;
+    return thread;
+}
+
+void agent_thread_begin(void)
+{
+    agent_thread();
+}
+
+void agent_set_thread_name(const char *name)
+{
+    emit_note(WIRE_THREAD_NAME, 0, NULL, 0, name);
+}
+
+int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+{
+    if (words > WIRE_CHUNK_DATA / 8)
+        return -1;
+    uint32_t index = wire_take_chunk(agent.arena);
+    if (index == WIRE_NONE)
+        return -1;
+    struct wire_chunk *chunk = &agent.chunks[index];
+    atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
+    atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
+    chunk->thread = thread->index;
+    chunk->sequence = thread->chunk_sequence++;
+    _Atomic uint32_t *link = thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk;
+    atomic_store_explicit(link, index, memory_order_release);
+    thread->chunk = chunk;
+    thread->cursor = chunk->data;
+    thread->limit = chunk->data + WIRE_CHUNK_DATA;
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* The control half of libtacho.so: finds the agent, if there is one in this process, when the library is loaded.
+ *
+ * The agent may not be attached yet (its constructor can run later): it then attaches on being asked.               */
+#include <dlfcn.h>
+
+#include "tacho/tacho.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+PUBLIC const struct tacho_calls *tacho_calls;
+
+PUBLIC const char *tacho_version(void)
+{
+    return TACHO_VERSION;
+}
+
+__attribute__((constructor)) static void find_agent(void)
+{
+    const struct tacho_calls *(*agent_calls)(void);
+    *(void **)&agent_calls = dlsym(RTLD_DEFAULT, "tacho_agent_calls");
+    const struct tacho_calls *calls = agent_calls ? agent_calls() : NULL;
+    if (calls && calls->size >= sizeof *calls)
+        tacho_calls = calls;
+}
