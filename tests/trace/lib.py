@@ -1,0 +1,112 @@
+"""What the trace tests share: profile a program for real, read its report through SQL, count what became of events.
+
+A test is a file with unittest cases that ends with lib.main(). A case that cannot run here calls self.skipTest(why);
+when all of them skip, the file exits with 77 and counts as skipped.
+"""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TACHO = os.environ["TACHO"]
+AGENT = os.environ["AGENT"]
+PROGRAMS = os.environ["PROGRAMS"]
+SOURCE = os.environ["SOURCE"]
+SANITIZE = os.environ.get("SANITIZE", "")
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+class Report:
+    """A report, read as SQLite through `tacho export`."""
+
+    def __init__(self, path):
+        self.path = path
+        self.sqlite = path + ".sqlite"
+        done = subprocess.run([TACHO, "export", "--type", "sqlite", "--force-overwrite", "true", "-o", self.sqlite, path],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"export of {path} failed with {done.returncode}: {done.stderr}")
+        self.database = sqlite3.connect(self.sqlite)
+
+    def has(self, table):
+        return bool(self.database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall())
+
+    def rows(self, sql, *arguments):
+        return self.database.execute(sql, arguments).fetchall()
+
+    def value(self, sql, *arguments):
+        return self.rows(sql, *arguments)[0][0]
+
+    def count(self, source, fate, cause=None):
+        """How many events of a source had this fate; 0 when none."""
+        return self.value("SELECT coalesce(sum(count), 0) FROM TACHO_COUNT WHERE source = ? AND fate = ? AND (? IS NULL OR cause = ?)",
+                          source, fate, cause, cause)
+
+    def produced(self, source):
+        return self.value("SELECT coalesce(sum(count), 0) FROM TACHO_COUNT WHERE source = ?", source)
+
+    def ranges(self):
+        """(name, count) of the finished NVTX ranges."""
+        return dict(self.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS name, count(*)
+                                 FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NOT NULL GROUP BY name"""))
+
+    def open_ranges(self):
+        return [name for name, in self.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
+                                 FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NULL ORDER BY start""")]
+
+    def calls(self):
+        """(function, count) of the recorded OS runtime calls."""
+        return dict(self.rows("SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value"))
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    longMessage = True
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="tacho-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def command(self, *arguments, options=(), output="report.tacho"):
+        return [TACHO, "profile", "-o", self.path(output), "-f", "true", *options, *arguments]
+
+    def run_tacho(self, *arguments, options=(), output="report.tacho", **more):
+        """Profiles a program to its end. The process with its status, stdout and stderr."""
+        more.setdefault("timeout", 200)
+        more.setdefault("cwd", self.folder)
+        return subprocess.run(self.command(*arguments, options=options, output=output), capture_output=True, text=True, **more)
+
+    def profile(self, *arguments, status=0, **more):
+        """Profiles a program that must end with this status; its report."""
+        done = self.run_tacho(*arguments, **more)
+        self.assertEqual(done.returncode, status, f"stdout: {done.stdout}\nstderr: {done.stderr}")
+        self.output = done
+        return self.report(more.get("output", "report.tacho"))
+
+    def report(self, output="report.tacho"):
+        report = Report(self.path(output))
+        self.addCleanup(report.database.close)
+        return report
+
+    def need_root(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=2).result
+    if result.wasSuccessful() and result.testsRun == len(result.skipped):
+        print("skipped: " + "; ".join(sorted({reason for _, reason in result.skipped})))
+        sys.exit(77)
+    sys.exit(0 if result.wasSuccessful() else 1)
