@@ -50,7 +50,14 @@ extern struct agent agent;
 
 /* ---- Per thread ---------------------------------------------------------------------------------------------- */
 
-#define AGENT_NVTX_DOMAINS 64 /* domains whose push/pop depth is tracked per thread; beyond it, Push answers "no tracking" */
+#define AGENT_NVTX_DOMAINS 16 /* domains with room in the thread itself; the levels of others are mapped when needed */
+
+/* How deep a thread is in the push/pop ranges of a domain, and a bit for each level: "this push was recorded". */
+struct agent_level {
+    uint64_t recorded; /* levels 0 to 63 */
+    uint64_t *deep;    /* the others, mapped when one is needed */
+    uint32_t depth;
+};
 
 struct agent_thread {
     unsigned char *cursor;          /* where the next record goes */
@@ -63,10 +70,9 @@ struct agent_thread {
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
     uint64_t chunk_sequence;
-    /* Push/pop depth by domain, and a bit per level that says "this push was recorded" (levels from 64 on never are
-     * tracked as recorded and count as lost). */
-    uint32_t nvtx_depth[AGENT_NVTX_DOMAINS];
-    uint64_t nvtx_recorded[AGENT_NVTX_DOMAINS];
+    uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
+    struct agent_level nvtx[AGENT_NVTX_DOMAINS];
+    struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
 };
 
 /* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone. */

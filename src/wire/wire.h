@@ -180,13 +180,13 @@ enum wire_type {
     WIRE_NVTX_POP,       /* b: level; only if the push was recorded */
     WIRE_NVTX_START,     /* body starts with [range id] */
     WIRE_NVTX_END,       /* body: [range id]; may come from another thread, only if the start was recorded */
-    WIRE_NVTX_BINARY,    /* extended payload of the record before it. body: [schema id][bytes] then the bytes, padded */
+    WIRE_NVTX_BINARY,    /* extended payload of the record before it: see nvtx_payload.h */
     WIRE_NVTX_DOMAIN,    /* body: text */
     WIRE_NVTX_DOMAIN_END,
     WIRE_NVTX_STRING,    /* body: [id] text; ids count per process */
     WIRE_NVTX_CATEGORY,  /* body: [id] text */
     WIRE_NVTX_THREAD,    /* body: [tid] text; a name given to an OS thread */
-    WIRE_NVTX_RESOURCE,  /* flags: enum wire_resource; body: [identifier] text */
+    WIRE_NVTX_RESOURCE,  /* flags: enum wire_resource; body: [identifier][handle] text */
     WIRE_NVTX_SCHEMA,    /* body: see nvtx_payload.h */
     WIRE_NVTX_SCHEMA_ENTRY,
     WIRE_NVTX_ENUM,

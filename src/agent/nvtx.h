@@ -1,0 +1,147 @@
+/* What the files of the NVTX source share: handles, domains, texts, and the journal of names.
+ *
+ * nvtx.c has the events and the hot path; nvtx_names.c the domains, strings and names; nvtx_payload.c the extensions.
+ * Handles are numbers with a tag, not pointers: any value a program passes can be judged without touching memory, and a
+ * forked child understands those of its parent.                                                                      */
+#ifndef TACHO_AGENT_NVTX_H
+#define TACHO_AGENT_NVTX_H
+
+#include <string.h>
+
+#include "agent.h"
+#include "nvtx_abi.h"
+
+/* ---- Handles: { tag : 8, zero : 8, domain : 16, id : 32 }; ids count from 1, so that none is NULL -------------- */
+
+enum nvtx_tag { NVTX_TAG_DOMAIN = 0xD1, NVTX_TAG_STRING, NVTX_TAG_RESOURCE, NVTX_TAG_SYNC };
+
+static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t id)
+{
+    return (uint64_t)tag << 56 | (uint64_t)domain << 32 | id;
+}
+
+#define NVTX_DOMAIN_MAX 65536u
+enum nvtx_domain_flag {
+    NVTX_DOMAIN_ON = 1,      /* not filtered out */
+    NVTX_DOMAIN_TRIGGER = 2, /* its ranges may begin a capture */
+};
+
+struct nvtx {
+    _Atomic uint8_t domains[NVTX_DOMAIN_MAX]; /* enum nvtx_domain_flag, by id; 0 is the default domain */
+    _Atomic uint32_t domain_count;            /* ids taken, the default domain not counted */
+    _Atomic uint32_t string_count, resource_count, sync_count;
+    _Atomic uint32_t trigger;                 /* this capture begins with an NVTX range */
+    _Atomic uint64_t trigger_range;           /* the range that began it, while it is open: see nvtx.c */
+    _Atomic(void *) unsent;                   /* journal entries that no buffer had room for */
+    _Atomic uint32_t range_blocks;
+};
+extern struct nvtx nvtx;
+
+/* The id behind a handle; 0, the default domain, for NULL and for what is no domain of ours. */
+static inline uint32_t nvtx_domain_of(const void *handle)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)handle;
+    if (bits >> 32 != (uint64_t)NVTX_TAG_DOMAIN << 24)
+        return 0;
+    uint32_t id = (uint32_t)bits;
+    return id <= atomic_load_explicit(&nvtx.domain_count, memory_order_relaxed) ? id : 0;
+}
+
+static inline int nvtx_domain_on(uint32_t domain)
+{
+    return atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed) & NVTX_DOMAIN_ON;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
+
+enum nvtx_text_kind { NVTX_TEXT_NONE, NVTX_TEXT_UTF8, NVTX_TEXT_WIDE, NVTX_TEXT_REGISTERED };
+
+/* A message as the program gave it. The pointer is good during the call only. */
+struct nvtx_text {
+    enum nvtx_text_kind kind;
+    uint32_t length;      /* in bytes of UTF-8 */
+    const void *pointer;
+    uint64_t id;          /* of a registered string */
+};
+
+static inline struct nvtx_text nvtx_ascii(const char *text)
+{
+    if (unlikely(!text))
+        return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
+    size_t length = strlen(text);
+    return (struct nvtx_text){ .kind = NVTX_TEXT_UTF8, .pointer = text,
+                               .length = unlikely(length > WIRE_TEXT_MAX) ? WIRE_TEXT_MAX : (uint32_t)length };
+}
+
+struct nvtx_text nvtx_wide(const wchar_t *text);
+struct nvtx_text nvtx_message(int32_t type, union abi_message message); /* as in attribute structs */
+void nvtx_put_wide(char *to, const struct nvtx_text *text);             /* length bytes */
+int nvtx_text_is(const struct nvtx_text *text, const char *wanted);     /* for settings; knows registered strings too */
+
+static inline uint32_t nvtx_text_words(const struct nvtx_text *text)
+{
+    return text->kind == NVTX_TEXT_NONE ? 0 : text->kind == NVTX_TEXT_REGISTERED ? 1 : emit_text_words(text->length);
+}
+static inline void nvtx_put_text(uint64_t *to, const struct nvtx_text *text)
+{
+    if (text->kind == NVTX_TEXT_UTF8) {
+        emit_text(to, text->pointer, text->length);
+    } else if (text->kind == NVTX_TEXT_WIDE) {
+        to[text->length / 8] = 0;
+        nvtx_put_wide((char *)to, text);
+    } else if (text->kind == NVTX_TEXT_REGISTERED) {
+        to[0] = text->id;
+    }
+}
+
+/* ---- The journal: everything that events refer to, kept for forked children and for full buffers ----------------- */
+
+struct nvtx_note {
+    enum wire_type type;
+    uint8_t flags;
+    uint32_t domain;
+    const uint64_t *head;
+    uint32_t head_words;
+    struct nvtx_text text;
+    struct nvtx_text more; /* after the first and its NUL */
+};
+
+/* Keeps the note and sends it, now or as soon as there is room. */
+void nvtx_tell(const struct nvtx_note *note);
+
+void nvtx_send_unsent(struct agent_thread *thread);
+
+/* Settings that depend on the arena: filters, the capture range. */
+void nvtx_apply_settings(void);
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+struct nvtx_event {
+    uint32_t domain;
+    uint32_t flags;                          /* category, colour and payload, as in enum wire_nvtx_flag */
+    uint64_t category_color, payload;
+    struct nvtx_text text;
+    const struct abi_payload_data *binary;   /* extended payloads */
+    size_t binary_count;
+};
+
+void nvtx_mark(const struct nvtx_event *event);
+int nvtx_push(const struct nvtx_event *event);
+int nvtx_pop(const struct nvtx_event *event);
+uint64_t nvtx_start(const struct nvtx_event *event);
+void nvtx_end(uint64_t id, const struct nvtx_event *event);
+void nvtx_count_no_thread(void);
+
+/* How many words the extended payloads take as records, and their writing: `to` has room for them. */
+uint32_t nvtx_binary_words(const struct nvtx_event *event);
+void nvtx_put_binary(uint64_t *to, uint32_t words, const struct nvtx_event *event);
+
+/* Callback tables: a row per function that a program can call, by its id. */
+struct nvtx_callback {
+    uint16_t id;
+    abi_function function;
+};
+extern const struct nvtx_callback nvtx_names_core[], nvtx_names_core2[], nvtx_names_cuda[], nvtx_names_cudart[],
+    nvtx_names_sync[]; /* each ends with id 0 */
+
+#endif

@@ -1,0 +1,49 @@
+/* Bodies of the NVTX records that describe payloads, scopes and counters; `a` is the domain in all of them.
+ *
+ * A schema or enum is told as one head record and one record for each entry, in any order. Static ids (below 2^32) are
+ * the program's and unique in their domain; the agent gives the others, unique in the process. Types and flags are
+ * NVTX's own numbers. Text stands last; where a record has two texts, the first ends at its NUL.                      */
+#ifndef TACHO_WIRE_NVTX_PAYLOAD_H
+#define TACHO_WIRE_NVTX_PAYLOAD_H
+
+#include <stdint.h>
+
+/* WIRE_NVTX_SCHEMA: [id][type][flags][number of entries][static size][alignment] text: the name */
+enum { WIRE_SCHEMA_ID, WIRE_SCHEMA_TYPE, WIRE_SCHEMA_FLAGS, WIRE_SCHEMA_ENTRIES, WIRE_SCHEMA_SIZE, WIRE_SCHEMA_ALIGN,
+       WIRE_SCHEMA_WORDS };
+
+/* WIRE_NVTX_SCHEMA_ENTRY: [schema id][index][flags][type][detail][offset] text: name, NUL, description
+ * detail: array length, index of the entry with the length, or of the selector of a union */
+enum { WIRE_ENTRY_SCHEMA, WIRE_ENTRY_INDEX, WIRE_ENTRY_FLAGS, WIRE_ENTRY_TYPE, WIRE_ENTRY_DETAIL, WIRE_ENTRY_OFFSET,
+       WIRE_ENTRY_WORDS };
+
+/* WIRE_NVTX_ENUM: [id][number of entries][size in bytes] text: the name */
+enum { WIRE_ENUM_ID, WIRE_ENUM_ENTRIES, WIRE_ENUM_SIZE, WIRE_ENUM_WORDS };
+
+/* WIRE_NVTX_ENUM_ENTRY: [enum id][index][value][1 if it is a flag] text: the name */
+enum { WIRE_ENUM_ENTRY_ENUM, WIRE_ENUM_ENTRY_INDEX, WIRE_ENUM_ENTRY_VALUE, WIRE_ENUM_ENTRY_FLAG, WIRE_ENUM_ENTRY_WORDS };
+
+/* WIRE_NVTX_SCOPE: [id][parent] text: the path */
+enum { WIRE_SCOPE_ID, WIRE_SCOPE_PARENT, WIRE_SCOPE_WORDS };
+
+/* WIRE_NVTX_COUNTER: [id][schema id or type][scope] text: name, NUL, description */
+enum { WIRE_COUNTER_ID, WIRE_COUNTER_SCHEMA, WIRE_COUNTER_SCOPE, WIRE_COUNTER_WORDS };
+
+/* WIRE_NVTX_SAMPLE: flags say which; body: [counter id] and then [value], [reason], or [bytes] and the bytes, padded */
+enum wire_sample { WIRE_SAMPLE_INT64 = 1, WIRE_SAMPLE_DOUBLE, WIRE_SAMPLE_BYTES, WIRE_SAMPLE_NO_VALUE };
+
+/* WIRE_NVTX_BINARY: [schema id][bytes of the payload] then as many of the bytes as the record holds (the rest was cut).
+ * flags: WIRE_NVTX_HAS_BINARY when another one follows for the same event. With WIRE_BINARY_POINTED the first word is
+ * not a schema but an offset into the payload before it, where there is a pointer, and the bytes are what it points to. */
+#define WIRE_BINARY_POINTED 1
+
+/* WIRE_NVTX_SYNC: flags say which; `a` is the domain; body: [handle], on creation followed by text: the name */
+enum wire_sync {
+    WIRE_SYNC_CREATE = 1, WIRE_SYNC_DESTROY, WIRE_SYNC_ACQUIRE_START, WIRE_SYNC_ACQUIRE_FAILED, WIRE_SYNC_ACQUIRE_SUCCESS,
+    WIRE_SYNC_RELEASING,
+};
+
+/* WIRE_NVTX_RESOURCE with this flag: destroyed; body: [identifier][handle] */
+#define WIRE_RESOURCE_DESTROYED 128
+
+#endif
