@@ -111,6 +111,9 @@ void nvtx_tell(const struct nvtx_note *note);
 
 void nvtx_send_unsent(struct agent_thread *thread);
 
+/* The next number of a kind of thing, from 1; 0 when all are taken. */
+uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
+
 /* Settings that depend on the arena: filters, the capture range. */
 void nvtx_apply_settings(void);
 
@@ -132,9 +135,19 @@ uint64_t nvtx_start(const struct nvtx_event *event);
 void nvtx_end(uint64_t id, const struct nvtx_event *event);
 void nvtx_count_no_thread(void);
 
-/* How many words the extended payloads take as records, and their writing: `to` has room for them. */
-uint32_t nvtx_binary_words(const struct nvtx_event *event);
-void nvtx_put_binary(uint64_t *to, uint32_t words, const struct nvtx_event *event);
+/* The extended payloads of an event, looked through once: what goes into which WIRE_NVTX_BINARY record. */
+struct nvtx_binary {
+    uint32_t count, words;
+    struct {
+        uint64_t id;        /* schema, or offset of the pointer */
+        const void *from;
+        size_t bytes;       /* as the program says */
+        uint32_t kept;      /* as far as there is room */
+        uint32_t flags;
+    } parts[16];
+};
+void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan);
+void nvtx_put_binary(uint64_t *to, const struct nvtx_binary *plan);
 
 /* Callback tables: a row per function that a program can call, by its id. */
 struct nvtx_callback {

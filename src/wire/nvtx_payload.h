@@ -43,6 +43,51 @@ enum wire_sync {
     WIRE_SYNC_RELEASING,
 };
 
+/* The size of a value of one of NVTX's own types, 0 for those that have none (strings in place, schemas, unknown ones).
+ * Both architectures are LP64 with 16-byte long doubles; alignment is the size. */
+static inline uint32_t wire_type_size(uint64_t type)
+{
+    static const uint8_t sizes[] = {
+        0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8,          /* char to unsigned long long */
+        1, 1, 2, 2, 4, 4, 8, 8,                   /* int8 to uint64 */
+        4, 8, 16, 8, 8, 4, 1, 2, 4, 0, 0, 0, 0,   /* float, double, long double, size, address, wide and sized characters */
+        1, 16, 16, 0, 0, 0, 0, 0, 0, 0,           /* 32: byte, int128, uint128 */
+        2, 4, 8, 16, 0, 0, 0, 0, 2, 0, 4,         /* 42: float16 to float128; 50: bf16; 52: tf32 */
+        [68] = 4, [69] = 4, [70] = 8, [71] = 4, [72] = 8, [73] = 4, [74] = 8, /* category, colour, scope, pid, tid */
+        [80] = 8, [100] = 4,                      /* registered string, union selector */
+    };
+    return type < sizeof sizes ? sizes[type] : 0;
+}
+
+/* Flags of schema entries, and the types and ids with a meaning of their own: NVTX's numbers. */
+enum wire_entry_flag {
+    WIRE_ENTRY_POINTER = 1 << 1, WIRE_ENTRY_FROM_BASE = 1 << 2, WIRE_ENTRY_FROM_HERE = 1 << 3,
+    WIRE_ENTRY_ARRAY = 7 << 4, /* one of the next four */
+    WIRE_ENTRY_FIXED = 1 << 4, WIRE_ENTRY_ZERO_TERMINATED = 2 << 4, WIRE_ENTRY_LENGTH_INDEX = 3 << 4,
+    WIRE_ENTRY_PAYLOAD_INDEX = 4 << 4,
+    WIRE_ENTRY_DEEP_COPY = 1 << 8, WIRE_ENTRY_HIDE = 1 << 9,
+    WIRE_ENTRY_MEANING = 3 << 10, WIRE_ENTRY_MESSAGE = 1 << 10, WIRE_ENTRY_TIMESTAMP = 2 << 10,
+};
+enum wire_entry_type {
+    WIRE_TYPE_CATEGORY = 68, WIRE_TYPE_COLOR = 69, WIRE_TYPE_CSTRING = 75, WIRE_TYPE_UTF8, WIRE_TYPE_UTF16, WIRE_TYPE_UTF32,
+    WIRE_TYPE_REGISTERED = 80, WIRE_TYPE_SELECTOR = 100, WIRE_TYPE_REFERENCED = 1022, WIRE_TYPE_RAW = 1023,
+};
+enum wire_schema_type { WIRE_SCHEMA_STATIC = 1, WIRE_SCHEMA_DYNAMIC, WIRE_SCHEMA_UNION, WIRE_SCHEMA_UNION_INTERNAL };
+
+static inline int wire_is_string(uint64_t type)
+{
+    return type >= WIRE_TYPE_CSTRING && type <= WIRE_TYPE_UTF32;
+}
+static inline uint32_t wire_character_size(uint64_t type)
+{
+    return type == WIRE_TYPE_UTF16 ? 2 : type == WIRE_TYPE_UTF32 ? 4 : 1;
+}
+/* The entry's place in the payload holds a pointer: a string without any length is one too. */
+static inline int wire_is_pointer(uint64_t type, uint64_t flags, uint64_t detail)
+{
+    return (flags & WIRE_ENTRY_POINTER) || (wire_is_string(type) && !(flags & WIRE_ENTRY_ARRAY) && detail == 0);
+}
+
 /* WIRE_NVTX_RESOURCE with this flag: destroyed; body: [identifier][handle] */
 #define WIRE_RESOURCE_DESTROYED 128
 
