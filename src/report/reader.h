@@ -101,7 +101,8 @@ int report_read(struct report *report, const struct report_table *table, const i
                 struct report_columns *out, struct error *err);
 void report_columns_free(struct report_columns *columns);
 
-/* A string of the pool; "" (never NULL) for an id that points nowhere. Valid while the report is open. */
+/* A string of the pool; "" (never NULL) for an id that points nowhere. A NUL follows it that length (which may be NULL)
+ * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
 const char *report_string(struct report *report, int64_t id, size_t *length);
 /* The id of these bytes, or -1. */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);

@@ -1,0 +1,37 @@
+/* A report file that is being made of whole chunks: places them, remembers them, and writes the index at the end.
+ * Shared by the writer and by recovery; knows nothing of rows. One thread at a time. */
+#ifndef TACHO_REPORT_CHUNKFILE_H
+#define TACHO_REPORT_CHUNKFILE_H
+
+#include "encode.h"
+#include "output.h"
+
+struct chunk_entry {
+    uint64_t offset;
+    struct chunk_header header;
+};
+
+struct chunkfile {
+    struct output output;
+    struct chunk_entry *chunks;
+    size_t count, capacity;
+    int failed;       /* what the last chunk came to: 0 or an ERR_ code, */
+    int failed_errno; /* and why */
+};
+
+/* Creates the file with its first bytes. */
+int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
+
+/* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of room. */
+int chunkfile_put(struct chunkfile *file, const struct encoded *encoded, uint64_t keep);
+
+/* Room that the index and the end will need. */
+uint64_t chunkfile_index_room(const struct chunkfile *file);
+
+/* Writes the index and the end. */
+int chunkfile_finish(struct chunkfile *file, struct encoder *encoder);
+
+/* Closes and frees; the file is left as it is. */
+int chunkfile_close(struct chunkfile *file);
+
+#endif

@@ -1,0 +1,54 @@
+/* Turning the payload of a chunk back into columns. Trusts no byte: a payload that is not exactly what the format
+ * allows is refused as a whole. Knows nothing of files; zstd comes from the report's host. */
+#ifndef TACHO_REPORT_DECODE_H
+#define TACHO_REPORT_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "reader.h"
+
+/* Where one byte plane lies. */
+struct plane_view {
+    const uint8_t *bytes; /* NULL: constant */
+    uint32_t stored;
+    uint8_t constant;
+};
+
+/* One column of a chunk, parsed and checked but not decoded. */
+struct column_view {
+    uint8_t coding, null_mode;
+    uint8_t width;
+    int64_t start, base;
+    struct plane_view planes[8];
+    struct plane_view bitmap;
+    const uint8_t *entries, *entries_end; /* DICTIONARY: varints, checked */
+    uint32_t entry_count;
+    size_t blob_size, blob_stored; /* BYTES */
+    const uint8_t *blob;
+};
+
+/* Scratch memory for decoding; one per thread that decodes at the same time. */
+struct decode_scratch {
+    uint8_t planes[8][CHUNK_MAX_ROWS];
+    uint8_t bitmap[CHUNK_MAX_ROWS / 8];
+    int64_t times[CHUNK_MAX_ROWS]; /* for RELATIVE columns, when the caller does not want the times themselves */
+};
+
+/* Parses all count columns. 0 or ERR_CORRUPT. Views point into payload. */
+int columns_parse(const uint8_t *payload, size_t size, size_t rows, struct column_view *views, size_t count);
+
+/* Decodes a column into values; NULL rows are 0. times are the chunk's decoded first TIME column, needed for RELATIVE
+ * ones. Where the column has NULLs, fills nulls ((rows + 63) / 64 words, bits behind the last row 0) and sets *has_nulls. */
+int column_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
+                  const int64_t *times, int64_t *values, uint64_t *nulls, int *has_nulls);
+
+/* The strings of a BYTES column: offsets gets rows + 1 numbers, blob gets blob_size bytes. */
+int strings_decode(const struct report_host *host, struct decode_scratch *scratch, const struct column_view *view, size_t rows,
+                   uint32_t *offsets, uint8_t *blob);
+
+/* Bytes that may be packed: as they are if stored equals raw, else through zstd. */
+int unpack(const struct report_host *host, const uint8_t *bytes, size_t stored, uint8_t *raw, size_t raw_size);
+
+#endif

@@ -1,0 +1,546 @@
+/* The encoder; see encode.h. Sampling picks a coding, a full pass applies it, and each byte plane of what is left is
+ * stored as a constant, as it is, or as a zstd frame. All arithmetic on values is modulo 2^64, so nothing overflows. */
+#include "encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "../base/error.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* the loops over columns must become vector code */
+#endif
+
+#define SMALLEST_FOR_ZSTD 64
+#define SAMPLE_RUNS 16
+#define SAMPLE_RUN 48
+#define DICTIONARY_MAX 256
+#define DICTIONARY_SLOTS 1024
+#define TILE_ROWS 256
+
+struct buffer {
+    uint8_t *bytes;
+    size_t size, capacity;
+    int failed;
+};
+
+struct encoder {
+    ZSTD_CCtx *zstd;
+    int level;
+    struct buffer directory, data;
+    int64_t *columns[64]; /* gathered from rows, CHUNK_MAX_ROWS each, made when first needed */
+    uint64_t nulls[CHUNK_MAX_ROWS / 64];
+    uint64_t residuals[CHUNK_MAX_ROWS];
+    uint8_t plane[CHUNK_MAX_ROWS];
+    uint8_t bitmap[CHUNK_MAX_ROWS / 8];
+    struct dictionary {
+        uint64_t keys[DICTIONARY_SLOTS];
+        uint16_t index_plus_1[DICTIONARY_SLOTS];
+        uint64_t entries[DICTIONARY_MAX];
+        size_t count;
+        uint8_t rows[CHUNK_MAX_ROWS];
+    } dictionary;
+};
+
+static uint8_t *buffer_room(struct buffer *buffer, size_t extra)
+{
+    if (buffer->failed)
+        return NULL;
+    if (buffer->capacity - buffer->size < extra) {
+        size_t capacity = buffer->capacity * 2 + extra + 256;
+        uint8_t *bytes = realloc(buffer->bytes, capacity);
+        if (!bytes) {
+            buffer->failed = 1;
+            return NULL;
+        }
+        buffer->bytes = bytes;
+        buffer->capacity = capacity;
+    }
+    return buffer->bytes + buffer->size;
+}
+
+static void buffer_add(struct buffer *buffer, const void *bytes, size_t length)
+{
+    uint8_t *at = buffer_room(buffer, length);
+    if (at && length) {
+        memcpy(at, bytes, length);
+        buffer->size += length;
+    }
+}
+
+static void buffer_u8(struct buffer *buffer, uint8_t value)
+{
+    buffer_add(buffer, &value, 1);
+}
+
+static void buffer_varint(struct buffer *buffer, uint64_t value)
+{
+    uint8_t *at = buffer_room(buffer, 10);
+    if (at)
+        buffer->size += put_varint(at, value);
+}
+
+static void buffer_svarint(struct buffer *buffer, int64_t value)
+{
+    buffer_varint(buffer, zigzag(value));
+}
+
+struct encoder *encoder_new(int level)
+{
+    struct encoder *encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
+        return NULL;
+    encoder->level = level ? level : 1;
+    encoder->zstd = ZSTD_createCCtx();
+    if (!encoder->zstd) {
+        free(encoder);
+        return NULL;
+    }
+    return encoder;
+}
+
+void encoder_delete(struct encoder *encoder)
+{
+    if (!encoder)
+        return;
+    ZSTD_freeCCtx(encoder->zstd);
+    for (size_t i = 0; i < 64; i++)
+        free(encoder->columns[i]);
+    free(encoder->directory.bytes);
+    free(encoder->data.bytes);
+    free(encoder);
+}
+
+/* Whether bytes look random in a sample: then zstd could only cost time. Equal pairs are counted; random bytes make
+ * one in 256. */
+static int looks_random(const uint8_t *bytes, size_t length)
+{
+    enum { SAMPLE = 1024 };
+    if (length < 2 * SAMPLE)
+        return 0;
+    uint16_t counts[256] = {0};
+    size_t step = (length - SAMPLE / 4) / 3;
+    for (size_t run = 0; run < 4; run++)
+        for (size_t i = 0; i < SAMPLE / 4; i++)
+            counts[bytes[run * step + i]]++;
+    uint32_t pairs = 0;
+    for (size_t i = 0; i < 256; i++)
+        pairs += (uint32_t)counts[i] * counts[i];
+    return pairs < SAMPLE + SAMPLE * SAMPLE / 256 * 5 / 4;
+}
+
+/* Adds bytes to the data, packed if that saves a sixteenth and readers would accept it; returns the stored size, which
+ * equals length if raw. */
+static size_t add_packed(struct encoder *encoder, const uint8_t *bytes, size_t length)
+{
+    size_t bound = ZSTD_compressBound(length);
+    if (length >= SMALLEST_FOR_ZSTD && !looks_random(bytes, length)) {
+        uint8_t *at = buffer_room(&encoder->data, bound);
+        if (!at)
+            return length;
+        size_t packed = ZSTD_compressCCtx(encoder->zstd, at, bound, bytes, length, encoder->level);
+        if (!ZSTD_isError(packed) && packed < length - length / 16 && blob_plausible(packed, length)) {
+            encoder->data.size += packed;
+            return packed;
+        }
+    }
+    buffer_add(&encoder->data, bytes, length);
+    return length;
+}
+
+static void add_plane(struct encoder *encoder, const uint8_t *bytes, size_t length)
+{
+    if (!memcmp(bytes, bytes + 1, length - 1)) {
+        buffer_varint(&encoder->directory, 0);
+        buffer_u8(&encoder->directory, bytes[0]);
+        return;
+    }
+    buffer_varint(&encoder->directory, add_packed(encoder, bytes, length));
+}
+
+/* The residuals in as many byte planes as the largest needs. */
+static void add_planes(struct encoder *encoder, size_t count)
+{
+    const uint64_t *residuals = encoder->residuals;
+    uint64_t any = 0;
+    for (size_t i = 0; i < count; i++)
+        any |= residuals[i];
+    unsigned width = any ? (unsigned)(71 - __builtin_clzll(any)) / 8 : 1;
+    buffer_u8(&encoder->directory, (uint8_t)width);
+    for (unsigned plane = 0; plane < width; plane++) {
+        for (size_t i = 0; i < count; i++)
+            encoder->plane[i] = (uint8_t)(residuals[i] >> 8 * plane);
+        add_plane(encoder, encoder->plane, count);
+    }
+}
+
+static unsigned bit_length(uint64_t v)
+{
+    return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
+}
+
+/* What a coding would leave to store, in bits, over the same sampled rows for each of them. */
+struct estimate {
+    uint64_t offset, delta, zigzag, relative;
+};
+
+static size_t sample_row(size_t run, size_t count)
+{
+    return count <= SAMPLE_RUNS * SAMPLE_RUN ? run * SAMPLE_RUN : run * ((count - SAMPLE_RUN) / (SAMPLE_RUNS - 1));
+}
+
+#define FOR_SAMPLE(i, count)                                                                                          \
+    for (size_t run_ = 0; run_ < SAMPLE_RUNS; run_++)                                                                 \
+        for (size_t i = sample_row(run_, count), end_ = i + SAMPLE_RUN; i < end_ && i < (count); i++)
+
+static struct estimate estimate_codings(const int64_t *values, const int64_t *times, size_t count)
+{
+    int64_t min = values[0], min_delta = INT64_MAX, min_relative = INT64_MAX;
+    FOR_SAMPLE(i, count) {
+        min = values[i] < min ? values[i] : min;
+        int64_t delta = i ? (int64_t)((uint64_t)values[i] - (uint64_t)values[i - 1]) : INT64_MAX;
+        min_delta = delta < min_delta ? delta : min_delta;
+        int64_t relative = times ? (int64_t)((uint64_t)values[i] - (uint64_t)times[i]) : 0;
+        min_relative = relative < min_relative ? relative : min_relative;
+    }
+    struct estimate bits = {0};
+    FOR_SAMPLE(i, count) {
+        uint64_t value = (uint64_t)values[i];
+        uint64_t delta = i ? value - (uint64_t)values[i - 1] : (uint64_t)min_delta;
+        bits.offset += bit_length(value - (uint64_t)min);
+        bits.delta += bit_length(delta - (uint64_t)min_delta);
+        bits.zigzag += bit_length(zigzag((int64_t)delta));
+        bits.relative += times ? bit_length(value - (uint64_t)times[i] - (uint64_t)min_relative) : 64;
+    }
+    return bits;
+}
+
+/* Fills the dictionary and each row's entry; 0 if there are too many distinct values. */
+static int build_dictionary(struct dictionary *dictionary, const int64_t *values, size_t count)
+{
+    memset(dictionary->index_plus_1, 0, sizeof dictionary->index_plus_1);
+    dictionary->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = (uint64_t)values[i];
+        size_t slot = hash_number(key) & (DICTIONARY_SLOTS - 1);
+        while (dictionary->index_plus_1[slot] && dictionary->keys[slot] != key)
+            slot = (slot + 1) & (DICTIONARY_SLOTS - 1);
+        if (!dictionary->index_plus_1[slot]) {
+            if (dictionary->count == DICTIONARY_MAX || dictionary->count > count / 4)
+                return 0;
+            dictionary->keys[slot] = key;
+            dictionary->entries[dictionary->count++] = key;
+            dictionary->index_plus_1[slot] = (uint16_t)dictionary->count;
+        }
+        dictionary->rows[i] = (uint8_t)(dictionary->index_plus_1[slot] - 1);
+    }
+    return 1;
+}
+
+static void add_dictionary(struct encoder *encoder, size_t count)
+{
+    struct dictionary *dictionary = &encoder->dictionary;
+    buffer_varint(&encoder->directory, dictionary->count);
+    uint64_t before = 0;
+    for (size_t i = 0; i < dictionary->count; i++) {
+        buffer_svarint(&encoder->directory, (int64_t)(dictionary->entries[i] - before));
+        before = dictionary->entries[i];
+    }
+    add_plane(encoder, dictionary->rows, count);
+}
+
+/* Subtracts the least residual from all of them and returns it: the base. */
+static int64_t take_base(uint64_t *residuals, size_t count)
+{
+    int64_t min = (int64_t)residuals[0];
+    for (size_t i = 1; i < count; i++)
+        min = (int64_t)residuals[i] < min ? (int64_t)residuals[i] : min;
+    for (size_t i = 0; i < count; i++)
+        residuals[i] -= (uint64_t)min;
+    return min;
+}
+
+static void add_offset(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        encoder->residuals[i] = (uint64_t)values[i] - (times ? (uint64_t)times[i] : 0);
+    buffer_svarint(&encoder->directory, take_base(encoder->residuals, count));
+    add_planes(encoder, count);
+}
+
+static void add_delta(struct encoder *encoder, const int64_t *values, size_t count)
+{
+    uint64_t *residuals = encoder->residuals;
+    residuals[0] = (uint64_t)values[1] - (uint64_t)values[0]; /* a chosen one that cannot be the least alone */
+    for (size_t i = 1; i < count; i++)
+        residuals[i] = (uint64_t)values[i] - (uint64_t)values[i - 1];
+    uint64_t first_step = residuals[0];
+    int64_t base = take_base(residuals, count);
+    buffer_svarint(&encoder->directory, (int64_t)((uint64_t)values[0] - first_step));
+    buffer_svarint(&encoder->directory, base);
+    add_planes(encoder, count);
+}
+
+static void add_zigzag(struct encoder *encoder, const int64_t *values, size_t count)
+{
+    encoder->residuals[0] = 0;
+    for (size_t i = 1; i < count; i++)
+        encoder->residuals[i] = zigzag((int64_t)((uint64_t)values[i] - (uint64_t)values[i - 1]));
+    buffer_svarint(&encoder->directory, values[0]);
+    add_planes(encoder, count);
+}
+
+/* Chooses among the codings that need two rows or more and are not constant. */
+static enum column_coding choose(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
+{
+    struct estimate bits = estimate_codings(values, times, count);
+    size_t sampled = count < SAMPLE_RUNS * SAMPLE_RUN ? count : SAMPLE_RUNS * SAMPLE_RUN;
+    enum column_coding best = CODING_OFFSET;
+    uint64_t least = bits.offset;
+    /* A coding that makes a row depend on others must pay for the time that decoding it takes. */
+    if (bits.relative + sampled / 4 < least)
+        best = CODING_RELATIVE, least = bits.relative;
+    if (bits.delta + sampled / 2 < least)
+        best = CODING_DELTA, least = bits.delta;
+    if (bits.zigzag + sampled / 2 < least)
+        best = CODING_ZIGZAG, least = bits.zigzag;
+    if (least > 5 * sampled && build_dictionary(&encoder->dictionary, values, count))
+        best = CODING_DICTIONARY;
+    return best;
+}
+
+static int is_constant(const int64_t *values, size_t count)
+{
+    return !memcmp(values, values + 1, (count - 1) * sizeof *values);
+}
+
+static void add_bitmap(struct encoder *encoder, const uint64_t *nulls, size_t count)
+{
+    for (size_t i = 0; i < (count + 7) / 8; i++)
+        encoder->bitmap[i] = (uint8_t)(nulls[i / 8] >> i % 8 * 8);
+    add_plane(encoder, encoder->bitmap, (count + 7) / 8);
+}
+
+/* One column: its entry in the directory and its bytes in the data. Where nulls says so, values hold a filler. */
+static void add_column(struct encoder *encoder, const int64_t *values, const uint64_t *nulls, const int64_t *times, size_t count)
+{
+    int constant = is_constant(values, count);
+    enum column_coding coding = constant ? CODING_CONSTANT : choose(encoder, values, times, count);
+    buffer_u8(&encoder->directory, (uint8_t)(coding | (nulls ? NULLS_BITMAP : 0)));
+    if (nulls)
+        add_bitmap(encoder, nulls, count);
+    switch (coding) {
+    case CODING_CONSTANT:
+        buffer_svarint(&encoder->directory, values[0]);
+        break;
+    case CODING_DELTA:
+        add_delta(encoder, values, count);
+        break;
+    case CODING_ZIGZAG:
+        add_zigzag(encoder, values, count);
+        break;
+    case CODING_DICTIONARY:
+        add_dictionary(encoder, count);
+        break;
+    default:
+        add_offset(encoder, values, coding == CODING_RELATIVE ? times : NULL, count);
+    }
+}
+
+static void begin(struct encoder *encoder)
+{
+    encoder->directory.size = encoder->data.size = 0;
+    encoder->directory.failed = encoder->data.failed = 0;
+}
+
+/* Puts room for the header, the directory's size, directory and data together. */
+static int finish(struct encoder *encoder, struct chunk_header header, struct encoded *out)
+{
+    if (encoder->directory.failed || encoder->data.failed)
+        return ERR_NO_MEMORY;
+    uint8_t prefix[10];
+    size_t prefix_size = put_varint(prefix, encoder->directory.size);
+    size_t payload_size = prefix_size + encoder->directory.size + encoder->data.size;
+    uint8_t *bytes = malloc(CHUNK_HEADER_SIZE + payload_size);
+    if (!bytes)
+        return ERR_NO_MEMORY;
+    uint8_t *at = bytes + CHUNK_HEADER_SIZE;
+    memcpy(at, prefix, prefix_size);
+    if (encoder->directory.size)
+        memcpy(at + prefix_size, encoder->directory.bytes, encoder->directory.size);
+    if (encoder->data.size)
+        memcpy(at + prefix_size + encoder->directory.size, encoder->data.bytes, encoder->data.size);
+    header.payload_size = (uint32_t)payload_size;
+    header.payload_hash = hash_bytes(at, payload_size);
+    *out = (struct encoded){.header = header, .bytes = bytes, .size = CHUNK_HEADER_SIZE + payload_size};
+    return 0;
+}
+
+/* Copies the columns of wanted (a bit each) out of the rows, a tile at a time so that rows are read from cache. */
+static int gather(struct encoder *encoder, const uint64_t *rows, size_t stride, size_t count, uint64_t wanted)
+{
+    for (uint64_t left = wanted; left; left &= left - 1) {
+        int64_t **column = &encoder->columns[__builtin_ctzll(left)];
+        if (!*column && !(*column = malloc(CHUNK_MAX_ROWS * sizeof **column)))
+            return ERR_NO_MEMORY;
+    }
+    for (size_t first = 0; first < count; first += TILE_ROWS) {
+        size_t end = first + TILE_ROWS < count ? first + TILE_ROWS : count;
+        for (uint64_t left = wanted; left; left &= left - 1) {
+            int column = __builtin_ctzll(left);
+            int64_t *values = encoder->columns[column];
+            for (size_t i = first; i < end; i++)
+                values[i] = (int64_t)rows[i * stride + 1 + (size_t)column];
+        }
+    }
+    return 0;
+}
+
+/* The NULL bits of a column; its NULL rows get the value before them (the first ones: the first there is), which costs
+ * least in every coding and never widens the span of times. */
+static void fill_nulls(struct encoder *encoder, const uint64_t *rows, size_t stride, size_t count, int column)
+{
+    int64_t *values = encoder->columns[column];
+    memset(encoder->nulls, 0, (count + 63) / 64 * 8);
+    size_t first = 0;
+    while (!(rows[first * stride] >> column & 1))
+        first++;
+    int64_t before = values[first];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t null = ~(rows[i * stride] >> column) & 1;
+        encoder->nulls[i / 64] |= null << i % 64;
+        before = values[i] = null ? before : values[i];
+    }
+}
+
+static void widen_span(struct chunk_header *header, const int64_t *values, size_t count)
+{
+    int64_t min = header->first, max = header->last;
+    for (size_t i = 0; i < count; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+    }
+    header->first = min;
+    header->last = max;
+}
+
+int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count, struct encoded *out)
+{
+    const struct schema_table *schema = &schema_tables[table];
+    size_t stride = schema->column_count + 1;
+    const uint64_t *words = rows;
+    uint64_t any = 0, all = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        any |= words[i * stride];
+        all &= words[i * stride];
+    }
+    if (schema->column_count < 64)
+        any &= (UINT64_C(1) << schema->column_count) - 1;
+    if (gather(encoder, words, stride, count, any))
+        return ERR_NO_MEMORY;
+
+    begin(encoder);
+    struct chunk_header header = {
+        .kind = CHUNK_ROWS, .table = (uint16_t)table, .rows = (uint32_t)count, .first = INT64_MAX, .last = INT64_MIN};
+    const int64_t *times = NULL;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+        if (!(any & bit)) {
+            buffer_u8(&encoder->directory, NULLS_ALL);
+            continue;
+        }
+        if (!(all & bit))
+            fill_nulls(encoder, words, stride, count, (int)i);
+        add_column(encoder, encoder->columns[i], all & bit ? NULL : encoder->nulls, times, count);
+        if (schema->columns[i].type == COLUMN_TIME) {
+            widen_span(&header, encoder->columns[i], count);
+            times = times ? times : encoder->columns[i];
+        }
+    }
+    return finish(encoder, header, out);
+}
+
+static void add_strings(struct encoder *encoder, const struct intern_string *strings, size_t count)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        encoder->residuals[i] = strings[i].length;
+        total += strings[i].length;
+    }
+    buffer_u8(&encoder->directory, CODING_BYTES);
+    add_planes(encoder, count);
+    buffer_varint(&encoder->directory, total);
+    uint8_t *blob = malloc(total + 1);
+    if (!blob) {
+        encoder->data.failed = 1;
+        return;
+    }
+    uint8_t *at = blob;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, strings[i].bytes, strings[i].length);
+        at += strings[i].length;
+    }
+    buffer_varint(&encoder->directory, add_packed(encoder, blob, total));
+    free(blob);
+}
+
+int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count, struct encoded *out)
+{
+    int64_t *ids = encoder->columns[0] ? encoder->columns[0] : malloc(CHUNK_MAX_ROWS * sizeof *ids);
+    if (!ids)
+        return ERR_NO_MEMORY;
+    encoder->columns[0] = ids;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = first_id + (int64_t)i;
+    begin(encoder);
+    add_column(encoder, ids, NULL, NULL, count);
+    add_strings(encoder, strings, count);
+    struct chunk_header header = {.kind = CHUNK_ROWS,
+                                  .table = TABLE_StringIds,
+                                  .rows = (uint32_t)count,
+                                  .first = first_id,
+                                  .last = first_id + (int64_t)count - 1};
+    return finish(encoder, header, out);
+}
+
+int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded *out)
+{
+    begin(encoder);
+    for (size_t i = 0; i < INDEX_COLUMN_COUNT; i++)
+        add_column(encoder, columns[i], NULL, NULL, count);
+    struct chunk_header header = {.kind = CHUNK_INDEX, .rows = (uint32_t)count, .first = 1};
+    return finish(encoder, header, out);
+}
+
+static void add_name(struct buffer *buffer, const char *name)
+{
+    size_t length = strlen(name);
+    buffer_varint(buffer, length);
+    buffer_add(buffer, name, length);
+}
+
+int encode_schema(struct encoder *encoder, struct encoded *out)
+{
+    struct buffer plain = {0};
+    for (size_t table = 0; table < TABLE_COUNT; table++) {
+        const struct schema_table *schema = &schema_tables[table];
+        buffer_varint(&plain, table);
+        add_name(&plain, schema->name);
+        buffer_varint(&plain, schema->column_count);
+        for (size_t i = 0; i < schema->column_count; i++) {
+            add_name(&plain, schema->columns[i].name);
+            buffer_u8(&plain, (uint8_t)schema->columns[i].type);
+        }
+    }
+    begin(encoder);
+    if (plain.failed)
+        encoder->data.failed = 1;
+    else {
+        buffer_varint(&encoder->directory, plain.size);
+        buffer_varint(&encoder->directory, add_packed(encoder, plain.bytes, plain.size));
+    }
+    free(plain.bytes);
+    struct chunk_header header = {.kind = CHUNK_SCHEMA, .rows = TABLE_COUNT, .first = 1};
+    return finish(encoder, header, out);
+}

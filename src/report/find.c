@@ -1,0 +1,242 @@
+/* Finding the chunks of a file: from its index if it has a good one, else by stepping from header to header. After
+ * damage the scan looks for the next header that is one; what lies between is counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_state.h"
+
+#define WINDOW 65536
+
+static int add_found(struct report *report, uint64_t offset, const struct chunk_header *header)
+{
+    if (report->found_count == report->found_capacity) {
+        size_t capacity = report->found_capacity ? report->found_capacity * 2 : 64;
+        struct found_chunk *found = realloc(report->found, capacity * sizeof *found);
+        if (!found)
+            return ERR_NO_MEMORY;
+        report->found = found;
+        report->found_capacity = capacity;
+    }
+    report->found[report->found_count++] = (struct found_chunk){
+        .offset = offset, .size = header->payload_size + CHUNK_HEADER_SIZE, .header = *header};
+    return 0;
+}
+
+/* ---- the index ---- */
+
+/* The rows of an index chunk, checked: chunks in order, apart from each other, and before the index. */
+static int add_index_rows(struct report *report, const int64_t *const *columns, size_t rows, uint64_t *end, uint64_t limit)
+{
+    for (size_t i = 0; i < rows; i++) {
+        int64_t offset = columns[INDEX_OFFSET][i], size = columns[INDEX_SIZE][i];
+        int64_t kind = columns[INDEX_KIND][i], table = columns[INDEX_TABLE][i], count = columns[INDEX_ROWS][i];
+        if (offset < (int64_t)*end || size < CHUNK_HEADER_SIZE || size > CHUNK_HEADER_SIZE + (int64_t)CHUNK_MAX_PAYLOAD ||
+            (uint64_t)size > limit || (uint64_t)offset > limit - (uint64_t)size)
+            return ERR_CORRUPT;
+        if (kind < 0 || kind > UINT8_MAX || table < 0 || table > UINT16_MAX || count < 0 || count > CHUNK_MAX_ROWS)
+            return ERR_CORRUPT;
+        struct chunk_header header = {
+            .kind = (uint8_t)kind,
+            .table = (uint16_t)table,
+            .rows = (uint32_t)count,
+            .payload_size = (uint32_t)(size - CHUNK_HEADER_SIZE),
+            .first = columns[INDEX_FIRST][i],
+            .last = columns[INDEX_LAST][i],
+        };
+        if (add_found(report, (uint64_t)offset, &header))
+            return ERR_NO_MEMORY;
+        *end = (uint64_t)(offset + size);
+    }
+    return 0;
+}
+
+static int decode_index(struct report *report, struct scratch *scratch, const struct chunk_header *header, uint64_t *end,
+                        uint64_t limit)
+{
+    struct column_view *views = scratch->views;
+    if (columns_parse(scratch->chunk + CHUNK_HEADER_SIZE, header->payload_size, header->rows, views, INDEX_COLUMN_COUNT))
+        return ERR_CORRUPT;
+    int64_t *values = malloc((size_t)header->rows * INDEX_COLUMN_COUNT * sizeof *values);
+    if (!values)
+        return ERR_NO_MEMORY;
+    int status = 0;
+    const int64_t *columns[INDEX_COLUMN_COUNT];
+    for (size_t i = 0; i < INDEX_COLUMN_COUNT && !status; i++) {
+        int64_t *column = values + i * header->rows;
+        uint64_t nulls[CHUNK_MAX_ROWS / 64];
+        int has_nulls;
+        columns[i] = column;
+        status = column_decode(&report->host, &scratch->decode, &views[i], header->rows, NULL, column, nulls, &has_nulls);
+        if (!status && has_nulls)
+            status = ERR_CORRUPT;
+    }
+    if (!status)
+        status = add_index_rows(report, columns, header->rows, end, limit);
+    free(values);
+    return status;
+}
+
+/* ERR_CORRUPT when there is no good index: then the file is scanned. */
+static int read_index(struct report *report, struct scratch *scratch)
+{
+    uint64_t size = report->host.size;
+    if (size < FILE_HEADER_SIZE + CHUNK_HEADER_SIZE)
+        return ERR_CORRUPT;
+    uint64_t end_offset = size - CHUNK_HEADER_SIZE;
+    struct chunk_header end, header;
+    int status = chunk_read_at(report, end_offset, CHUNK_HEADER_SIZE, scratch, &end);
+    if (status)
+        return status;
+    if (end.kind != CHUNK_END || end.first < FILE_HEADER_SIZE || (uint64_t)end.first > end_offset || end.last < 0)
+        return ERR_CORRUPT;
+    uint64_t at = (uint64_t)end.first, before = FILE_HEADER_SIZE;
+    for (int64_t part = 0; part < end.last; part++) {
+        uint8_t bytes[CHUNK_HEADER_SIZE];
+        if (end_offset - at < CHUNK_HEADER_SIZE || report->host.read_at(report->host.context, at, bytes, sizeof bytes) ||
+            !chunk_header_get(bytes, at, &header) || header.kind != CHUNK_INDEX ||
+            header.payload_size > end_offset - at - CHUNK_HEADER_SIZE)
+            return ERR_CORRUPT;
+        status = chunk_read_at(report, at, header.payload_size + CHUNK_HEADER_SIZE, scratch, &header);
+        if (!status)
+            status = decode_index(report, scratch, &header, &before, (uint64_t)end.first);
+        if (status)
+            return status;
+        at += header.payload_size + CHUNK_HEADER_SIZE;
+    }
+    return at == end_offset ? 0 : ERR_CORRUPT;
+}
+
+/* ---- scanning ---- */
+
+/* A window on the file that moves forward. */
+struct window {
+    struct report *report;
+    uint8_t bytes[WINDOW];
+    uint64_t start;
+    size_t length;
+};
+
+/* length bytes at offset, or NULL if the file ends before or cannot be read there. */
+static const uint8_t *window_at(struct window *window, uint64_t offset, size_t length)
+{
+    uint64_t size = window->report->host.size;
+    if (offset > size || size - offset < length)
+        return NULL;
+    if (offset < window->start || offset - window->start > window->length || window->length - (offset - window->start) < length) {
+        size_t want = size - offset < WINDOW ? (size_t)(size - offset) : WINDOW;
+        window->length = 0;
+        if (window->report->host.read_at(window->report->host.context, offset, window->bytes, want))
+            return NULL;
+        window->start = offset;
+        window->length = want;
+    }
+    return window->bytes + (offset - window->start);
+}
+
+/* The next offset from here on at which a chunk begins that lies wholly in the file; the file's size if there is none. */
+static uint64_t next_chunk(struct window *window, uint64_t offset, struct chunk_header *header)
+{
+    uint64_t size = window->report->host.size;
+    static const uint8_t magic[4] = {'T', 'C', 'H', 'K'};
+    while (offset < size && size - offset >= CHUNK_HEADER_SIZE) {
+        const uint8_t *at = window_at(window, offset, CHUNK_HEADER_SIZE);
+        if (!at)
+            return size;
+        size_t length = window->length - (size_t)(offset - window->start);
+        const uint8_t *hit = memmem(at, length, magic, sizeof magic);
+        if (!hit) {
+            offset += length - (sizeof magic - 1);
+            continue;
+        }
+        offset += (uint64_t)(hit - at);
+        const uint8_t *bytes = window_at(window, offset, CHUNK_HEADER_SIZE);
+        if (!bytes)
+            return size;
+        if (chunk_header_get(bytes, offset, header) && header->payload_size <= size - offset - CHUNK_HEADER_SIZE)
+            return offset;
+        offset++;
+    }
+    return size;
+}
+
+/* A tail that was still being written when its writer stopped (or still is) is not damage. */
+static int is_unfinished_tail(struct window *window, uint64_t offset)
+{
+    uint64_t left = window->report->host.size - offset;
+    if (left < CHUNK_HEADER_SIZE)
+        return 1;
+    struct chunk_header header;
+    const uint8_t *bytes = window_at(window, offset, CHUNK_HEADER_SIZE);
+    return bytes && chunk_header_get(bytes, offset, &header) && header.payload_size > left - CHUNK_HEADER_SIZE;
+}
+
+static int scan_file(struct report *report)
+{
+    struct window *window = malloc(sizeof *window);
+    if (!window)
+        return ERR_NO_MEMORY;
+    window->report = report;
+    window->start = 0;
+    window->length = 0;
+    uint64_t offset = FILE_HEADER_SIZE, size = report->host.size;
+    int status = 0;
+    while (offset < size && !status) {
+        struct chunk_header header;
+        uint64_t next = next_chunk(window, offset, &header);
+        if (next != offset && !(next == size && is_unfinished_tail(window, offset))) {
+            report->damaged_chunks++;
+            report->damaged_bytes += next - offset;
+        }
+        if (next >= size)
+            break;
+        status = add_found(report, next, &header);
+        offset = next + header.payload_size + CHUNK_HEADER_SIZE;
+        report->complete = header.kind == CHUNK_END && offset == size;
+    }
+    free(window);
+    return status;
+}
+
+/* A scanned file has seen a crash or damage: every payload is checked now, so that the tables count only good rows. */
+static void verify_one(void *argument, int worker, size_t i)
+{
+    (void)worker;
+    struct report *report = argument;
+    struct found_chunk *found = &report->found[i];
+    struct scratch *scratch = scratch_take(report);
+    struct chunk_header header;
+    if (!scratch || chunk_read_at(report, found->offset, found->size, scratch, &header)) {
+        report->damaged_chunks++;
+        report->damaged_bytes += found->size;
+        found->header.kind = 0;
+    }
+    if (scratch)
+        scratch_give(report, scratch);
+}
+
+int report_find_chunks(struct report *report, struct error *err)
+{
+    uint8_t header[FILE_HEADER_SIZE];
+    if (report->host.size < sizeof header)
+        return error_set(err, ERR_BAD_FORMAT, "too short to be a report");
+    int status = report->host.read_at(report->host.context, 0, header, sizeof header);
+    if (status)
+        return error_set(err, status, "the report cannot be read");
+    if (memcmp(header, FORMAT_MAGIC, 8))
+        return error_set(err, ERR_BAD_FORMAT, "not a Tacho report");
+    if (get_u32(header + 8) != FORMAT_VERSION)
+        return error_set(err, ERR_VERSION, "a report of format %u; this version reads format %d", get_u32(header + 8), FORMAT_VERSION);
+
+    struct scratch *scratch = scratch_take(report);
+    status = scratch ? read_index(report, scratch) : ERR_NO_MEMORY;
+    if (scratch)
+        scratch_give(report, scratch);
+    if (status == ERR_CORRUPT || status == ERR_IO) {
+        report->found_count = 0;
+        status = scan_file(report);
+        if (!status)
+            report->host.parallel_for(report->host.context, report->found_count, verify_one, report);
+    } else if (!status)
+        report->has_index = report->complete = 1;
+    return status ? error_set(err, status, "%s", error_name(status)) : 0;
+}

@@ -1,0 +1,100 @@
+/* Appending with a reserve; see output.h. Room ahead of the end is taken with fallocate in steps. When a step fails the
+ * disk is full, and what was taken before is the reserve. No fsync: a crash of the machine is left to the file system. */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALLOCATE_STEP ((uint64_t)4 << 20)
+
+/* A file that is replaced is unlinked first, so that whoever has it open keeps reading the old one. */
+static void unlink_regular(const char *path)
+{
+    struct stat status;
+    if (!lstat(path, &status) && S_ISREG(status.st_mode))
+        unlink(path);
+}
+
+int output_open(struct output *output, const char *path, int overwrite, struct error *err)
+{
+    if (overwrite)
+        unlink_regular(path);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0 && errno == EEXIST)
+        return error_set(err, ERR_EXISTS, "%s exists already", path);
+    if (fd < 0)
+        return error_set_errno(err, "cannot create %s", path);
+    *output = (struct output){.fd = fd, .limit = UINT64_MAX};
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+        output->limit = limit.rlim_cur;
+    return 0;
+}
+
+static int allocate_to(struct output *output, uint64_t end)
+{
+    while (fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)output->allocated, (off_t)(end - output->allocated))) {
+        if (errno == EINTR)
+            continue;
+        if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+            return ERR_NO_SPACE;
+        output->cannot_allocate = 1;
+        return 0;
+    }
+    output->allocated = end;
+    return 0;
+}
+
+static int ensure_room(struct output *output, uint64_t end)
+{
+    if (end > output->limit) {
+        errno = EFBIG;
+        return ERR_NO_SPACE;
+    }
+    if (output->cannot_allocate || end <= output->allocated)
+        return 0;
+    uint64_t generous = end > ALLOCATE_STEP ? end + ALLOCATE_STEP : 2 * end;
+    return allocate_to(output, generous) ? allocate_to(output, end) : 0;
+}
+
+int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
+{
+    uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
+    if (ensure_room(output, start + size + keep))
+        return ERR_NO_SPACE;
+    for (size_t done = 0; done < size;) {
+        ssize_t written = pwrite(output->fd, (const char *)bytes + done, size - done, (off_t)(start + done));
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            int cause = written ? errno : ENOSPC;
+            if (ftruncate(output->fd, (off_t)start)) {
+                /* the torn tail stays; readers step over it, and the next write begins at the same place */
+            }
+            output->allocated = output->allocated < start ? output->allocated : start; /* truncation freed what was ahead */
+            errno = cause;
+            return cause == ENOSPC || cause == EDQUOT || cause == EFBIG ? ERR_NO_SPACE : ERR_IO;
+        }
+        done += (size_t)written;
+    }
+    atomic_store_explicit(&output->end, start + size, memory_order_release);
+    return 0;
+}
+
+int output_close(struct output *output)
+{
+    uint64_t end = atomic_load(&output->end);
+    if (output->allocated > end) {
+        fallocate(output->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)end, (off_t)(output->allocated - end));
+        if (ftruncate(output->fd, (off_t)end)) {
+            /* not a regular file, or a file system that keeps the blocks: the report is whole all the same */
+        }
+    }
+    int status = close(output->fd);
+    output->fd = -1;
+    return status ? ERR_IO : 0;
+}

@@ -1,0 +1,29 @@
+/* The file that a writer appends to. It holds some room in reserve, so that a report on a full disk can still be
+ * closed, and it never leaves half a write behind. */
+#ifndef TACHO_REPORT_OUTPUT_H
+#define TACHO_REPORT_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/error.h"
+
+#define OUTPUT_RESERVE ((uint64_t)1 << 20)
+
+struct output {
+    int fd;
+    _Atomic uint64_t end; /* bytes written; the file is never longer, except for the length of a torn write */
+    uint64_t allocated;   /* blocks up to here belong to the file already */
+    uint64_t limit;       /* RLIMIT_FSIZE: staying below it, the writer never gets SIGXFSZ */
+    int cannot_allocate;  /* the file system has no fallocate: then there is no reserve */
+};
+
+int output_open(struct output *output, const char *path, int overwrite, struct error *err);
+
+/* Appends all of it or nothing, and leaves keep bytes of room for later writes; else ERR_NO_SPACE or ERR_IO with errno set. */
+int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
+
+/* Gives unused room back and closes. */
+int output_close(struct output *output);
+
+#endif

@@ -1,0 +1,87 @@
+/* Opening and closing a report, and looking at its tables. The work is in find.c (chunks), tables.c (tables), scan.c
+ * (columns) and strings.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_state.h"
+
+int report_open_host(const struct report_host *host, struct report **out, struct error *err)
+{
+    struct report *report = calloc(1, sizeof *report);
+    if (!report)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    report->host = *host;
+    pthread_mutex_init(&report->lock, NULL);
+    int status = report_find_chunks(report, err);
+    if (!status)
+        status = report_make_tables(report, err);
+    if (!status)
+        status = report_make_strings(report, err);
+    if (status) {
+        report_close(report);
+        return status;
+    }
+    *out = report;
+    return 0;
+}
+
+void report_close(struct report *report)
+{
+    if (!report)
+        return;
+    report_free_strings(report);
+    for (size_t i = 0; i < report->table_count; i++) {
+        free(report->tables[i]->columns);
+        free(report->tables[i]->chunks);
+    }
+    free(report->tables);
+    free(report->definitions);
+    free(report->found);
+    while (report->scratches) {
+        struct scratch *next = report->scratches->next;
+        scratch_delete(report->scratches);
+        report->scratches = next;
+    }
+    arena_free(&report->arena);
+    pthread_mutex_destroy(&report->lock);
+    if (report->host_delete)
+        report->host_delete(report->host.context);
+    free(report);
+}
+
+struct report_health report_health(const struct report *report)
+{
+    return (struct report_health){
+        .has_index = report->has_index,
+        .complete = report->complete,
+        .damaged_chunks = report->damaged_chunks,
+        .damaged_bytes = report->damaged_bytes,
+        .file_bytes = report->host.size,
+    };
+}
+
+size_t report_table_count(const struct report *report)
+{
+    return report->table_count;
+}
+
+const struct report_table *report_table_at(const struct report *report, size_t index)
+{
+    return index < report->table_count ? &report->tables[index]->public : NULL;
+}
+
+const struct report_table *report_table(const struct report *report, const char *name)
+{
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!strcmp(report->tables[i]->public.name, name))
+            return &report->tables[i]->public;
+    return NULL;
+}
+
+int report_column(const struct report_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (!strcmp(table->columns[i].name, name))
+            return (int)i;
+    return -1;
+}

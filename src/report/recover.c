@@ -1,0 +1,76 @@
+/* Recovery: every chunk that is whole is copied, byte for byte, into a new file that gets an index. What the chunks
+ * say is not looked at, so tables that this version does not know survive. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "chunkfile.h"
+#include "report_state.h"
+
+static int copy_chunk(struct report *report, struct scratch *scratch, const struct found_chunk *found, struct chunkfile *file)
+{
+    struct encoded chunk = {.size = found->size};
+    int status = chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
+    if (status == ERR_CORRUPT) {
+        if (report->has_index) { /* a scan has counted it already */
+            report->damaged_chunks++;
+            report->damaged_bytes += found->size;
+        }
+        return 0;
+    }
+    chunk.bytes = scratch->chunk;
+    return status ? status : chunkfile_put(file, &chunk, 0);
+}
+
+static int copy_all(struct report *report, struct chunkfile *file)
+{
+    struct scratch *scratch = scratch_take(report);
+    struct encoder *encoder = encoder_new(0);
+    int status = scratch && encoder ? 0 : ERR_NO_MEMORY;
+    for (size_t i = 0; i < report->found_count && !status; i++) {
+        uint8_t kind = report->found[i].header.kind;
+        if (kind == CHUNK_SCHEMA || kind == CHUNK_ROWS)
+            status = copy_chunk(report, scratch, &report->found[i], file);
+    }
+    if (!status)
+        status = chunkfile_finish(file, encoder);
+    if (scratch)
+        scratch_give(report, scratch);
+    encoder_delete(encoder);
+    return status;
+}
+
+int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err)
+{
+    if (!overwrite && !access(out_path, F_OK))
+        return error_set(err, ERR_EXISTS, "%s exists already", out_path);
+    struct report *report;
+    int status = report_open(path, &report, err);
+    if (status)
+        return status;
+    char *part = NULL; /* the result gets its name when it is whole: out_path may be path itself */
+    struct chunkfile file;
+    if (asprintf(&part, "%s.recovering", out_path) < 0) {
+        status = error_set(err, ERR_NO_MEMORY, "out of memory");
+        part = NULL;
+        goto failed_name;
+    }
+    status = chunkfile_open(&file, part, 1, err);
+    if (status)
+        goto failed_name;
+    status = copy_all(report, &file);
+    if (chunkfile_close(&file) && !status)
+        status = ERR_IO;
+    if (status)
+        error_set(err, status, "cannot write %s: %s", part, error_name(status));
+    else if (rename(part, out_path))
+        status = error_set_errno(err, "cannot create %s", out_path);
+    if (status)
+        unlink(part);
+    else if (health)
+        *health = report_health(report);
+failed_name:
+    free(part);
+    report_close(report);
+    return status;
+}

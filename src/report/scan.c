@@ -1,0 +1,392 @@
+/* Decoding chunks on the host's workers: for a visitor, or into whole columns. A chunk that turns out to be damaged is
+ * left out and counted, once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_state.h"
+
+/* ---- scratch ---- */
+
+struct scratch *scratch_take(struct report *report)
+{
+    pthread_mutex_lock(&report->lock);
+    struct scratch *scratch = report->scratches;
+    if (scratch)
+        report->scratches = scratch->next;
+    pthread_mutex_unlock(&report->lock);
+    if (!scratch && (scratch = malloc(sizeof *scratch))) {
+        scratch->chunk = NULL;
+        scratch->chunk_capacity = scratch->column_capacity = 0;
+        scratch->values = NULL;
+        scratch->nulls = NULL;
+    }
+    return scratch;
+}
+
+void scratch_give(struct report *report, struct scratch *scratch)
+{
+    pthread_mutex_lock(&report->lock);
+    scratch->next = report->scratches;
+    report->scratches = scratch;
+    pthread_mutex_unlock(&report->lock);
+}
+
+void scratch_delete(struct scratch *scratch)
+{
+    for (size_t i = 0; i < scratch->column_capacity; i++) {
+        free(scratch->values[i]);
+        free(scratch->nulls[i]);
+    }
+    free(scratch->values);
+    free(scratch->nulls);
+    free(scratch->chunk);
+    free(scratch);
+}
+
+static int scratch_columns(struct scratch *scratch, size_t count)
+{
+    if (count <= scratch->column_capacity)
+        return 0;
+    int64_t **values = realloc(scratch->values, count * sizeof *values);
+    if (values)
+        scratch->values = values;
+    uint64_t **nulls = realloc(scratch->nulls, count * sizeof *nulls);
+    if (nulls)
+        scratch->nulls = nulls;
+    if (!values || !nulls)
+        return ERR_NO_MEMORY;
+    for (; scratch->column_capacity < count; scratch->column_capacity++) {
+        size_t i = scratch->column_capacity;
+        values[i] = malloc(CHUNK_MAX_ROWS * sizeof **values);
+        nulls[i] = malloc(CHUNK_MAX_ROWS / 8);
+        if (!values[i] || !nulls[i]) {
+            free(values[i]);
+            free(nulls[i]);
+            return ERR_NO_MEMORY;
+        }
+    }
+    return 0;
+}
+
+/* ---- one chunk ---- */
+
+void chunk_damaged(struct report *report, struct chunk *chunk)
+{
+    if (atomic_exchange(&chunk->damaged, 1))
+        return;
+    report->damaged_chunks++;
+    report->damaged_bytes += chunk->size;
+}
+
+int chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct scratch *scratch, struct chunk_header *header)
+{
+    if (size > scratch->chunk_capacity) {
+        free(scratch->chunk);
+        scratch->chunk_capacity = 0;
+        scratch->chunk = malloc(size);
+        if (!scratch->chunk)
+            return ERR_NO_MEMORY;
+        scratch->chunk_capacity = size;
+    }
+    if (report->host.read_at(report->host.context, offset, scratch->chunk, size))
+        return ERR_IO;
+    if (!chunk_header_get(scratch->chunk, offset, header) || header->payload_size != size - CHUNK_HEADER_SIZE)
+        return ERR_CORRUPT;
+    uint64_t hash = hash_bytes(scratch->chunk + CHUNK_HEADER_SIZE, header->payload_size);
+    return hash_matches(header->payload_hash, hash) ? 0 : ERR_CORRUPT;
+}
+
+const uint8_t *chunk_read(struct report *report, struct chunk *chunk, struct scratch *scratch, size_t *size)
+{
+    struct chunk_header header;
+    if (chunk_read_at(report, chunk->offset, chunk->size, scratch, &header) || header.kind != CHUNK_ROWS ||
+        header.table != chunk->definition->id || header.rows != chunk->rows || header.first != chunk->first ||
+        header.last != chunk->last) {
+        chunk_damaged(report, chunk);
+        return NULL;
+    }
+    *size = header.payload_size;
+    return scratch->chunk + CHUNK_HEADER_SIZE;
+}
+
+/* Where a column of the table lies in chunks of this definition; -1 if they lack it. */
+static int definition_column(const struct definition *definition, int column)
+{
+    for (size_t i = 0; column >= 0 && i < definition->column_count; i++)
+        if (definition->table_column[i] == column)
+            return (int)i;
+    return -1;
+}
+
+/* Values and NULL bits of some columns go where the caller says; has_nulls[c] tells of each. */
+struct target {
+    const int *columns;
+    size_t count;
+    int64_t **values;
+    uint64_t **nulls;
+    int *has_nulls;
+};
+
+static void all_null(size_t rows, int64_t *values, uint64_t *nulls, int *has_nulls)
+{
+    static const struct column_view nothing = {.null_mode = NULLS_ALL};
+    column_decode(NULL, NULL, &nothing, rows, NULL, values, nulls, has_nulls);
+}
+
+/* The strings of StringIds are numbered from the chunk's first id: both its columns are those numbers to a reader. */
+static int decode_ids(const struct chunk *chunk, const struct target *target)
+{
+    for (size_t c = 0; c < target->count; c++) {
+        target->has_nulls[c] = 0;
+        if (target->columns[c] < 0)
+            all_null(chunk->rows, target->values[c], target->nulls[c], &target->has_nulls[c]);
+        else
+            for (size_t r = 0; r < chunk->rows; r++)
+                target->values[c][r] = chunk->first + (int64_t)r;
+    }
+    return 0;
+}
+
+static int needs_times(const struct scratch *scratch, const struct definition *definition, const struct target *target)
+{
+    for (size_t c = 0; c < target->count; c++) {
+        int column = definition_column(definition, target->columns[c]);
+        if (column >= 0 && scratch->views[column].coding == CODING_RELATIVE)
+            return 1;
+    }
+    return 0;
+}
+
+static int chunk_decode(struct report *report, struct chunk *chunk, struct scratch *scratch, const struct target *target)
+{
+    const struct definition *definition = chunk->definition;
+    size_t size;
+    const uint8_t *payload = chunk_read(report, chunk, scratch, &size);
+    if (!payload)
+        return ERR_CORRUPT;
+    if (columns_parse(payload, size, chunk->rows, scratch->views, definition->column_count))
+        goto damaged;
+    if (!strcmp(definition->table->public.name, STRING_TABLE))
+        return decode_ids(chunk, target);
+
+    const int64_t *times = NULL;
+    if (needs_times(scratch, definition, target)) {
+        const struct column_view *view = definition->time_column < 0 ? NULL : &scratch->views[definition->time_column];
+        uint64_t nulls[CHUNK_MAX_ROWS / 64];
+        int has_nulls;
+        if (!view || view->null_mode || view->coding == CODING_RELATIVE ||
+            column_decode(&report->host, &scratch->decode, view, chunk->rows, NULL, scratch->decode.times, nulls, &has_nulls))
+            goto damaged;
+        times = scratch->decode.times;
+    }
+    for (size_t c = 0; c < target->count; c++) {
+        int column = definition_column(definition, target->columns[c]);
+        if (column < 0)
+            all_null(chunk->rows, target->values[c], target->nulls[c], &target->has_nulls[c]);
+        else if (times && column == definition->time_column) {
+            memcpy(target->values[c], times, chunk->rows * sizeof *times);
+            target->has_nulls[c] = 0;
+        } else if (column_decode(&report->host, &scratch->decode, &scratch->views[column], chunk->rows, times, target->values[c],
+                                 target->nulls[c], &target->has_nulls[c]))
+            goto damaged;
+    }
+    return 0;
+
+damaged:
+    chunk_damaged(report, chunk);
+    return ERR_CORRUPT;
+}
+
+/* ---- visiting ---- */
+
+struct scan {
+    struct report *report;
+    const struct table_state *table;
+    const int *columns;
+    size_t column_count;
+    const struct report_span *span;
+    int (*visit)(void *context, int worker, const struct report_block *block);
+    void *context;
+    _Atomic int status;
+};
+
+static void scan_one(void *argument, int worker, size_t i)
+{
+    struct scan *scan = argument;
+    struct chunk *chunk = &scan->table->chunks[i];
+    if (atomic_load_explicit(&scan->status, memory_order_relaxed))
+        return;
+    if (scan->span && scan->table->has_time && chunk->first <= chunk->last &&
+        (chunk->last < scan->span->from_ns || chunk->first > scan->span->to_ns))
+        return;
+    struct scratch *scratch = scratch_take(scan->report);
+    int has_nulls[TABLE_MAX_COLUMNS];
+    if (!scratch || scratch_columns(scratch, scan->column_count)) {
+        scan->status = ERR_NO_MEMORY;
+        if (scratch)
+            scratch_give(scan->report, scratch);
+        return;
+    }
+    struct target target = {scan->columns, scan->column_count, scratch->values, scratch->nulls, has_nulls};
+    if (!chunk_decode(scan->report, chunk, scratch, &target)) {
+        const uint64_t *nulls[TABLE_MAX_COLUMNS];
+        for (size_t c = 0; c < scan->column_count; c++)
+            nulls[c] = has_nulls[c] ? scratch->nulls[c] : NULL;
+        struct report_block block = {
+            .first_row = chunk->first_row,
+            .rows = chunk->rows,
+            .values = (const int64_t *const *)scratch->values,
+            .nulls = nulls,
+            .first_ns = chunk->first,
+            .last_ns = chunk->last,
+        };
+        int status = scan->visit(scan->context, worker, &block), none = 0;
+        if (status)
+            atomic_compare_exchange_strong(&scan->status, &none, status);
+    }
+    scratch_give(scan->report, scratch);
+}
+
+int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
+                void *context, struct error *err)
+{
+    if (column_count > TABLE_MAX_COLUMNS)
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+    const struct table_state *state = (const struct table_state *)table; /* public is its first member */
+    struct scan scan = {report, state, columns, column_count, span, visit, context, 0};
+    report->host.parallel_for(report->host.context, state->chunk_count, scan_one, &scan);
+    int status = scan.status;
+    return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
+}
+
+int report_workers(const struct report *report)
+{
+    return report->host.workers(report->host.context);
+}
+
+/* ---- whole columns ---- */
+
+struct read {
+    struct report *report;
+    const struct table_state *table;
+    const int *columns;
+    struct report_columns *out;
+    _Atomic(uint64_t *) *nulls;
+    uint8_t *failed; /* by chunk */
+    _Atomic int status;
+};
+
+/* Puts a chunk's NULL bits where its rows begin; neighbours share a word. */
+static int or_bits(_Atomic(uint64_t *) *where, size_t total_rows, uint64_t first_row, const uint64_t *bits, size_t rows)
+{
+    uint64_t *words = atomic_load(where);
+    if (!words) {
+        uint64_t *fresh = calloc((total_rows + 63) / 64 + 1, sizeof *fresh);
+        if (!fresh)
+            return ERR_NO_MEMORY;
+        if (atomic_compare_exchange_strong(where, &words, fresh))
+            words = fresh;
+        else
+            free(fresh);
+    }
+    unsigned shift = first_row % 64;
+    for (size_t i = 0; i < (rows + 63) / 64; i++) {
+        uint64_t *at = words + first_row / 64 + i;
+        __atomic_fetch_or(at, bits[i] << shift, __ATOMIC_RELAXED);
+        if (shift && bits[i] >> (64 - shift))
+            __atomic_fetch_or(at + 1, bits[i] >> (64 - shift), __ATOMIC_RELAXED);
+    }
+    return 0;
+}
+
+static void read_one(void *argument, int worker, size_t i)
+{
+    (void)worker;
+    struct read *read = argument;
+    struct chunk *chunk = &read->table->chunks[i];
+    size_t count = read->out->column_count;
+    struct scratch *scratch = scratch_take(read->report);
+    int64_t *values[TABLE_MAX_COLUMNS];
+    int has_nulls[TABLE_MAX_COLUMNS];
+    if (!scratch || scratch_columns(scratch, count)) {
+        read->status = ERR_NO_MEMORY;
+        goto out;
+    }
+    for (size_t c = 0; c < count; c++)
+        values[c] = read->out->values[c] + chunk->first_row;
+    struct target target = {read->columns, count, values, scratch->nulls, has_nulls};
+    read->failed[i] = chunk_decode(read->report, chunk, scratch, &target) != 0;
+    for (size_t c = 0; c < count && !read->failed[i]; c++)
+        if (has_nulls[c] && or_bits(&read->nulls[c], read->out->rows, chunk->first_row, scratch->nulls[c], chunk->rows))
+            read->status = ERR_NO_MEMORY;
+out:
+    if (scratch)
+        scratch_give(read->report, scratch);
+}
+
+/* Closes the gaps that damaged chunks left. */
+static void compact(struct read *read)
+{
+    struct report_columns *out = read->out;
+    size_t kept = 0;
+    for (size_t i = 0; i < read->table->chunk_count; i++) {
+        const struct chunk *chunk = &read->table->chunks[i];
+        if (read->failed[i])
+            continue;
+        for (size_t c = 0; c < out->column_count && kept != chunk->first_row; c++) {
+            memmove(out->values[c] + kept, out->values[c] + chunk->first_row, chunk->rows * sizeof **out->values);
+            for (size_t r = 0; out->nulls[c] && r < chunk->rows; r++) {
+                size_t from = chunk->first_row + r, to = kept + r;
+                uint64_t bit = out->nulls[c][from / 64] >> from % 64 & 1;
+                out->nulls[c][to / 64] = (out->nulls[c][to / 64] & ~(UINT64_C(1) << to % 64)) | bit << to % 64;
+            }
+        }
+        kept += chunk->rows;
+    }
+    out->rows = kept;
+}
+
+int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                struct report_columns *out, struct error *err)
+{
+    const struct table_state *state = (const struct table_state *)table;
+    *out = (struct report_columns){.rows = table->rows, .column_count = column_count};
+    if (column_count > TABLE_MAX_COLUMNS)
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+    struct read read = {.report = report, .table = state, .columns = columns, .out = out};
+    read.failed = calloc(state->chunk_count + 1, 1);
+    read.nulls = calloc(column_count + 1, sizeof *read.nulls);
+    out->values = calloc(column_count + 1, sizeof *out->values);
+    out->nulls = calloc(column_count + 1, sizeof *out->nulls);
+    int status = read.failed && read.nulls && out->values && out->nulls ? 0 : ERR_NO_MEMORY;
+    for (size_t c = 0; c < column_count && !status; c++)
+        if (!(out->values[c] = malloc((size_t)table->rows * sizeof **out->values + 8)))
+            status = ERR_NO_MEMORY;
+    if (!status) {
+        report->host.parallel_for(report->host.context, state->chunk_count, read_one, &read);
+        for (size_t c = 0; c < column_count; c++)
+            out->nulls[c] = read.nulls[c];
+        status = read.status;
+        compact(&read);
+    }
+    free(read.failed);
+    free(read.nulls);
+    if (!status)
+        return 0;
+    report_columns_free(out);
+    return error_set(err, status, "%s", error_name(status));
+}
+
+void report_columns_free(struct report_columns *columns)
+{
+    for (size_t c = 0; c < columns->column_count; c++) {
+        if (columns->values)
+            free(columns->values[c]);
+        if (columns->nulls)
+            free(columns->nulls[c]);
+    }
+    free(columns->values);
+    free(columns->nulls);
+    *columns = (struct report_columns){0};
+}

@@ -1,0 +1,202 @@
+/* The string pool of a report. Chunks of strings are decoded when one of theirs is first asked for; whoever keeps
+ * asking gets all of them, in parallel. Decoded strings stay until the report is closed, so pointers to them do too. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_state.h"
+
+#define MISSES_BEFORE_ALL 3
+
+static int by_first_id(const void *a, const void *b)
+{
+    const struct string_chunk *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+int report_make_strings(struct report *report, struct error *err)
+{
+    const struct report_table *table = report_table(report, STRING_TABLE);
+    const struct table_state *state = (const struct table_state *)table;
+    if (!table || !state->chunk_count)
+        return 0;
+    report->string_chunks = calloc(state->chunk_count, sizeof *report->string_chunks);
+    if (!report->string_chunks)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    report->string_chunk_count = state->chunk_count;
+    for (size_t i = 0; i < state->chunk_count; i++) {
+        struct string_chunk *strings = &report->string_chunks[i];
+        strings->chunk = &state->chunks[i];
+        strings->first = state->chunks[i].first;
+        strings->last = state->chunks[i].last;
+    }
+    qsort(report->string_chunks, report->string_chunk_count, sizeof *report->string_chunks, by_first_id);
+    return 0;
+}
+
+/* Puts a NUL behind each string, so that most users need no length. */
+static void spread(struct string_block *block, size_t rows, const uint8_t *packed)
+{
+    for (size_t r = rows; r-- > 0;) {
+        uint32_t start = block->offsets[r], end = r + 1 == rows ? block->offsets[rows] : block->offsets[r + 1] - (uint32_t)(r + 1);
+        memcpy(block->bytes + start + r, packed + start, end - start);
+        block->bytes[end + r] = 0;
+        if (r + 1 == rows)
+            block->offsets[rows] = end + (uint32_t)rows;
+        block->offsets[r] = start + (uint32_t)r;
+    }
+}
+
+static struct string_block *decode_block(struct report *report, struct string_chunk *strings, struct scratch *scratch)
+{
+    size_t size, rows = strings->chunk->rows;
+    const uint8_t *payload = chunk_read(report, strings->chunk, scratch, &size);
+    if (!payload)
+        return NULL;
+    const struct definition *definition = strings->chunk->definition;
+    if (definition->column_count < 2 || columns_parse(payload, size, rows, scratch->views, definition->column_count)) {
+        chunk_damaged(report, strings->chunk);
+        return NULL;
+    }
+    const struct column_view *view = &scratch->views[1];
+    struct string_block *block = calloc(1, sizeof *block);
+    uint8_t *packed = malloc(view->blob_size + 1);
+    if (!block || !packed || !(block->offsets = malloc((rows + 1) * sizeof *block->offsets)) ||
+        !(block->bytes = malloc(view->blob_size + rows)))
+        goto failed;
+    if (strings_decode(&report->host, &scratch->decode, view, rows, block->offsets, packed)) {
+        chunk_damaged(report, strings->chunk);
+        goto failed;
+    }
+    spread(block, rows, packed);
+    free(packed);
+    return block;
+
+failed:
+    free(packed);
+    if (block) {
+        free(block->offsets);
+        free(block->bytes);
+    }
+    free(block);
+    return NULL;
+}
+
+/* The chunk's strings, decoded if need be; two threads may both do so, and one of them throws its work away. */
+static struct string_block *get_block(struct report *report, struct string_chunk *strings)
+{
+    struct string_block *block = atomic_load_explicit(&strings->block, memory_order_acquire);
+    if (block || atomic_load_explicit(&strings->chunk->damaged, memory_order_relaxed))
+        return block;
+    struct scratch *scratch = scratch_take(report);
+    if (!scratch)
+        return NULL;
+    struct string_block *fresh = decode_block(report, strings, scratch);
+    scratch_give(report, scratch);
+    if (!fresh || atomic_compare_exchange_strong(&strings->block, &block, fresh))
+        return fresh;
+    free(fresh->offsets);
+    free(fresh->bytes);
+    free(fresh);
+    return block;
+}
+
+static void load_one(void *argument, int worker, size_t i)
+{
+    (void)worker;
+    struct report *report = argument;
+    get_block(report, &report->string_chunks[i]);
+}
+
+/* The chunk that may hold this id, or NULL. */
+static struct string_chunk *find_chunk(struct report *report, int64_t id)
+{
+    size_t low = 0, high = report->string_chunk_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (report->string_chunks[middle].first <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && id <= report->string_chunks[low - 1].last ? &report->string_chunks[low - 1] : NULL;
+}
+
+static void count_miss(struct report *report)
+{
+    pthread_mutex_lock(&report->lock);
+    int all = ++report->string_misses == MISSES_BEFORE_ALL;
+    pthread_mutex_unlock(&report->lock);
+    if (all)
+        report->host.parallel_for(report->host.context, report->string_chunk_count, load_one, report);
+}
+
+const char *report_string(struct report *report, int64_t id, size_t *length)
+{
+    size_t unused;
+    length = length ? length : &unused;
+    *length = 0;
+    struct string_chunk *strings = find_chunk(report, id);
+    if (!strings)
+        return "";
+    if (!atomic_load_explicit(&strings->block, memory_order_relaxed))
+        count_miss(report);
+    const struct string_block *block = get_block(report, strings);
+    if (!block)
+        return "";
+    size_t row = (size_t)(id - strings->first);
+    *length = block->offsets[row + 1] - block->offsets[row] - 1;
+    return block->bytes + block->offsets[row];
+}
+
+/* Called with the lock held. */
+static void make_index(struct report *report)
+{
+    size_t total = 0, added = 0;
+    for (size_t i = 0; i < report->string_chunk_count; i++)
+        total += report->string_chunks[i].chunk->rows;
+    report->string_index_ids = malloc((total + 1) * sizeof *report->string_index_ids);
+    for (size_t i = 0; report->string_index_ids && i < report->string_chunk_count; i++) {
+        const struct string_chunk *strings = &report->string_chunks[i];
+        const struct string_block *block = atomic_load(&strings->block);
+        for (size_t r = 0; block && r < strings->chunk->rows; r++) {
+            size_t length = block->offsets[r + 1] - block->offsets[r] - 1;
+            int64_t entry = intern_add_borrowed(&report->string_index, block->bytes + block->offsets[r], length);
+            if (entry == (int64_t)added)
+                report->string_index_ids[added++] = strings->first + (int64_t)r;
+        }
+    }
+    report->string_index_made = 1;
+}
+
+int64_t report_find_string(struct report *report, const char *bytes, size_t length)
+{
+    if (!length)
+        return 0;
+    pthread_mutex_lock(&report->lock);
+    int made = report->string_index_made;
+    pthread_mutex_unlock(&report->lock);
+    if (!made)
+        report->host.parallel_for(report->host.context, report->string_chunk_count, load_one, report);
+    pthread_mutex_lock(&report->lock);
+    if (!report->string_index_made)
+        make_index(report);
+    int64_t entry = report->string_index_ids ? intern_find(&report->string_index, bytes, length) : -1;
+    int64_t id = entry < 0 ? -1 : report->string_index_ids[entry];
+    pthread_mutex_unlock(&report->lock);
+    return id;
+}
+
+void report_free_strings(struct report *report)
+{
+    for (size_t i = 0; i < report->string_chunk_count; i++) {
+        struct string_block *block = atomic_load(&report->string_chunks[i].block);
+        if (block) {
+            free(block->offsets);
+            free(block->bytes);
+            free(block);
+        }
+    }
+    free(report->string_chunks);
+    intern_free(&report->string_index);
+    free(report->string_index_ids);
+}

@@ -1,0 +1,222 @@
+/* Tables of a report: definitions from the schema chunks, then the chunks of rows given to their tables. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_state.h"
+
+#define MAX_TABLES 4096
+#define MAX_SCHEMA_BYTES ((size_t)4 << 20)
+
+/* Doubles an array when it is full; 0 when memory is short. */
+static int grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return 1;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    void *bigger = realloc(*(void **)array, wanted * size);
+    if (!bigger)
+        return 0;
+    *(void **)array = bigger;
+    *capacity = wanted;
+    return 1;
+}
+
+/* A name of the file: letters, digits and _ only, so that nobody has to quote it. NULL if it is not. */
+static char *take_name(struct report *report, struct cursor *cursor)
+{
+    uint64_t length = cursor_varint(cursor);
+    const uint8_t *bytes = length >= 1 && length <= 255 ? cursor_take(cursor, length) : NULL;
+    for (uint64_t i = 0; bytes && i < length; i++) {
+        uint8_t c = bytes[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9' && i)))
+            bytes = NULL;
+    }
+    if (!bytes) {
+        cursor->failed = 1;
+        return NULL;
+    }
+    char *name = arena_copy(&report->arena, bytes, length);
+    if (!name)
+        cursor->failed = 1;
+    return name;
+}
+
+static struct table_state *find_table(const struct report *report, const char *name)
+{
+    for (size_t i = 0; i < report->table_count; i++)
+        if (!strcmp(report->tables[i]->public.name, name))
+            return report->tables[i];
+    return NULL;
+}
+
+static struct table_state *add_table(struct report *report, const char *name)
+{
+    struct table_state *table = find_table(report, name);
+    if (table)
+        return table;
+    if (report->table_count >= MAX_TABLES || !grow(&report->tables, report->table_count, &report->table_capacity, sizeof table))
+        return NULL;
+    table = arena_alloc_zero(&report->arena, sizeof *table);
+    if (!table)
+        return NULL;
+    table->public.name = name;
+    table->public.first_ns = INT64_MAX;
+    table->public.last_ns = INT64_MIN;
+    report->tables[report->table_count++] = table;
+    return table;
+}
+
+/* The table's column of that name, added if it is new; -1 if an older definition gave it another type. */
+static int add_column(struct table_state *table, const char *name, enum column_type type)
+{
+    size_t count = table->public.column_count;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(table->columns[i].name, name))
+            return table->columns[i].type == type ? (int)i : -1;
+    if (count >= TABLE_MAX_COLUMNS || !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
+        return -1;
+    table->columns[count] = (struct report_column){name, type};
+    table->public.columns = table->columns;
+    table->public.column_count = count + 1;
+    table->has_time |= type == COLUMN_TIME;
+    return (int)count;
+}
+
+static const struct definition *find_definition(const struct report *report, uint16_t id)
+{
+    for (size_t i = 0; i < report->definition_count; i++)
+        if (report->definitions[i]->id == id)
+            return report->definitions[i];
+    return NULL;
+}
+
+/* One definition; a number that is defined again (a second copy of the schema) is read and left. */
+static void parse_definition(struct report *report, struct cursor *cursor)
+{
+    uint64_t id = cursor_varint(cursor);
+    char *name = take_name(report, cursor);
+    uint64_t columns = cursor_varint(cursor);
+    if (cursor->failed || id > UINT16_MAX || columns < 1 || columns > TABLE_MAX_COLUMNS) {
+        cursor->failed = 1;
+        return;
+    }
+    int known = find_definition(report, (uint16_t)id) != NULL;
+    struct definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
+    int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
+    struct table_state *table = known ? NULL : add_table(report, name);
+    if (!definition || !table_column || (!known && !table)) {
+        cursor->failed = 1;
+        return;
+    }
+    *definition = (struct definition){
+        .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1};
+    for (uint64_t i = 0; i < columns; i++) {
+        char *column = take_name(report, cursor);
+        uint8_t type = cursor_u8(cursor);
+        if (cursor->failed)
+            return;
+        if (type == COLUMN_TIME && definition->time_column < 0)
+            definition->time_column = (int)i;
+        table_column[i] = known || type > COLUMN_STRING ? -1 : add_column(table, column, (enum column_type)type);
+    }
+    if (known)
+        return;
+    if (!grow(&report->definitions, report->definition_count, &report->definition_capacity, sizeof definition)) {
+        cursor->failed = 1;
+        return;
+    }
+    report->definitions[report->definition_count++] = definition;
+}
+
+static int read_schema(struct report *report, struct scratch *scratch, const struct found_chunk *found)
+{
+    struct chunk_header header;
+    int status = chunk_read_at(report, found->offset, found->size, scratch, &header);
+    if (status)
+        return status;
+    const uint8_t *payload = scratch->chunk + CHUNK_HEADER_SIZE;
+    struct cursor cursor = {payload, payload + header.payload_size, 0};
+    struct cursor sizes = {0};
+    uint64_t sizes_length = cursor_varint(&cursor);
+    sizes.at = cursor_take(&cursor, sizes_length);
+    if (!sizes.at)
+        return ERR_CORRUPT;
+    sizes.end = sizes.at + sizes_length;
+    uint64_t raw = cursor_varint(&sizes), stored = cursor_varint(&sizes);
+    const uint8_t *bytes = cursor_take(&cursor, stored);
+    if (sizes.failed || !bytes || raw > MAX_SCHEMA_BYTES || stored > raw)
+        return ERR_CORRUPT;
+    uint8_t *text = malloc(raw + 1);
+    if (!text)
+        return ERR_NO_MEMORY;
+    status = unpack(&report->host, bytes, stored, text, raw);
+    struct cursor definitions = {text, text + raw, 0};
+    for (uint32_t i = 0; i < header.rows && !status && !definitions.failed; i++)
+        parse_definition(report, &definitions);
+    free(text);
+    return status ? status : definitions.failed ? ERR_CORRUPT : 0;
+}
+
+/* Whether what the header says of the rows can be true; strings must have the ids that first and last name. */
+static int header_plausible(const struct chunk_header *header, const struct definition *definition)
+{
+    if (!definition || !header->rows)
+        return 0;
+    if (strcmp(definition->table->public.name, STRING_TABLE))
+        return 1;
+    return header->first >= 0 && header->last >= header->first && header->last < INT64_MAX &&
+           (uint64_t)(header->last - header->first) + 1 == header->rows;
+}
+
+static int add_chunk(struct report *report, const struct found_chunk *found)
+{
+    const struct chunk_header *header = &found->header;
+    const struct definition *definition = find_definition(report, header->table);
+    if (!header_plausible(header, definition)) {
+        report->damaged_chunks++;
+        report->damaged_bytes += found->size;
+        return 0;
+    }
+    struct table_state *table = definition->table;
+    if (!grow(&table->chunks, table->chunk_count, &table->chunk_capacity, sizeof *table->chunks))
+        return ERR_NO_MEMORY;
+    table->chunks[table->chunk_count++] = (struct chunk){
+        .offset = found->offset,
+        .size = found->size,
+        .rows = header->rows,
+        .definition = definition,
+        .first = header->first,
+        .last = header->last,
+        .first_row = table->public.rows,
+    };
+    table->public.rows += header->rows;
+    table->public.packed_bytes += found->size;
+    if (table->has_time && header->first <= header->last) {
+        table->public.first_ns = header->first < table->public.first_ns ? header->first : table->public.first_ns;
+        table->public.last_ns = header->last > table->public.last_ns ? header->last : table->public.last_ns;
+    }
+    return 0;
+}
+
+int report_make_tables(struct report *report, struct error *err)
+{
+    struct scratch *scratch = scratch_take(report);
+    if (!scratch)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int status = 0;
+    for (size_t i = 0; i < report->found_count && !status; i++) {
+        if (report->found[i].header.kind != CHUNK_SCHEMA)
+            continue;
+        status = read_schema(report, scratch, &report->found[i]);
+        if (status == ERR_CORRUPT) {
+            report->damaged_chunks++;
+            report->damaged_bytes += report->found[i].size;
+            status = 0;
+        }
+    }
+    scratch_give(report, scratch);
+    for (size_t i = 0; i < report->found_count && !status; i++)
+        if (report->found[i].header.kind == CHUNK_ROWS)
+            status = add_chunk(report, &report->found[i]);
+    return status ? error_set(err, status, "%s", error_name(status)) : 0;
+}

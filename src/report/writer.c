@@ -1,0 +1,550 @@
+/* The writer; see writer.h. How a row gets into the file:
+ *
+ *   owner     appends to the table's batch; a full batch becomes a job at the tail of the queue, behind a job for the
+ *             strings that were interned since the last one
+ *   workers   claim jobs from the head on and encode them
+ *   drain     whoever finishes the job at the head writes it, and all finished ones behind it: jobs leave in the order
+ *             in which they came, so strings are in the file before the rows that refer to them
+ *
+ * `lock` guards the queue. `draining` makes writing exclusive without holding the lock over a write; what only the
+ * drainer touches (file, stuck) needs no other guard. While the queue is empty the owner may touch it too.
+ *
+ * When strings do not fit on the disk they are kept (`stuck`) and tried again before every later chunk; rows behind
+ * them are counted as lost until they fit. */
+#include "writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/intern.h"
+#include "../base/parallel.h"
+#include "chunkfile.h"
+#include "encode.h"
+
+#define PENDING_STRING_BYTES ((size_t)1 << 20)
+#define MAX_WORKERS 16
+
+struct job {
+    struct job *next;
+    enum table_id table;
+    size_t count;
+    uint64_t *rows;                /* a batch, or */
+    struct intern_string *strings; /* strings, when rows is NULL */
+    int64_t first_id;
+    int done;
+    int status; /* of encoding */
+    struct encoded encoded;
+};
+
+/* A buffer of CHUNK_MAX_ROWS row structs that waits to be used again; its first word links. */
+struct spare {
+    struct spare *next;
+};
+
+struct batch {
+    uint64_t *rows; /* NULL until the first row */
+    size_t count;
+    struct spare *spares;
+};
+
+struct writer {
+    struct chunkfile file;
+    int level;
+    struct batch batches[TABLE_COUNT];
+    uint64_t appended[TABLE_COUNT];
+    _Atomic uint64_t lost[TABLE_COUNT];
+    uint64_t nowhere[65]; /* where a row goes when there is no memory for a batch */
+    struct intern strings;
+    size_t strings_submitted, pending_string_bytes;
+    struct encoder *encoder; /* the owner's */
+
+    pthread_mutex_t lock;
+    pthread_cond_t work, space;
+    pthread_t threads[MAX_WORKERS];
+    int workers, threads_started, threads_tried, quit;
+    struct job *head, **tail, *unclaimed;
+    size_t in_flight;
+    int draining;
+
+    struct encoded *stuck;
+    size_t stuck_count;
+};
+
+/* ---- the file: only the drainer, or the owner while nothing is in flight ---- */
+
+/* Strings that did not fit before; 0 when none are left. */
+static int put_stuck(struct writer *writer, uint64_t keep)
+{
+    if (!writer->stuck_count)
+        return 0;
+    size_t written = 0;
+    while (written < writer->stuck_count && !chunkfile_put(&writer->file, &writer->stuck[written], keep))
+        free(writer->stuck[written++].bytes);
+    writer->stuck_count -= written;
+    memmove(writer->stuck, writer->stuck + written, writer->stuck_count * sizeof *writer->stuck);
+    return writer->stuck_count ? ERR_NO_SPACE : 0;
+}
+
+static int keep_stuck(struct writer *writer, struct encoded *encoded)
+{
+    struct encoded *stuck = realloc(writer->stuck, (writer->stuck_count + 1) * sizeof *stuck);
+    if (!stuck)
+        return ERR_NO_MEMORY;
+    writer->stuck = stuck;
+    stuck[writer->stuck_count++] = *encoded;
+    encoded->bytes = NULL;
+    return 0;
+}
+
+static void lose(struct writer *writer, enum table_id table, size_t count)
+{
+    atomic_fetch_add_explicit(&writer->lost[table], count, memory_order_relaxed);
+}
+
+static void write_job(struct writer *writer, struct job *job)
+{
+    int status = job->status;
+    if (!status)
+        status = put_stuck(writer, OUTPUT_RESERVE);
+    if (!status)
+        status = chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
+    if (status && (job->rows || job->status || keep_stuck(writer, &job->encoded)))
+        lose(writer, job->table, job->count);
+    free(job->encoded.bytes);
+    job->encoded.bytes = NULL;
+}
+
+/* ---- the queue ---- */
+
+static void encode_job(struct encoder *encoder, struct job *job)
+{
+    if (!encoder)
+        job->status = ERR_NO_MEMORY;
+    else if (job->rows)
+        job->status = encode_rows(encoder, job->table, job->rows, job->count, &job->encoded);
+    else
+        job->status = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
+}
+
+/* Called with the lock held; gives it up while it writes. */
+static void drain(struct writer *writer)
+{
+    if (writer->draining)
+        return;
+    writer->draining = 1;
+    while (writer->head && writer->head->done) {
+        struct job *job = writer->head;
+        pthread_mutex_unlock(&writer->lock);
+        write_job(writer, job);
+        pthread_mutex_lock(&writer->lock);
+        writer->head = job->next;
+        if (!writer->head)
+            writer->tail = &writer->head;
+        if (job->rows) {
+            struct spare *spare = (struct spare *)job->rows;
+            spare->next = writer->batches[job->table].spares;
+            writer->batches[job->table].spares = spare;
+        }
+        free(job->strings);
+        free(job);
+        writer->in_flight--;
+        pthread_cond_broadcast(&writer->space);
+    }
+    writer->draining = 0;
+    pthread_cond_broadcast(&writer->space);
+}
+
+static struct job *claim(struct writer *writer)
+{
+    struct job *job = writer->unclaimed;
+    if (job)
+        writer->unclaimed = job->next;
+    return job;
+}
+
+static void *worker_main(void *argument)
+{
+    struct writer *writer = argument;
+    struct encoder *encoder = encoder_new(writer->level);
+    pthread_mutex_lock(&writer->lock);
+    for (;;) {
+        struct job *job = claim(writer);
+        if (!job && writer->quit)
+            break;
+        if (!job) {
+            pthread_cond_wait(&writer->work, &writer->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&writer->lock);
+        encode_job(encoder, job);
+        pthread_mutex_lock(&writer->lock);
+        job->done = 1;
+        drain(writer);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    encoder_delete(encoder);
+    return NULL;
+}
+
+/* With the first job, so that a writer may be opened before its process forks. */
+static void start_threads(struct writer *writer)
+{
+    writer->threads_tried = 1;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (writer->threads_started < writer->workers &&
+           !pthread_create(&writer->threads[writer->threads_started], NULL, worker_main, writer))
+        writer->threads_started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Takes over the job. Waits while the workers are far behind: that bounds memory. */
+static void submit(struct writer *writer, struct job *job)
+{
+    if (!writer->threads_tried)
+        start_threads(writer);
+    size_t most = 2 * (size_t)writer->workers + 2;
+    pthread_mutex_lock(&writer->lock);
+    while (writer->in_flight >= most)
+        pthread_cond_wait(&writer->space, &writer->lock);
+    *writer->tail = job;
+    writer->tail = &job->next;
+    if (!writer->unclaimed)
+        writer->unclaimed = job;
+    writer->in_flight++;
+    if (!writer->threads_started) {
+        claim(writer);
+        encode_job(writer->encoder, job);
+        job->done = 1;
+        drain(writer);
+    } else
+        pthread_cond_signal(&writer->work);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+static void wait_idle(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    while (writer->in_flight || writer->draining)
+        pthread_cond_wait(&writer->space, &writer->lock);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+/* ---- the owner's side ---- */
+
+static void submit_strings(struct writer *writer)
+{
+    while (writer->strings_submitted < writer->strings.count) {
+        size_t first = writer->strings_submitted, count = writer->strings.count - first;
+        count = count < CHUNK_MAX_ROWS ? count : CHUNK_MAX_ROWS;
+        struct job *job = calloc(1, sizeof *job);
+        struct intern_string *strings = malloc(count * sizeof *strings);
+        if (!job || !strings) {
+            free(job);
+            free(strings);
+            return; /* tried again with the next batch */
+        }
+        memcpy(strings, writer->strings.strings + first, count * sizeof *strings);
+        *job = (struct job){.table = TABLE_StringIds, .count = count, .strings = strings, .first_id = (int64_t)first};
+        writer->strings_submitted += count;
+        writer->appended[TABLE_StringIds] += count;
+        submit(writer, job);
+    }
+    writer->pending_string_bytes = 0;
+}
+
+static void submit_batch(struct writer *writer, enum table_id table)
+{
+    struct batch *batch = &writer->batches[table];
+    if (!batch->count)
+        return;
+    submit_strings(writer);
+    struct job *job = calloc(1, sizeof *job);
+    if (!job || writer->strings_submitted < writer->strings.count) {
+        lose(writer, table, batch->count);
+        free(job);
+    } else {
+        *job = (struct job){.table = table, .count = batch->count, .rows = batch->rows};
+        submit(writer, job);
+        batch->rows = NULL;
+    }
+    batch->count = 0;
+}
+
+/* Sees to it that the batch has room for a row; 0 when there is no memory. */
+static int make_room(struct writer *writer, enum table_id table)
+{
+    struct batch *batch = &writer->batches[table];
+    if (batch->count == CHUNK_MAX_ROWS)
+        submit_batch(writer, table);
+    if (batch->rows)
+        return 1;
+    pthread_mutex_lock(&writer->lock);
+    struct spare *spare = batch->spares;
+    if (spare)
+        batch->spares = spare->next;
+    pthread_mutex_unlock(&writer->lock);
+    size_t size = CHUNK_MAX_ROWS * (schema_tables[table].column_count + 1) * 8;
+    batch->rows = spare ? (uint64_t *)spare : malloc(size);
+    return batch->rows != NULL;
+}
+
+void *writer_reserve(struct writer *writer, enum table_id table, size_t *count)
+{
+    if (!make_room(writer, table)) {
+        *count = 1;
+        return writer->nowhere;
+    }
+    struct batch *batch = &writer->batches[table];
+    size_t room = CHUNK_MAX_ROWS - batch->count;
+    *count = *count < room ? *count : room;
+    return batch->rows + batch->count * (schema_tables[table].column_count + 1);
+}
+
+void writer_commit(struct writer *writer, enum table_id table, size_t count)
+{
+    writer->appended[table] += count;
+    if (writer->batches[table].rows)
+        writer->batches[table].count += count;
+    else
+        lose(writer, table, count);
+}
+
+void writer_append(struct writer *writer, enum table_id table, const void *row)
+{
+    size_t count = 1;
+    void *room = writer_reserve(writer, table, &count);
+    memcpy(room, row, (schema_tables[table].column_count + 1) * 8);
+    writer_commit(writer, table, 1);
+}
+
+int64_t writer_string(struct writer *writer, const char *bytes, size_t length)
+{
+    length = length < STRING_MAX_BYTES ? length : STRING_MAX_BYTES;
+    size_t before = writer->strings.count;
+    int64_t id = intern_add(&writer->strings, bytes, length);
+    if (writer->strings.count > before) {
+        writer->pending_string_bytes += length;
+        if (writer->pending_string_bytes > PENDING_STRING_BYTES)
+            submit_strings(writer);
+    }
+    return id < 0 ? 0 : id;
+}
+
+uint64_t writer_rows(const struct writer *writer, enum table_id table)
+{
+    return writer->appended[table];
+}
+
+uint64_t writer_rows_lost(const struct writer *writer, enum table_id table)
+{
+    return atomic_load_explicit(&writer->lost[table], memory_order_relaxed);
+}
+
+uint64_t writer_bytes(const struct writer *writer)
+{
+    return atomic_load_explicit(&writer->file.output.end, memory_order_acquire);
+}
+
+static int report_failure(struct writer *writer, struct error *err)
+{
+    if (!writer->file.failed)
+        return 0;
+    errno = writer->file.failed_errno;
+    error_set_errno(err, "cannot write the report");
+    if (err)
+        err->code = writer->file.failed;
+    return writer->file.failed;
+}
+
+int writer_flush(struct writer *writer, struct error *err)
+{
+    submit_strings(writer);
+    for (int table = 0; table < TABLE_COUNT; table++)
+        submit_batch(writer, (enum table_id)table);
+    wait_idle(writer);
+    return report_failure(writer, err);
+}
+
+int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err)
+{
+    struct writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int status = chunkfile_open(&writer->file, path, options ? options->overwrite : 0, err);
+    if (status)
+        goto failed_open;
+    writer->level = options ? options->level : 0;
+    writer->workers = options && options->workers > 0 ? options->workers : parallel_cores() - 1;
+    writer->workers = writer->workers < 1 ? 1 : writer->workers > MAX_WORKERS ? MAX_WORKERS : writer->workers;
+    writer->tail = &writer->head;
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->work, NULL);
+    pthread_cond_init(&writer->space, NULL);
+    writer->encoder = encoder_new(writer->level);
+    struct encoded schema = {0};
+    if (!writer->encoder || intern_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
+        status = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto failed_memory;
+    }
+    status = chunkfile_put(&writer->file, &schema, OUTPUT_RESERVE);
+    free(schema.bytes);
+    if (status) {
+        error_set_errno(err, "cannot write %s", path);
+        goto failed_memory;
+    }
+    *out = writer;
+    return 0;
+
+failed_memory:
+    encoder_delete(writer->encoder);
+    intern_free(&writer->strings);
+    chunkfile_close(&writer->file);
+failed_open:
+    free(writer);
+    return status;
+}
+
+/* ---- closing: the queue is empty, the owner does all of it ---- */
+
+static void stop_threads(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->quit = 1;
+    pthread_cond_broadcast(&writer->work);
+    pthread_mutex_unlock(&writer->lock);
+    for (int i = 0; i < writer->threads_started; i++)
+        pthread_join(writer->threads[i], NULL);
+}
+
+static int is_stuck(const struct writer *writer, int64_t id)
+{
+    for (size_t i = 0; i < writer->stuck_count; i++)
+        if (id >= writer->stuck[i].header.first && id <= writer->stuck[i].header.last)
+            return 1;
+    return 0;
+}
+
+static int put_string(struct writer *writer, int64_t id)
+{
+    for (size_t i = 0; i < writer->file.count; i++) {
+        const struct chunk_header *header = &writer->file.chunks[i].header;
+        if (header->kind == CHUNK_ROWS && header->table == TABLE_StringIds && id >= header->first && id <= header->last)
+            return 0;
+    }
+    struct encoded encoded;
+    int status = encode_strings(writer->encoder, id, &writer->strings.strings[id], 1, &encoded);
+    if (status)
+        return status;
+    status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
+    free(encoded.bytes);
+    return status;
+}
+
+/* On a full disk: just the strings that the last rows of a table need, one by one, out of the reserve. */
+static int put_needed_strings(struct writer *writer, enum table_id table, const struct batch *batch)
+{
+    const struct schema_table *schema = &schema_tables[table];
+    for (size_t column = 0; column < schema->column_count; column++) {
+        if (schema->columns[column].type != COLUMN_TEXT && schema->columns[column].type != COLUMN_STRING)
+            continue;
+        for (size_t i = 0; i < batch->count; i++) {
+            const uint64_t *row = batch->rows + i * (schema->column_count + 1);
+            int64_t id = (int64_t)row[column + 1];
+            int status = (row[0] >> column & 1) && is_stuck(writer, id) ? put_string(writer, id) : 0;
+            if (status)
+                return status;
+        }
+    }
+    return 0;
+}
+
+static void put_last_batch(struct writer *writer, enum table_id table)
+{
+    struct batch *batch = &writer->batches[table];
+    struct encoded encoded = {0};
+    int status = put_needed_strings(writer, table, batch);
+    if (!status)
+        status = encode_rows(writer->encoder, table, batch->rows, batch->count, &encoded);
+    if (!status)
+        status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
+    if (status)
+        lose(writer, table, batch->count);
+    free(encoded.bytes);
+    batch->count = 0;
+}
+
+/* Small tables first: they are what explains the rest (counts, processes, machine). */
+static void put_last_batches(struct writer *writer)
+{
+    for (;;) {
+        int smallest = -1;
+        for (int table = 0; table < TABLE_COUNT; table++)
+            if (writer->batches[table].count &&
+                (smallest < 0 || writer->batches[table].count < writer->batches[smallest].count))
+                smallest = table;
+        if (smallest < 0)
+            return;
+        put_last_batch(writer, (enum table_id)smallest);
+    }
+}
+
+/* A second copy of the schema, so that no single damaged place makes a closed report unreadable. */
+static int put_schema(struct writer *writer)
+{
+    struct encoded encoded;
+    int status = encode_schema(writer->encoder, &encoded);
+    if (status)
+        return status;
+    status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) / 2);
+    free(encoded.bytes);
+    return status;
+}
+
+static void writer_free(struct writer *writer)
+{
+    for (int table = 0; table < TABLE_COUNT; table++) {
+        struct batch *batch = &writer->batches[table];
+        free(batch->rows);
+        while (batch->spares) {
+            struct spare *next = batch->spares->next;
+            free(batch->spares);
+            batch->spares = next;
+        }
+    }
+    for (size_t i = 0; i < writer->stuck_count; i++)
+        free(writer->stuck[i].bytes);
+    free(writer->stuck);
+    encoder_delete(writer->encoder);
+    intern_free(&writer->strings);
+    pthread_mutex_destroy(&writer->lock);
+    pthread_cond_destroy(&writer->work);
+    pthread_cond_destroy(&writer->space);
+    free(writer);
+}
+
+int writer_close(struct writer *writer, struct error *err)
+{
+    submit_strings(writer);
+    wait_idle(writer);
+    stop_threads(writer);
+    put_stuck(writer, OUTPUT_RESERVE);
+    put_last_batches(writer);
+    if (!put_schema(writer))
+        chunkfile_finish(&writer->file, writer->encoder);
+    int status = report_failure(writer, err);
+    uint64_t lost = 0;
+    for (int table = 0; table < TABLE_COUNT; table++)
+        lost += writer_rows_lost(writer, (enum table_id)table);
+    if (lost && !status)
+        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that the disk had no room for", (unsigned long long)lost);
+    if (chunkfile_close(&writer->file) && !status)
+        status = error_set_errno(err, "cannot write the report");
+    writer_free(writer);
+    return status;
+}
