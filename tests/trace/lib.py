@@ -4,11 +4,14 @@ A test is a file with unittest cases that ends with lib.main(). A case that cann
 when all of them skip, the file exits with 77 and counts as skipped.
 """
 import os
+import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TACHO = os.environ["TACHO"]
@@ -20,6 +23,46 @@ SANITIZE = os.environ.get("SANITIZE", "")
 
 def program(name):
     return os.path.join(PROGRAMS, name)
+
+
+def until(condition, what, seconds=60):
+    """Waits for something that must come about."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s in vain until {what}")
+        time.sleep(0.001)
+
+
+def children(pid):
+    """The children of all threads of a process."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        return [int(child) for task in tasks for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
+    except OSError:
+        return []
+
+
+def state(pid):
+    """R, S, D, T, Z, or an empty text when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def ended(pidfd):
+    return bool(select.select([pidfd], [], [], 0)[0])
+
+
+def end_group(process):
+    """Ends a Popen that leads its own group, with all that it started there."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.communicate()
 
 
 class Report:
