@@ -1,0 +1,111 @@
+/* The table of commands, and what is done with it: find, run, explain. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct command *const commands[] = {
+    &command_stats, &command_info, &command_export, &command_import, &command_recover,
+    &command_completion, &command_version, &command_help_row, NULL,
+};
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *const *at = commands; *at; at++)
+        if (strcmp((*at)->name, name) == 0)
+            return *at;
+    return NULL;
+}
+
+int command_fail(const struct command *self, const struct error *err)
+{
+    fprintf(stderr, "tacho %s: %s\n", self->name, err->text);
+    return err->code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int command_write(const struct command *self, const struct text *text)
+{
+    if (text_failed(text)) {
+        fprintf(stderr, "tacho %s: out of memory\n", self->name);
+        return EXIT_FAILED;
+    }
+    fflush(stdout);
+    for (size_t at = 0; at < text->length;) {
+        ssize_t written = write(STDOUT_FILENO, text->bytes + at, text->length - at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            fprintf(stderr, "tacho %s: cannot write the output: %s\n", self->name, strerror(errno));
+            return EXIT_FAILED;
+        }
+        at += (size_t)written;
+    }
+    return EXIT_OK;
+}
+
+int command_options(const struct command *self, int argc, char **argv, void *settings, const char **operands,
+                    size_t *operand_count, int *status)
+{
+    struct option_parse parse = { .options = self->options, .settings = settings, .stop_at_operand = self->takes_program, .operands = operands };
+    struct error err = { 0 };
+    int code = options_parse(&parse, argc, argv, &err);
+
+    *operand_count = parse.operand_count;
+    *status = EXIT_OK;
+    for (const char *line = text_string(&parse.warnings); *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "tacho %s: %.*s\n", self->name, (int)length, line);
+        line += length + 1;
+    }
+    text_free(&parse.warnings);
+    if (code != 0)
+        *status = command_fail(self, &err);
+    if (code == 0 && parse.wants_help) {
+        struct text help = { 0 };
+        command_help(self, &help);
+        *status = command_write(self, &help);
+        text_free(&help);
+    }
+    return code == 0 && !parse.wants_help;
+}
+
+static int run_unknown(const char *name)
+{
+    const char *names[32];
+    size_t count = 0;
+
+    for (; commands[count]; count++)
+        names[count] = commands[count]->name;
+    names[count] = NULL;
+    const char *nearest = nearest_name(name, names);
+    if (nearest)
+        fprintf(stderr, "tacho: there is no command '%s'; did you mean '%s'?\n", name, nearest);
+    else
+        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n", name);
+    return EXIT_USAGE;
+}
+
+int command_main(int argc, char **argv)
+{
+    static const struct { const char *spelling, *name; } spellings[] = {
+        { "--version", "version" }, { "-v", "version" }, { "--help", "help" }, { "-h", "help" },
+    };
+    const char *name = argc > 1 ? argv[1] : "help";
+
+    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+        if (strcmp(name, spellings[i].spelling) == 0)
+            name = spellings[i].name;
+    const struct command *command = find_command(name);
+    if (!command)
+        return run_unknown(name);
+    if (argc < 2) {
+        struct text help = { 0 };
+        commands_help(&help);
+        fputs(text_string(&help), stderr);
+        text_free(&help);
+        return EXIT_USAGE;
+    }
+    return command->run(command, argc - 1, argv + 1);
+}

@@ -1,0 +1,46 @@
+/* The commands, one row each. What a user types is the name; help and completion come from the row. */
+#ifndef TACHO_CMD_COMMAND_H
+#define TACHO_CMD_COMMAND_H
+
+#include "option.h"
+
+struct command {
+    const char *name;
+    const char *arguments; /* "FILE …" */
+    const char *summary;   /* one line for the list of commands */
+    const char *about;     /* a few lines for its own help, or NULL */
+    const struct option *options; /* ends with a row without a name */
+    const char *files;     /* endings of the files it takes, for completion: "tacho,sqlite"; NULL: none */
+    int takes_program;     /* the first operand is a program, and all that follows is the program's */
+    /* argv[0] is the command's name. Returns the exit status. */
+    int (*run)(const struct command *self, int argc, char **argv);
+};
+
+extern const struct command *const commands[]; /* NULL-terminated */
+
+/* Exit statuses of our own; profile also passes on its program's. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* Runs what argv asks for and returns the exit status. */
+int command_main(int argc, char **argv);
+
+/* Parses a command's options. Returns 1 when the command should go on, or 0 when it is done (help was asked for, or
+ * the arguments were wrong): *status is then its exit status. operands has room for argc pointers. */
+int command_options(const struct command *self, int argc, char **argv, void *settings, const char **operands,
+                    size_t *operand_count, int *status);
+
+/* Prints "tacho NAME: sentence" to stderr; returns EXIT_FAILED, or EXIT_USAGE for ERR_BAD_ARGUMENT. */
+int command_fail(const struct command *self, const struct error *err);
+
+/* Writes all of the text to stdout; 0, or EXIT_FAILED after a word on stderr. */
+int command_write(const struct command *self, const struct text *text);
+
+/* What the tables say: for help and for shells. */
+void command_help(const struct command *command, struct text *out);
+void commands_help(struct text *out);
+void commands_bash_completion(struct text *out);
+
+extern const struct command command_profile, command_stats, command_info, command_doctor, command_recover, command_import,
+    command_export, command_completion, command_version, command_help_row;
+
+#endif

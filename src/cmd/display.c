@@ -1,0 +1,137 @@
+/* Cleaning and measuring text for the terminal. The widths are our own short table, since the program is static and must
+ * not depend on the locales of the machine. */
+#include "display.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct code_range { uint32_t first, last; };
+
+/* Marks that sit on the character before them. */
+static const struct code_range zero_width[] = {
+    { 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a }, { 0x064b, 0x065f }, { 0x0900, 0x0902 },
+    { 0x093c, 0x093c }, { 0x0941, 0x0948 }, { 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },
+    { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xe0100, 0xe01ef },
+};
+
+/* Two columns each. */
+static const struct code_range double_width[] = {
+    { 0x1100, 0x115f }, { 0x231a, 0x231b }, { 0x2329, 0x232a }, { 0x23e9, 0x23ec }, { 0x25fd, 0x25fe }, { 0x2614, 0x2615 },
+    { 0x2648, 0x2653 }, { 0x26a1, 0x26a1 }, { 0x2705, 0x2705 }, { 0x2728, 0x2728 }, { 0x274c, 0x274c }, { 0x2753, 0x2755 },
+    { 0x2757, 0x2757 }, { 0x2795, 0x2797 }, { 0x2b1b, 0x2b1c }, { 0x2b50, 0x2b50 }, { 0x2e80, 0x303e }, { 0x3041, 0x33ff },
+    { 0x3400, 0x4dbf }, { 0x4e00, 0xa4cf }, { 0xa960, 0xa97f }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f },
+    { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd },
+};
+
+/* Characters that a reader cannot see but that change what he sees. */
+static const struct code_range deceptive[] = {
+    { 0x00ad, 0x00ad }, { 0x061c, 0x061c }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
+    { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+};
+
+#define IN_RANGES(code, ranges) in_ranges(code, ranges, sizeof(ranges) / sizeof((ranges)[0]))
+static int in_ranges(uint32_t code, const struct code_range *ranges, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return 1;
+    return 0;
+}
+
+/* The character at bytes; returns its length, or 0 if it is none that UTF-8 allows. */
+static size_t decode(const unsigned char *bytes, size_t length, uint32_t *code)
+{
+    static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {
+        { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
+    };
+
+    for (size_t extra = 0; extra < 4; extra++) {
+        if ((bytes[0] & forms[extra].mask) != forms[extra].lead)
+            continue;
+        if (extra >= length)
+            return 0;
+        uint32_t value = bytes[0] & (unsigned char)~forms[extra].mask;
+        for (size_t i = 1; i <= extra; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
+                return 0;
+            value = value << 6 | (bytes[i] & 0x3f);
+        }
+        if (value < forms[extra].least || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+            return 0;
+        *code = value;
+        return extra + 1;
+    }
+    return 0;
+}
+
+/* One character (or one bad byte) as it is shown: its text, its columns, and the bytes that it used up. */
+struct shown {
+    char text[12];
+    size_t text_length, columns, used;
+};
+
+static void spell_out(struct shown *shown, const char *format, unsigned code)
+{
+    shown->text_length = (size_t)snprintf(shown->text, sizeof shown->text, format, code);
+    shown->columns = shown->text_length;
+}
+
+static struct shown show_next(const char *bytes, size_t length)
+{
+    struct shown shown = { .used = 1 };
+    uint32_t code;
+    size_t used = decode((const unsigned char *)bytes, length, &code);
+
+    if (used == 0) {
+        spell_out(&shown, "\\x%02x", (unsigned char)bytes[0]);
+        return shown;
+    }
+    shown.used = used;
+    if (code == '\n' || code == '\t' || code == '\r') {
+        shown.text[0] = '\\';
+        shown.text[1] = code == '\n' ? 'n' : code == '\t' ? 't' : 'r';
+        shown.text_length = shown.columns = 2;
+    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+        spell_out(&shown, "\\x%02x", code);
+    } else if (code >= 0xa0 && IN_RANGES(code, deceptive)) {
+        spell_out(&shown, "\\u{%x}", code);
+    } else {
+        memcpy(shown.text, bytes, used);
+        shown.text_length = used;
+        shown.columns = code < 0x300 ? 1 : IN_RANGES(code, zero_width) ? 0 : IN_RANGES(code, double_width) ? 2 : 1;
+    }
+    return shown;
+}
+
+/* Whether all that is left fits into so many columns. */
+static int rest_fits(const char *bytes, size_t length, size_t columns)
+{
+    size_t taken = 0;
+
+    for (size_t at = 0; at < length;) {
+        struct shown shown = show_next(bytes + at, length - at);
+        taken += shown.columns;
+        if (taken > columns)
+            return 0;
+        at += shown.used;
+    }
+    return 1;
+}
+
+size_t display_add(struct text *out, const char *bytes, size_t length, size_t max_columns)
+{
+    size_t taken = 0;
+
+    for (size_t at = 0; at < length;) {
+        struct shown shown = show_next(bytes + at, length - at);
+        if (max_columns && taken + shown.columns + 1 > max_columns && !rest_fits(bytes + at, length - at, max_columns - taken)) {
+            text_add(out, "…");
+            return taken + 1;
+        }
+        text_add_bytes(out, shown.text, shown.text_length);
+        taken += shown.columns;
+        at += shown.used;
+    }
+    return taken;
+}

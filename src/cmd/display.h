@@ -1,0 +1,16 @@
+/* Names as a terminal may see them: UTF-8 with known widths, and nothing in it that a terminal would obey.
+ *
+ * Names come from the programs that are profiled, and from files of strangers. */
+#ifndef TACHO_CMD_DISPLAY_H
+#define TACHO_CMD_DISPLAY_H
+
+#include <stddef.h>
+
+#include "../base/text.h"
+
+/* Adds the bytes with all that is not printable spelt out: \n, \x1b for control characters and bytes that are no UTF-8,
+ * \u{202e} for characters that turn the direction of the text or hide in it. Returns the columns that it takes. Stops
+ * with "…" when it would take more than max_columns (0: no limit). */
+size_t display_add(struct text *out, const char *bytes, size_t length, size_t max_columns);
+
+#endif

@@ -1,0 +1,280 @@
+/* The examinations. Each tries the thing itself where it can, rather than guess from settings; nothing is left behind. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../base/parallel.h"
+#include "../collect/collect.h"
+#include "cgroup.h"
+#include "doctor.h"
+#include "human.h"
+
+static int have_agent(struct finding *finding)
+{
+    struct error err = { 0 };
+
+    if (collect_agent_path(&err))
+        return 1;
+    finding->verdict = VERDICT_FAILS;
+    text_addf(&finding->why, "The agent was not found: %s.", err.text);
+    text_add(&finding->allow, "unpack the whole archive: bin/tacho looks for ../lib/tacho/libtacho-agent.so\n"
+                              "or name it: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
+    return 0;
+}
+
+static void look_at_process_tree(struct finding *finding)
+{
+    if (!have_agent(finding))
+        return;
+    text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and setuid programs "
+                            "run but are not seen inside.");
+}
+
+static void look_at_nvtx(struct finding *finding)
+{
+    if (have_agent(finding))
+        text_add(&finding->why, "Marks and ranges are received through NVTX_INJECTION64_PATH; the program needs no NVIDIA package.");
+}
+
+static void look_at_osrt(struct finding *finding)
+{
+    if (have_agent(finding))
+        text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
+}
+
+/* As the collector does it: a sealed, mapped memfd. */
+static void look_at_shared_memory(struct finding *finding)
+{
+    enum { SIZE = 1 << 20 };
+    int fd = memfd_create("tacho-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *map = MAP_FAILED;
+
+    if (fd >= 0 && ftruncate(fd, SIZE) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+        map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map != MAP_FAILED) {
+        munmap(map, SIZE);
+        text_add(&finding->why, "Events travel through memfd. /dev/shm is not used, so its size does not matter.");
+    } else {
+        finding->verdict = VERDICT_FAILS;
+        text_addf(&finding->why, "memfd_create does not work here: %s. A seccomp profile may forbid it.", strerror(errno));
+        text_add(&finding->allow, "docker: --security-opt seccomp=unconfined\n"
+                                  "Kubernetes: securityContext.seccompProfile.type: RuntimeDefault\n");
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+static void look_at_clock(struct finding *finding)
+{
+    char source[64];
+
+    read_line("", "/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    if (clock_ticks_invariant()) {
+#if defined(__x86_64__)
+        text_add(&finding->why, "The CPU's counter (invariant TSC) is read directly.");
+#else
+        text_add(&finding->why, "The CPU's counter (CNTVCT) is read directly.");
+#endif
+    } else {
+        finding->verdict = VERDICT_PARTLY;
+        text_add(&finding->why, "The CPU's counter does not run evenly, so clock_gettime is used: right, but each event costs some 20 ns more.");
+    }
+    if (*source)
+        text_addf(&finding->why, " The kernel's own clock is %s.", source);
+}
+
+static void explain_perf_permission(struct finding *finding, int error)
+{
+    char paranoid[32];
+
+    read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
+    if (!*paranoid) {
+        text_add(&finding->why, " This kernel has no perf events.");
+        return;
+    }
+    text_addf(&finding->why, " The machine would not allow it: %s (perf_event_paranoid is %s).", strerror(error), paranoid);
+    text_add(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=1\n"
+                              "docker: --cap-add=PERFMON (with older kernels --cap-add=SYS_ADMIN), and a seccomp profile that allows perf_event_open\n"
+                              "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"]\n");
+}
+
+static void look_at_cpu_sampling(struct finding *finding)
+{
+    struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK,
+                                          .sample_period = 1000000, .exclude_kernel = 1, .exclude_hv = 1 };
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    finding->verdict = VERDICT_LATER;
+    text_add(&finding->why, "CPU sampling is not in this version yet.");
+    if (fd >= 0) {
+        text_add(&finding->why, " The machine would allow it.");
+        close(fd);
+    } else {
+        explain_perf_permission(finding, errno);
+    }
+}
+
+/* The first file that one of the patterns matches, or "". */
+static void find_file(const char *const *patterns, char *out, size_t size)
+{
+    out[0] = 0;
+    for (; *patterns && !out[0]; patterns++) {
+        glob_t found = { 0 };
+        if (glob(*patterns, 0, NULL, &found) == 0 && found.gl_pathc)
+            snprintf(out, size, "%s", found.gl_pathv[0]);
+        globfree(&found);
+    }
+}
+
+static void look_at_cuda(struct finding *finding)
+{
+    static const char *const drivers[] = { "/usr/lib/*-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                           "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1", NULL };
+    static const char *const cupti[] = { "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*", "/usr/local/cuda*/lib64/libcupti.so*",
+                                         "/usr/lib/*-linux-gnu/libcupti.so*", "/usr/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
+                                         "/usr/local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
+                                         "/opt/conda/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*", NULL };
+    char driver[512], library[512], version[256];
+
+    find_file(drivers, driver, sizeof driver);
+    find_file(cupti, library, sizeof library);
+    read_line("", "/proc/driver/nvidia/version", version, sizeof version);
+    finding->verdict = VERDICT_LATER;
+    text_add(&finding->why, "CUDA tracing is not in this version yet.");
+    text_addf(&finding->why, " Driver: %s.", *driver ? driver : *version ? "loaded, but libcuda.so.1 was not found" : "none");
+    text_addf(&finding->why, " CUPTI: %s.", *library ? library : "none found");
+    if (*version && !*driver)
+        text_add(&finding->allow, "docker: --gpus all\nKubernetes: resources.limits: nvidia.com/gpu: 1\n");
+}
+
+static void look_at_memory(struct finding *finding)
+{
+    enum { BUFFER_MIB = 256 };
+    struct cgroup_limits limits = cgroup_read("");
+
+    finding->verdict = VERDICT_NOTE;
+    if (limits.memory_bytes < 0) {
+        text_add(&finding->why, "No limit of a container is set.");
+    } else {
+        text_add(&finding->why, "The container may use ");
+        human_bytes(&finding->why, (uint64_t)limits.memory_bytes);
+        if (limits.memory_used_bytes >= 0) {
+            text_add(&finding->why, " and uses ");
+            human_bytes(&finding->why, (uint64_t)limits.memory_used_bytes);
+        }
+        text_add(&finding->why, " of it. What is recorded counts until it is written.");
+    }
+    text_addf(&finding->why, " A process may hold up to %d MiB of events (--buffer-limit), a quiet one holds next to nothing.", BUFFER_MIB);
+    if (limits.memory_bytes >= 0 && limits.memory_bytes < (int64_t)BUFFER_MIB * 4 << 20) {
+        finding->verdict = VERDICT_PARTLY;
+        text_add(&finding->allow, "tacho profile --buffer-limit=32M …\n"
+                                  "docker: --memory=4g\n"
+                                  "Kubernetes: resources.limits.memory: 4Gi\n");
+    }
+}
+
+static void look_at_processes(struct finding *finding)
+{
+    struct cgroup_limits limits = cgroup_read("");
+
+    finding->verdict = VERDICT_NOTE;
+    if (limits.pids < 0) {
+        text_add(&finding->why, "The number of processes and threads is not limited by a container.");
+        return;
+    }
+    text_addf(&finding->why, "The container may have %lld processes and threads, and has %lld. Tacho adds a handful.", (long long)limits.pids, (long long)limits.pids_used);
+    if (limits.pids - limits.pids_used < 32) {
+        finding->verdict = VERDICT_PARTLY;
+        text_add(&finding->allow, "docker: --pids-limit=4096\nKubernetes: podPidsLimit of the kubelet\n");
+    }
+}
+
+static void look_at_cores(struct finding *finding)
+{
+    struct cgroup_limits limits = cgroup_read("");
+    int cores = parallel_cores();
+
+    finding->verdict = VERDICT_NOTE;
+    text_addf(&finding->why, "%d cores may be used", cores);
+    if (limits.cpus > 0)
+        text_addf(&finding->why, ", with a quota of %.1f", limits.cpus);
+    text_add(&finding->why, ".");
+    if (cores < 2 || (limits.cpus > 0 && limits.cpus < 2)) {
+        finding->verdict = VERDICT_PARTLY;
+        text_add(&finding->why, " The collector shares them with the program: at millions of events a second some may be dropped, and are counted.");
+        text_add(&finding->allow, "docker: --cpus=2\nKubernetes: resources.limits.cpu: \"2\"\n");
+    }
+}
+
+static void look_at_ptrace(struct finding *finding)
+{
+    char scope[32];
+
+    read_line("", "/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope);
+    finding->verdict = VERDICT_NOTE;
+    text_addf(&finding->why, "Tacho does not use ptrace, so ptrace_scope (%s here) does not matter.", *scope ? scope : "not set");
+}
+
+static void look_at_seccomp(struct finding *finding)
+{
+    char line[256];
+    int mode = -1;
+    FILE *status = fopen("/proc/self/status", "re");
+
+    while (status && fgets(line, sizeof line, status))
+        sscanf(line, "Seccomp: %d", &mode);
+    if (status)
+        fclose(status);
+    finding->verdict = VERDICT_NOTE;
+    if (mode == 2)
+        text_add(&finding->why, "A filter is active, as is usual in containers. What it forbids shows in the lines above.");
+    else
+        text_add(&finding->why, mode == 0 ? "No filter is active." : "It is not known whether a filter is active.");
+}
+
+static void look_at_disk(struct finding *finding)
+{
+    struct statvfs disk;
+
+    if (access(".", W_OK) != 0) {
+        finding->verdict = VERDICT_PARTLY;
+        text_addf(&finding->why, "Reports cannot be written to this folder: %s.", strerror(errno));
+        text_add(&finding->allow, "tacho profile -o /tmp/report …\n");
+        return;
+    }
+    text_add(&finding->why, "Reports can be written to this folder");
+    if (statvfs(".", &disk) == 0) {
+        text_add(&finding->why, "; ");
+        human_bytes(&finding->why, (uint64_t)disk.f_bavail * disk.f_frsize);
+        text_add(&finding->why, " are free");
+    }
+    text_add(&finding->why, ".");
+}
+
+const struct examination examinations[] = {
+    { "Process tree", look_at_process_tree },
+    { "NVTX", look_at_nvtx },
+    { "OS runtime", look_at_osrt },
+    { "CPU sampling", look_at_cpu_sampling },
+    { "CUDA", look_at_cuda },
+    { "Shared memory", look_at_shared_memory },
+    { "Clock", look_at_clock },
+    { "Output", look_at_disk },
+    { "Cores", look_at_cores },
+    { "Memory limit", look_at_memory },
+    { "Process limit", look_at_processes },
+    { "Seccomp", look_at_seccomp },
+    { "ptrace", look_at_ptrace },
+    { 0 },
+};

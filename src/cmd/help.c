@@ -1,0 +1,271 @@
+/* Help and shell completion, both made from the table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+enum { LINE_WIDTH = 100, HELP_INDENT = 32 };
+
+/* Words of a sentence, broken to lines that start at indent; the cursor is at column. */
+static void add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent)
+{
+    while (*sentence) {
+        size_t word = strcspn(sentence, " ");
+        if (column > indent && column + 1 + word > LINE_WIDTH) {
+            text_add_char(out, '\n');
+            text_add_repeat(out, ' ', indent);
+            column = indent;
+        } else if (column > indent) {
+            text_add_char(out, ' ');
+            column++;
+        }
+        text_add_bytes(out, sentence, word);
+        column += word;
+        sentence += word;
+        while (*sentence == ' ')
+            sentence++;
+    }
+    text_add_char(out, '\n');
+}
+
+static void add_choices(struct text *out, const struct option *option)
+{
+    for (const char *const *choice = option->choices(); *choice; choice++)
+        text_addf(out, "%s%s", choice == option->choices() ? "" : "|", *choice);
+}
+
+static void add_option(struct text *out, const struct option *option)
+{
+    struct text left = { 0 };
+
+    if (option->letter)
+        text_addf(&left, "  -%c, --%s", option->letter, option->name);
+    else
+        text_addf(&left, "      --%s", option->name);
+    if (option->kind == OPTION_BOOL) {
+        text_add(&left, "=true|false");
+    } else if (option->kind == OPTION_CHOICE) {
+        text_add_char(&left, '=');
+        add_choices(&left, option);
+    } else if (option->kind != OPTION_FLAG) {
+        text_addf(&left, "=%s", option->value ? option->value : "VALUE");
+    }
+    text_add(out, text_string(&left));
+    size_t column = left.length;
+    if (column + 2 > HELP_INDENT) {
+        text_add_char(out, '\n');
+        column = 0;
+    }
+    text_add_repeat(out, ' ', HELP_INDENT - column);
+    add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
+    text_free(&left);
+}
+
+void command_help(const struct command *command, struct text *out)
+{
+    size_t ignored = 0;
+
+    text_addf(out, "usage: tacho %s%s%s%s\n\n", command->name, command->options[0].name ? " [options]" : "",
+              *command->arguments ? " " : "", command->arguments);
+    add_wrapped(out, command->about ? command->about : command->summary, 0, 0);
+    if (command->options[0].name)
+        text_add(out, "\noptions:\n");
+    for (const struct option *option = command->options; option->name; option++) {
+        ignored += option->kind == OPTION_IGNORED;
+        if (!option->hidden && option->kind != OPTION_IGNORED)
+            add_option(out, option);
+    }
+    if (!ignored)
+        return;
+    text_add(out, "\nknown from nsys, accepted with a warning:\n ");
+    size_t column = 1;
+    for (const struct option *option = command->options; option->name; option++) {
+        if (option->kind != OPTION_IGNORED || option->hidden)
+            continue;
+        size_t length = strlen(option->name) + 3;
+        if (column + length > LINE_WIDTH) {
+            text_add(out, "\n ");
+            column = 1;
+        }
+        text_addf(out, " --%s", option->name);
+        column += length;
+    }
+    text_add_char(out, '\n');
+}
+
+void commands_help(struct text *out)
+{
+    text_add(out, "Tacho records what a program does in time and answers where the time went.\n\n"
+                  "usage: tacho COMMAND [options] …\n\n");
+    for (const struct command *const *at = commands; *at; at++)
+        text_addf(out, "  %-12s %s\n", (*at)->name, (*at)->summary);
+    text_add(out, "\nStart with:  tacho profile PROGRAM …\n"
+                  "Then:        tacho stats report1.tacho\n"
+                  "More:        tacho help COMMAND\n");
+}
+
+/* ---- completion ------------------------------------------------------------------------------------------- */
+
+static void add_option_words(struct text *out, const struct command *command)
+{
+    text_add(out, "--help");
+    for (const struct option *option = command->options; option->name; option++)
+        if (!option->hidden)
+            text_addf(out, " --%s", option->name);
+}
+
+/* The lines of `case` that give the values of options: command:option) words. */
+static void add_value_cases(struct text *out, const struct command *command)
+{
+    for (const struct option *option = command->options; option->name; option++) {
+        if (option->kind != OPTION_BOOL && !option->choices)
+            continue;
+        text_addf(out, "        %s:--%s", command->name, option->name);
+        if (option->letter)
+            text_addf(out, "|%s:-%c", command->name, option->letter);
+        text_add(out, ") words=\"");
+        if (option->choices)
+            for (const char *const *choice = option->choices(); *choice; choice++)
+                text_addf(out, "%s%s", choice == option->choices() ? "" : " ", *choice);
+        else
+            text_add(out, "true false");
+        text_add(out, "\" ;;\n");
+    }
+}
+
+static void add_file_pattern(struct text *out, const char *endings)
+{
+    text_add(out, "@(");
+    for (; *endings; endings++)
+        text_add_char(out, *endings == ',' ? '|' : *endings);
+    text_add_char(out, ')');
+}
+
+static void add_operand_case(struct text *out, const struct command *command)
+{
+    text_addf(out, "        %s) ", command->name);
+    if (command->files) {
+        text_add(out, "_tacho_files '*.");
+        add_file_pattern(out, command->files);
+        text_add(out, "' ;;\n");
+    } else if (command->takes_program) {
+        text_add(out, "COMPREPLY=($(compgen -c -- \"$current\")) ;;\n");
+    } else {
+        text_add(out, "words=\"");
+        if (command == &command_help_row)
+            for (const struct command *const *at = commands; *at; at++)
+                text_addf(out, "%s%s", at == commands ? "" : " ", (*at)->name);
+        if (command == &command_completion)
+            text_add(out, "bash");
+        text_add(out, "\" ;;\n");
+    }
+}
+
+void commands_bash_completion(struct text *out)
+{
+    text_add(out, "# Completion of tacho's commands, options and values for bash; made by: tacho completion bash\n"
+                  "_tacho_files() {\n"
+                  "    local IFS=$'\\n'\n"
+                  "    compopt -o filenames 2>/dev/null\n"
+                  "    COMPREPLY=($(compgen -d -- \"$current\"; shopt -s extglob; compgen -f -X \"!$1\" -- \"$current\"))\n"
+                  "}\n"
+                  "_tacho() {\n"
+                  "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" command=\"${COMP_WORDS[1]}\" words=\"\"\n"
+                  "    COMPREPLY=()\n"
+                  "    if [ \"$current\" = = ]; then current=\"\"; fi\n"
+                  "    if [ \"$previous\" = = ]; then previous=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
+                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                  "        words=\"");
+    for (const struct command *const *at = commands; *at; at++)
+        text_addf(out, "%s%s", at == commands ? "" : " ", (*at)->name);
+    text_add(out, "\"\n"
+                  "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+                  "        return\n"
+                  "    fi\n"
+                  "    case \"$command:$previous\" in\n");
+    for (const struct command *const *at = commands; *at; at++)
+        add_value_cases(out, *at);
+    text_add(out, "    esac\n"
+                  "    if [ -z \"$words\" ] && [[ \"$current\" == -* ]]; then\n"
+                  "        case \"$command\" in\n");
+    for (const struct command *const *at = commands; *at; at++) {
+        text_addf(out, "        %s) words=\"", (*at)->name);
+        add_option_words(out, *at);
+        text_add(out, "\" ;;\n");
+    }
+    text_add(out, "        esac\n"
+                  "    elif [ -z \"$words\" ]; then\n"
+                  "        case \"$command\" in\n");
+    for (const struct command *const *at = commands; *at; at++)
+        add_operand_case(out, *at);
+    text_add(out, "        esac\n"
+                  "    fi\n"
+                  "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n"
+                  "}\n"
+                  "complete -F _tacho tacho\n");
+}
+
+/* ---- the commands that only explain ---------------------------------------------------------------------------- */
+
+static const struct option no_options[] = { { 0 } };
+
+static int run_completion(const struct command *self, int argc, char **argv)
+{
+    struct text out = { 0 };
+    const char *operands[argc];
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, NULL, operands, &count, &status))
+        return status;
+    if (count != 1 || strcmp(operands[0], "bash") != 0) {
+        struct error err;
+        error_set(&err, ERR_BAD_ARGUMENT, "say for which shell: tacho completion bash");
+        return command_fail(self, &err);
+    }
+    commands_bash_completion(&out);
+    status = command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
+static int run_version(const struct command *self, int argc, char **argv)
+{
+    printf("tacho %s\n", TACHO_VERSION);
+    return EXIT_OK;
+}
+
+static int run_help(const struct command *self, int argc, char **argv)
+{
+    struct text out = { 0 };
+
+    if (argc > 1 && argv[1][0] != '-') {
+        const struct command *const *at = commands;
+        while (*at && strcmp((*at)->name, argv[1]) != 0)
+            at++;
+        if (!*at) {
+            struct error err;
+            error_set(&err, ERR_BAD_ARGUMENT, "there is no command '%s'", argv[1]);
+            return command_fail(self, &err);
+        }
+        command_help(*at, &out);
+    } else {
+        commands_help(&out);
+    }
+    int status = command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
+const struct command command_completion = {
+    .name = "completion", .arguments = "bash", .summary = "print what a shell needs to complete tacho's words",
+    .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion bash > "
+             "~/.local/share/bash-completion/completions/tacho",
+    .options = no_options, .run = run_completion,
+};
+const struct command command_version = {
+    .name = "version", .arguments = "", .summary = "print the version", .options = no_options, .run = run_version,
+};
+const struct command command_help_row = {
+    .name = "help", .arguments = "[COMMAND]", .summary = "explain a command", .options = no_options, .run = run_help,
+};

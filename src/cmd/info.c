@@ -1,0 +1,238 @@
+/* tacho info: what is in a report, how it came to be, and what is not in it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "display.h"
+#include "human.h"
+#include "info.h"
+#include "open.h"
+#include "print.h"
+#include "rows.h"
+
+struct settings { int all; };
+
+static const struct option options[] = {
+    { "all", 'a', OPTION_FLAG, offsetof(struct settings, all), NULL, "Every process, table and message, however many there are.", NULL, NULL, 0 },
+    { 0 },
+};
+
+enum { FEW = 40, LABEL_WIDTH = 12, WIDEST_VALUE = 160 };
+
+static void add_label(struct text *out, const char *label)
+{
+    text_addf(out, "%s", label);
+    size_t length = strlen(label);
+    text_add_repeat(out, ' ', length < LABEL_WIDTH ? LABEL_WIDTH - length : 1);
+}
+
+static void add_heading(struct text *out, const char *heading)
+{
+    text_addf(out, "\n%s\n", heading);
+}
+
+static void add_file(struct text *out, struct report *report, const char *path)
+{
+    struct report_health health = report_health(report);
+
+    add_label(out, "File");
+    display_add(out, path, strlen(path), 0);
+    text_add(out, ", ");
+    human_bytes(out, health.file_bytes);
+    text_add_char(out, '\n');
+    add_label(out, "Health");
+    if (health.damaged_chunks || health.damaged_bytes) {
+        text_add(out, "damaged: ");
+        human_count(out, health.damaged_chunks);
+        text_add(out, " chunks, ");
+        human_bytes(out, health.damaged_bytes);
+        text_add(out, " could not be read; all else is here\n");
+    } else if (health.complete) {
+        text_add(out, "complete\n");
+    } else {
+        text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
+    }
+}
+
+/* Rows of name and value, as label and text. */
+static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value, struct error *err)
+{
+    const char *const names[] = { name, value, NULL };
+    struct rows rows;
+    size_t length;
+    int code = rows_read(&rows, report, table, names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        struct text label = { 0 };
+        const char *bytes = rows_text(&rows, i, 0, &length);
+        display_add(&label, bytes, length, 40);
+        add_label(out, text_string(&label));
+        text_free(&label);
+        bytes = rows_text(&rows, i, 1, &length);
+        display_add(out, bytes, length, WIDEST_VALUE);
+        text_add_char(out, '\n');
+    }
+    rows_free(&rows);
+    return code;
+}
+
+static int add_times(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const start_names[] = { "utcTime", "localTime", NULL };
+    static const char *const details_names[] = { "duration", NULL };
+    struct rows start, details;
+    size_t length;
+    int code = rows_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err);
+
+    if (code == 0 && start.columns.rows) {
+        const char *utc = rows_text(&start, 0, 0, &length);
+        add_label(out, "Started");
+        display_add(out, utc, length, WIDEST_VALUE);
+        text_add(out, " UTC\n");
+    }
+    rows_free(&start);
+    if (code == 0)
+        code = rows_read(&details, report, "ANALYSIS_DETAILS", details_names, err);
+    else
+        return code;
+    if (code == 0 && details.columns.rows) {
+        add_label(out, "Duration");
+        human_time(out, rows_number(&details, 0, 0, 0));
+        text_add_char(out, '\n');
+    }
+    rows_free(&details);
+    return code;
+}
+
+static int add_ranges(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "start", "end", "cause", NULL };
+    struct rows rows;
+    size_t length;
+    int code = rows_read(&rows, report, "TACHO_RANGE", names, err);
+
+    if (code == 0 && rows.columns.rows)
+        add_heading(out, "Capture ranges");
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        const char *cause = rows_text(&rows, i, 2, &length);
+        text_add(out, "  ");
+        human_time(out, rows_number(&rows, i, 0, 0));
+        text_add(out, " – ");
+        if (rows_is_null(&rows, i, 1))
+            text_add(out, "(not ended)");
+        else
+            human_time(out, rows_number(&rows, i, 1, 0));
+        text_add(out, "  begun by ");
+        display_add(out, cause, length, WIDEST_VALUE);
+        text_add_char(out, '\n');
+    }
+    rows_free(&rows);
+    return code;
+}
+
+/* What the profiler had to say: notes with a severity. */
+static int add_messages(struct text *out, struct report *report, int all, struct error *err)
+{
+    static const char *const names[] = { "severity", "text", NULL };
+    enum { SEVERITY_WARNING = 2 };
+    struct rows rows;
+    size_t length, shown = 0, left = 0;
+    int code = rows_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        if (!all && (rows_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
+            add_heading(out, "Messages");
+        const char *bytes = rows_text(&rows, i, 1, &length);
+        text_add(out, "  ");
+        display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
+        text_add_char(out, '\n');
+    }
+    if (shown && left)
+        text_addf(out, "  … %zu more: tacho info --all\n", left);
+    rows_free(&rows);
+    return code;
+}
+
+static void add_tables(struct text *out, struct report *report)
+{
+    static const struct table_column columns[] = {
+        { "Table", CELL_TEXT, UNIT_NONE, 0 }, { "Rows", CELL_INT, UNIT_NONE, 0 }, { "Bytes", CELL_INT, UNIT_NONE, 0 },
+    };
+    struct table *table = table_new(columns, 3);
+    const struct print_request request = { .time = &time_unit_ns, .to_terminal = 1 };
+
+    for (size_t i = 0; table && i < report_table_count(report); i++) {
+        const struct report_table *at = report_table_at(report, i);
+        struct table_cell *row = at->rows ? table_add_row(table) : NULL;
+        if (!row)
+            continue;
+        cell_set_text(table, &row[0], at->name, strlen(at->name));
+        cell_set_int(&row[1], (int64_t)at->rows);
+        cell_set_int(&row[2], (int64_t)at->packed_bytes);
+    }
+    if (table && table_row_count(table)) {
+        add_heading(out, "Tables");
+        print_column.table(out, table, &request);
+    }
+    table_delete(table);
+}
+
+int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err)
+{
+    size_t limit = all ? SIZE_MAX : FEW;
+
+    add_file(out, report, path);
+    if (add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_times(out, report, err) != 0 ||
+        info_add_sources(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 ||
+        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0)
+        return err->code;
+    if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
+        add_heading(out, "Machine");
+        if (add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "name", "value", err) != 0)
+            return err->code;
+    }
+    if (all)
+        add_tables(out, report);
+    return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { 0 };
+    struct error err = { 0 };
+    const char *files[argc];
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &count, &status))
+        return status;
+    if (count == 0) {
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho info report1.tacho");
+        return command_fail(self, &err);
+    }
+    for (size_t i = 0; i < count && status == EXIT_OK; i++) {
+        struct report *report;
+        struct text out = { 0 };
+        if (open_report(files[i], &report, &err) != 0)
+            return command_fail(self, &err);
+        if (i)
+            text_add_char(&out, '\n');
+        status = info_print(&out, report, files[i], settings.all, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
+        text_free(&out);
+        report_close(report);
+    }
+    return status;
+}
+
+const struct command command_info = {
+    .name = "info", .arguments = "FILE …", .summary = "what is in a report, and what was lost",
+    .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and lost, and whether the "
+             "file is whole.",
+    .options = options, .files = "tacho,sqlite", .run = run,
+};

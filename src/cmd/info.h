@@ -1,0 +1,17 @@
+/* The parts of what `tacho info` says. */
+#ifndef TACHO_CMD_INFO_H
+#define TACHO_CMD_INFO_H
+
+#include "../base/text.h"
+#include "../report/reader.h"
+
+/* All of it. */
+int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err);
+
+/* A table: events, span, bytes and losses of each source. */
+int info_add_sources(struct text *out, struct report *report, struct error *err);
+
+/* The tree of processes with how each ended; at most limit lines. */
+int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err);
+
+#endif

@@ -1,0 +1,247 @@
+/* The option parser: it looks an option up, finds its value, and stores it where its row says. */
+#include "option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int option_bool(const char *value)
+{
+    static const struct { const char *text; int truth; } words[] = {
+        { "true", 1 }, { "false", 0 }, { "yes", 1 }, { "no", 0 }, { "on", 1 }, { "off", 0 }, { "1", 1 }, { "0", 0 },
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(value, words[i].text) == 0)
+            return words[i].truth;
+    return -1;
+}
+
+char **option_split(const char *value, size_t *count)
+{
+    size_t length = strlen(value), parts = 0, room = 2;
+
+    for (const char *at = value; *at; at++)
+        room += *at == ',';
+    char **list = malloc(room * sizeof *list + length + 1);
+    if (!list)
+        return NULL;
+    char *out = (char *)(list + room);
+    const char *at = value;
+    while (*at) {
+        char *part = out;
+        for (; *at && *at != ','; at++) {
+            if (*at == '\\' && at[1])
+                at++;
+            *out++ = *at;
+        }
+        if (out > part) {
+            *out++ = 0;
+            list[parts++] = part;
+        }
+        at += *at == ',';
+    }
+    list[parts] = NULL;
+    if (count)
+        *count = parts;
+    return list;
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t smaller = a < b ? a : b;
+
+    return smaller < c ? smaller : c;
+}
+
+size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t rows[3][LONGEST + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+
+    if (a_length > LONGEST || b_length > LONGEST)
+        return a_length + b_length;
+    for (size_t j = 0; j <= b_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_above[j - 2] + 1 < row[j])
+                row[j] = two_above[j - 2] + 1;
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+const char *nearest_name(const char *name, const char *const *names)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(name) / 3 + 2; /* further away than this is another word */
+
+    for (; *names; names++) {
+        size_t distance = edit_distance(name, *names);
+        if (strlen(name) >= 3 && strncmp(name, *names, strlen(name)) == 0)
+            distance = 1; /* the beginning of a name is as good as a slip of the finger */
+        if (distance < best) {
+            best = distance;
+            nearest = *names;
+        }
+    }
+    return nearest;
+}
+
+static const struct option *find_long(const struct option *options, const char *name, size_t length)
+{
+    for (; options->name; options++)
+        if (strlen(options->name) == length && memcmp(options->name, name, length) == 0)
+            return options;
+    return NULL;
+}
+
+static const struct option *find_short(const struct option *options, char letter)
+{
+    for (; options->name; options++)
+        if (options->letter == letter)
+            return options;
+    return NULL;
+}
+
+static int complain_unknown(const struct option *options, const char *argument, struct error *err)
+{
+    const char *names[256];
+    size_t count = 0, length = strcspn(argument, "=");
+    char name[128];
+
+    for (; options->name && count < 255; options++)
+        if (!options->hidden)
+            names[count++] = options->name;
+    names[count] = NULL;
+    if (length >= sizeof name)
+        length = sizeof name - 1;
+    memcpy(name, argument, length);
+    name[length] = 0;
+    const char *nearest = argument[1] == '-' ? nearest_name(name + 2, names) : NULL;
+    if (nearest)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no option %s; did you mean --%s?", name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "there is no option %s; --help lists those that there are", name);
+}
+
+static int check_choice(const struct option *option, const char *value, struct error *err)
+{
+    char all[256] = "";
+
+    for (const char *const *choice = option->choices(); *choice; choice++) {
+        if (strcmp(*choice, value) == 0)
+            return 0;
+        if (strlen(all) + strlen(*choice) + 3 < sizeof all)
+            strcat(strcat(all, *all ? ", " : ""), *choice);
+    }
+    return error_set(err, ERR_BAD_ARGUMENT, "--%s cannot be '%s': it is one of %s", option->name, value, all);
+}
+
+static int store(struct option_parse *parse, const struct option *option, const char *value, struct error *err)
+{
+    void *field = (char *)parse->settings + option->offset;
+    struct option_list *list = field;
+    int truth;
+
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(int *)field = 1;
+        return 0;
+    case OPTION_BOOL:
+        truth = value ? option_bool(value) : 1;
+        if (truth < 0)
+            return error_set(err, ERR_BAD_ARGUMENT, "--%s is true or false, not '%s'", option->name, value);
+        *(int *)field = truth;
+        return 0;
+    case OPTION_CHOICE:
+        if (check_choice(option, value, err) != 0)
+            return err->code;
+        *(const char **)field = value;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)field = value;
+        return 0;
+    case OPTION_LIST:
+        if (list->count == sizeof list->values / sizeof list->values[0])
+            return error_set(err, ERR_BAD_ARGUMENT, "--%s was given too many times", option->name);
+        list->values[list->count++] = value;
+        return 0;
+    case OPTION_CUSTOM:
+        return option->take(parse->settings, value, err);
+    case OPTION_IGNORED:
+        text_addf(&parse->warnings, "--%s has no effect: %s\n", option->name, option->help);
+        return 0;
+    }
+    return 0;
+}
+
+/* A value that stands in the next argument: always wanted, except that a bool may stand alone. */
+static const char *separate_value(const struct option *option, const char *next)
+{
+    if (!next || (option->kind == OPTION_BOOL && option_bool(next) < 0))
+        return NULL;
+    return next;
+}
+
+/* One option at argv[0]; returns how many arguments it took, or an error. */
+static int parse_one(struct option_parse *parse, char **argv, struct error *err)
+{
+    const char *argument = argv[0], *attached;
+    const struct option *option;
+
+    if (argument[1] == '-') {
+        size_t length = strcspn(argument + 2, "=");
+        option = find_long(parse->options, argument + 2, length);
+        attached = argument[2 + length] ? argument + 3 + length : NULL;
+    } else {
+        option = find_short(parse->options, argument[1]);
+        attached = !argument[2] ? NULL : argument[2] == '=' ? argument + 3 : argument + 2;
+    }
+    if (!option)
+        return complain_unknown(parse->options, argument, err);
+    if (option->kind == OPTION_FLAG && attached && option_bool(attached) == 0)
+        return 1; /* --quiet=false */
+    if (option->kind == OPTION_FLAG && attached && option_bool(attached) != 1)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s takes no value", option->name);
+    if (option->kind == OPTION_FLAG || attached)
+        return store(parse, option, attached, err) == 0 ? 1 : err->code;
+    const char *value = separate_value(option, argv[1]);
+    if (!value && option->kind != OPTION_BOOL)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s needs a value%s%s", option->name, option->value ? ": " : "",
+                         option->value ? option->value : "");
+    return store(parse, option, value, err) == 0 ? (value ? 2 : 1) : err->code;
+}
+
+int options_parse(struct option_parse *parse, int argc, char **argv, struct error *err)
+{
+    int at = 1;
+
+    while (at < argc) {
+        const char *argument = argv[at];
+        if (argument[0] != '-' || !argument[1]) {
+            if (parse->stop_at_operand)
+                break;
+            parse->operands[parse->operand_count++] = argv[at++];
+            continue;
+        }
+        if (strcmp(argument, "--") == 0) {
+            at++;
+            break;
+        }
+        if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+            parse->wants_help = 1;
+            return 0;
+        }
+        int taken = parse_one(parse, argv + at, err);
+        if (taken < 0)
+            return taken;
+        at += taken;
+    }
+    while (at < argc)
+        parse->operands[parse->operand_count++] = argv[at++];
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* Files of other profilers that become reports: one file and one row each. */
+#ifndef TACHO_IMPORT_IMPORT_H
+#define TACHO_IMPORT_IMPORT_H
+
+#include <stddef.h>
+
+#include "../base/error.h"
+
+struct importer {
+    const char *name; /* "nsys-sqlite" */
+    const char *help;
+    const char *extension; /* "sqlite" */
+    /* Whether the first bytes of a file look like it; length may be anything. */
+    int (*recognise)(const void *bytes, size_t length);
+    int (*import)(const char *path, const char *out_path, int overwrite, struct error *err);
+};
+
+extern const struct importer *const importers[]; /* NULL-terminated */
+
+/* By the file's first bytes; NULL if none knows it, or the file cannot be read. */
+const struct importer *importer_for(const char *path);
+
+extern const struct importer import_nsys_sqlite;
+
+#endif
