@@ -1,0 +1,44 @@
+"""Many processes, threads and generations: every one is in the report, and every event is recorded or counted as lost."""
+import lib
+
+# Sanitizers make the collector many times slower; what they look for shows in fewer as well.
+SHARE = 10 if lib.SANITIZE else 1
+
+
+class Scale(lib.Case):
+    def check(self, shape, count):
+        report = self.profile(lib.program("scale"), shape, str(count), options=["-t", "osrt", "--osrt-threshold=0"])
+        programs, threads, reads = map(int, self.output.stdout.split())
+        self.assertEqual(report.value("SELECT count(*) FROM (SELECT DISTINCT globalPid, image FROM TACHO_PROCESS)"), programs)
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE end IS NOT NULL"), programs)
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE ending = 'exit' AND exitStatus != 0"), 0)
+        recorded, lost = report.calls().get("pread", 0), report.count("osrt", "lost")
+        self.assertLessEqual(recorded, reads)
+        self.assertGreaterEqual(recorded + lost, reads, f"recorded {recorded}, lost {lost}")
+        if lost == 0:
+            self.assertEqual(recorded, reads)
+        self.assertEqual(report.count("osrt", "recorded"), report.value("SELECT count(*) FROM OSRT_API"))
+        # Thread numbers come back in a long run, so threads are counted by their ends.
+        ended = report.value("SELECT count(*) FROM TACHO_THREAD WHERE end IS NOT NULL")
+        images = programs - report.value("SELECT count(DISTINCT globalPid) FROM TACHO_PROCESS")
+        self.assertIn(ended, (threads, threads + images), "an exec may end its process's thread")
+        return report
+
+    def test_processes_alive_at_the_same_time(self):
+        self.check("together", 1000 // SHARE)
+
+    def test_processes_in_turn(self):
+        self.check("in-turn", 1000 // SHARE)
+
+    def test_generations_of_fork_and_exec(self):
+        self.check("generations", 200 // SHARE)
+
+    def test_threads_alive_at_the_same_time(self):
+        self.check("threads", 2000 // SHARE)
+
+    def test_short_threads(self):
+        self.check("short-threads", 100000 // SHARE)
+
+
+if __name__ == "__main__":
+    lib.main()
