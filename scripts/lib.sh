@@ -7,7 +7,13 @@ export DEBIAN_FRONTEND=noninteractive
 # What each job needs. Libraries come with their static archives, because bin/tacho is fully static.
 packages_libraries="libzstd-dev libxxhash-dev libevent-dev libsqlite3-dev"
 packages_build="cmake ninja-build gcc libc6-dev binutils $packages_libraries"
-packages_test="$packages_build g++ clang libcmocka-dev musl-tools python3 sqlite3 strace make git file"
+# For building the other architecture's tarball, and for trying it under emulation.
+case $(uname -m) in
+x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
+*) packages_cross="" ;;
+esac
+packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 sqlite3 strace make git file"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -43,6 +49,26 @@ install_packages() {
     # A third-party source that cannot be reached must not stop us: what counts is whether the install works.
     as_root apt-get update -qq || say "apt-get update did not fully work; trying to install all the same."
     as_root apt-get install -qq -y --no-install-recommends $missing >/dev/null || fail "apt-get could not install: $missing"
+}
+
+# unpack_packages FOLDER TARGET [apt options…] -- PACKAGE…: fetches packages and unpacks them under TARGET. apt works in
+# FOLDER alone, so it needs no root and leaves this machine's packages, sources and architectures as they are.
+unpack_packages() {
+    local folder=$1 target=$2 options=() deb
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
+    options+=(-qq -o APT::Sandbox::User= -o Dir::State="$folder/state" -o Dir::State::status=/dev/null -o Dir::Cache="$folder/cache")
+    apt-get "${options[@]}" update || say "apt-get update did not fully work; going on with what there is."
+    (cd "$folder" && apt-get "${options[@]}" download "$@") || return 1
+    for deb in "$folder"/*.deb; do
+        dpkg-deb -x "$deb" "$target"
+    done
+    rm -rf "$folder"
 }
 
 # configure DIRECTORY [CMake options]; cheap when nothing changed.
