@@ -1,0 +1,229 @@
+/* When recording is on: see capture.h. */
+#include "capture.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector.h"
+#include "life.h"
+
+static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api"};
+
+static struct timeval to_timeval(int64_t ns)
+{
+    return (struct timeval){ns / 1000000000, ns / 1000 % 1000000};
+}
+
+/* ---- The switch --------------------------------------------------------------------------------------------------------------- */
+
+static void set_recording(struct collector *collector, int on)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        atomic_store_explicit(&process->arena->recording, on ? collector->options->sources : 0, memory_order_release);
+}
+
+static void share_ranges_left(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        atomic_store_explicit(&process->arena->ranges_left, collector->capture.ranges_left, memory_order_relaxed);
+}
+
+static void switch_on(struct collector *collector, int64_t time_ns, const char *cause)
+{
+    struct capture *capture = &collector->capture;
+    set_recording(collector, 1);
+    if (capture->on)
+        return;
+    capture->on = 1;
+    capture->on_since_ns = time_ns;
+    capture->cause = cause;
+    if (collector->options->duration_ns > 0 && !evtimer_pending(capture->duration, NULL)) {
+        struct timeval wait = to_timeval(collector->options->duration_ns);
+        evtimer_add(capture->duration, &wait);
+    }
+}
+
+static void switch_off(struct collector *collector, int64_t time_ns)
+{
+    struct capture *capture = &collector->capture;
+    set_recording(collector, 0);
+    if (!capture->on)
+        return;
+    capture->on = 0;
+    capture->recorded_ns += time_ns - capture->on_since_ns;
+    struct row_TACHO_RANGE row = {0};
+    ROW_SET(&row, TACHO_RANGE, start, capture->on_since_ns);
+    ROW_SET(&row, TACHO_RANGE, end, time_ns);
+    ROW_SET(&row, TACHO_RANGE, cause, collector_string(collector, capture->cause));
+    writer_append(collector->writer, TABLE_TACHO_RANGE, &row);
+}
+
+/* ---- Delay and duration --------------------------------------------------------------------------------------------------------- */
+
+static void delay_over(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    collector->capture.armed = 1;
+    if (collector->options->range == COLLECT_RANGE_NONE)
+        switch_on(collector, collector_now(collector), "delay");
+    share_ranges_left(collector);
+}
+
+static void duration_over(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    capture_end(collector, collector_now(collector));
+    life_shut_down(collector);
+}
+
+/* How many ranges may begin: one, unless the end of one leaves room for the next. Without ranges the API may switch
+ * recording off and on again as often as it likes. */
+static uint32_t ranges_allowed(const struct collect_options *options)
+{
+    if (options->range == COLLECT_RANGE_NONE)
+        return UINT32_MAX;
+    if (options->range_end != COLLECT_END_REPEAT && options->range_end != COLLECT_END_REPEAT_SHUTDOWN)
+        return 1;
+    return options->range_repeat ? options->range_repeat : UINT32_MAX;
+}
+
+int capture_init(struct collector *collector)
+{
+    struct capture *capture = &collector->capture;
+    capture->ranges_left = ranges_allowed(collector->options);
+    capture->delay = evtimer_new(collector->base, delay_over, collector);
+    capture->duration = evtimer_new(collector->base, duration_over, collector);
+    return capture->delay && capture->duration ? 0 : -1;
+}
+
+void capture_free(struct collector *collector)
+{
+    if (collector->capture.delay)
+        event_free(collector->capture.delay);
+    if (collector->capture.duration)
+        event_free(collector->capture.duration);
+}
+
+void capture_begin(struct collector *collector)
+{
+    struct capture *capture = &collector->capture;
+    if (collector->options->delay_ns > 0) {
+        struct timeval wait = to_timeval(collector->options->delay_ns);
+        evtimer_add(capture->delay, &wait);
+        return;
+    }
+    capture->armed = 1;
+    if (collector->options->range == COLLECT_RANGE_NONE)
+        switch_on(collector, collector_now(collector), "start");
+}
+
+/* ---- Arenas ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Copies a text behind those before it; its offset, or 0 when there is none or no room. Offset 0 is never used. */
+static uint32_t put_text(struct wire_header *arena, uint32_t *used, const char *text)
+{
+    size_t length = text ? strlen(text) + 1 : 0;
+    if (!text || *used + length + 1 > WIRE_TEXT_BYTES)
+        return 0;
+    uint32_t offset = *used;
+    memcpy(arena->text + offset, text, length);
+    *used += (uint32_t)length;
+    return offset;
+}
+
+static uint32_t put_list(struct wire_header *arena, uint32_t *used, const char *const *list)
+{
+    if (!list || !*list)
+        return 0;
+    uint32_t first = put_text(arena, used, *list);
+    while (first && *++list)
+        put_text(arena, used, *list);
+    put_text(arena, used, "");
+    return first;
+}
+
+void capture_prepare_arena(struct collector *collector, struct wire_header *arena)
+{
+    const struct collect_options *options = collector->options;
+    const struct capture *capture = &collector->capture;
+    uint32_t used = 1;
+    arena->sources = options->sources;
+    arena->clock = collector->clock.clock;
+    arena->flags = options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0;
+    arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
+    arena->capture = options->range == COLLECT_RANGE_NVTX ? WIRE_CAPTURE_NVTX
+                     : options->range == COLLECT_RANGE_API ? WIRE_CAPTURE_API : WIRE_CAPTURE_ALWAYS;
+    arena->capture_ends = options->range_end != COLLECT_END_NONE;
+    arena->domain_include = put_list(arena, &used, options->nvtx_domain_include);
+    arena->domain_exclude = put_list(arena, &used, options->nvtx_domain_exclude);
+    arena->capture_range = put_text(arena, &used, options->range_text);
+    arena->capture_domain = put_text(arena, &used, options->range_domain);
+    atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
+    atomic_store(&arena->recording, capture->on ? options->sources : 0);
+}
+
+/* ---- Ranges ------------------------------------------------------------------------------------------------------------------------ */
+
+void capture_range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
+{
+    struct capture *capture = &collector->capture;
+    if (capture->done || cause > WIRE_CAPTURE_API)
+        return;
+    if (capture->ranges_left != UINT32_MAX && capture->ranges_left > 0)
+        capture->ranges_left--;
+    share_ranges_left(collector);
+    capture->open++;
+    process->open_ranges++;
+    switch_on(collector, time_ns, causes[cause]);
+}
+
+/* What the end of the last range that may be means. */
+static void last_range_over(struct collector *collector, int64_t time_ns)
+{
+    enum collect_range_end end = collector->options->range_end;
+    capture_end(collector, time_ns);
+    if (end == COLLECT_END_STOP_SHUTDOWN || end == COLLECT_END_REPEAT_SHUTDOWN)
+        life_shut_down(collector);
+}
+
+void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
+{
+    struct capture *capture = &collector->capture;
+    if (capture->done || cause > WIRE_CAPTURE_API)
+        return;
+    if (process->open_ranges > 0) {
+        process->open_ranges--;
+        capture->open--;
+    }
+    if (capture->open > 0) { /* another process is still inside one: the agent has only switched itself off */
+        set_recording(collector, 1);
+        return;
+    }
+    if (collector->options->range != COLLECT_RANGE_NONE && collector->options->range_end == COLLECT_END_NONE) {
+        set_recording(collector, capture->on);
+        return;
+    }
+    switch_off(collector, time_ns);
+    if (collector->options->range != COLLECT_RANGE_NONE && capture->ranges_left == 0)
+        last_range_over(collector, time_ns);
+}
+
+void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns)
+{
+    while (process->open_ranges > 0 && collector->capture.open > 0)
+        capture_range_ends(collector, process, WIRE_CAPTURE_ALWAYS, time_ns);
+}
+
+void capture_end(struct collector *collector, int64_t time_ns)
+{
+    struct capture *capture = &collector->capture;
+    switch_off(collector, time_ns);
+    capture->done = 1;
+    capture->ranges_left = 0;
+    share_ranges_left(collector);
+    if (capture->delay)
+        evtimer_del(capture->delay);
+    if (capture->duration)
+        evtimer_del(capture->duration);
+}

@@ -1,0 +1,367 @@
+/* A capture from start to end: sets everything up in order, runs the loop, writes the last rows, takes all of it down. */
+#include "collect.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "collector.h"
+#include "cost.h"
+#include "environment.h"
+#include "launch.h"
+#include "life.h"
+#include "program.h"
+
+#define VM_ID (INT64_C(1) << 48)
+#define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
+#define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
+#define LAST_CALIBRATION_NS 1000000000 /* …up to this */
+#define TICK_US 400000                 /* the file is at most so far behind, and a bit */
+
+enum { SOURCE_INJECTION = 1, SOURCE_DAEMON = 2 };
+enum { SEVERITY_WARNING = 2 };
+
+/* ---- What the other files call --------------------------------------------------------------------------------------------------- */
+
+int64_t collector_now(const struct collector *collector)
+{
+    return clock_map_monotonic(&collector->clock, clock_monotonic_ns());
+}
+
+int64_t collector_string(struct collector *collector, const char *text)
+{
+    return writer_string(collector->writer, text, strlen(text));
+}
+
+void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid, const char *text)
+{
+    struct row_DIAGNOSTIC_EVENT row = {0};
+    ROW_SET(&row, DIAGNOSTIC_EVENT, timestamp, time_ns);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, timestampType, 1);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, source, global_pid ? SOURCE_INJECTION : SOURCE_DAEMON);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, severity, severity);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, text, collector_string(collector, text));
+    ROW_SET(&row, DIAGNOSTIC_EVENT, globalPid, global_pid ? global_pid : VM_ID);
+    writer_append(collector->writer, TABLE_DIAGNOSTIC_EVENT, &row);
+    struct collect_result *result = collector->result;
+    if (severity >= SEVERITY_WARNING && result->warning_count < COLLECT_WARNINGS_MAX) {
+        char *copy = strdup(text);
+        if (copy)
+            result->warnings[result->warning_count++] = copy;
+    }
+}
+
+void collector_warn(struct collector *collector, int64_t global_pid, const char *format, ...)
+{
+    char text[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    collector_diagnostic(collector, collector_now(collector), SEVERITY_WARNING, global_pid, text);
+}
+
+/* ---- Clocks ------------------------------------------------------------------------------------------------------------------------ */
+
+static void clock_row(struct collector *collector, const struct clock_pair *pair)
+{
+    struct row_TACHO_CLOCK row = {0};
+    ROW_SET(&row, TACHO_CLOCK, timestamp, clock_map_monotonic(&collector->clock, pair->monotonic_ns));
+    ROW_SET(&row, TACHO_CLOCK, ticks, (int64_t)pair->ticks);
+    ROW_SET(&row, TACHO_CLOCK, monotonicNs, pair->monotonic_ns);
+    ROW_SET(&row, TACHO_CLOCK, utcNs, pair->utc_ns);
+    ROW_SET(&row, TACHO_CLOCK, errorNs, pair->error_ns);
+    writer_append(collector->writer, TABLE_TACHO_CLOCK, &row);
+}
+
+static int start_clock(struct collector *collector, struct clock_pair *second)
+{
+    enum wire_clock clock = clock_choose();
+    struct clock_pair first = clock_read_pair(clock);
+    struct timespec pause = {0, FIRST_BASELINE_NS};
+    if (clock == WIRE_CLOCK_COUNTER)
+        nanosleep(&pause, NULL);
+    *second = clock_read_pair(clock);
+    collector->next_calibration_ns = FIRST_CALIBRATION_NS;
+    return clock_map_init(&collector->clock, clock, &first, second);
+}
+
+static void calibrate(struct collector *collector, int64_t next_ns)
+{
+    struct clock_pair pair = clock_read_pair(collector->clock.clock);
+    clock_map_add(&collector->clock, &pair, next_ns);
+    clock_row(collector, &pair);
+}
+
+static void calibrate_and_go_on(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    int64_t next = collector->next_calibration_ns * 4 < LAST_CALIBRATION_NS ? collector->next_calibration_ns * 4 : LAST_CALIBRATION_NS;
+    calibrate(collector, next);
+    collector->next_calibration_ns = next;
+    struct timeval wait = {next / 1000000000, next / 1000 % 1000000};
+    evtimer_add(collector->calibrate, &wait);
+}
+
+/* ---- The regular tick ----------------------------------------------------------------------------------------------------------------- */
+
+static void flush(struct collector *collector)
+{
+    struct error err;
+    if (writer_flush(collector->writer, &err) == 0 || collector->flush_failed)
+        return;
+    collector->flush_failed = 1;
+    collector_warn(collector, 0, "The report could not be written completely: %s.", err.text);
+}
+
+static void tick(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    process_poll(collector);
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        process_report_counts(process);
+    streams_read(&collector->streams);
+    flush(collector);
+    process_reap(collector);
+    life_check(collector);
+}
+
+static int start_timers(struct collector *collector)
+{
+    struct timeval often = {0, TICK_US}, soon = {0, FIRST_CALIBRATION_NS / 1000};
+    collector->tick = event_new(collector->base, -1, EV_PERSIST, tick, collector);
+    collector->calibrate = evtimer_new(collector->base, calibrate_and_go_on, collector);
+    if (!collector->tick || !collector->calibrate)
+        return -1;
+    event_add(collector->tick, &often);
+    evtimer_add(collector->calibrate, &soon);
+    drain_start(collector);
+    return 0;
+}
+
+/* ---- The program ------------------------------------------------------------------------------------------------------------------------ */
+
+static int not_started(struct collector *collector, int error, struct error *err)
+{
+    struct collect_result *result = collector->result;
+    result->ending = COLLECT_NOT_STARTED;
+    result->start_errno = error;
+    result->exit_status = error == ENOENT ? 127 : 126;
+    if (error == ENOENT)
+        return error_set(err, ERR_NOT_FOUND, "cannot run %s: the interpreter that it asks for is not there", collector->options->argv[0]);
+    return error_set(err, ERR_DENIED, "cannot run %s: %s", collector->options->argv[0], strerror(error));
+}
+
+static int start_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
+{
+    char **environment = environment_build(collector->options, program, agent_path, collector->session.variable);
+    if (!environment)
+        return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+    collector->launch_ns = collector_now(collector);
+    pid_t pid = launch_program(collector, program, environment);
+    environment_free(environment);
+    if (pid < 0)
+        return not_started(collector, -pid, err);
+    collector->result->ending = COLLECT_RUNNING;
+    collector->children_left = 1;
+    collector->primary = process_add(collector, pid, 0, "launch");
+    if (!collector->primary)
+        return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+    collector->primary->start_ns = collector->launch_ns;
+    collector->primary->is_primary = collector->primary->is_child = 1;
+    process_describe(collector->primary);
+    process_watch(collector->primary);
+    return 0;
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* Processes that outlive the capture are told to record nothing any more, read a last time, and left alone. */
+static void finish_processes(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first; process; process = process->next)
+        if (process->ending == PROCESS_RUNS)
+            process_end(process, PROCESS_RUNS, 0, collector_now(collector));
+}
+
+static void write_details(struct collector *collector, int64_t end_ns)
+{
+    struct row_ANALYSIS_DETAILS row = {0};
+    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, VM_ID);
+    ROW_SET(&row, ANALYSIS_DETAILS, duration, end_ns - collector->launch_ns);
+    ROW_SET(&row, ANALYSIS_DETAILS, startTime, collector->launch_ns);
+    ROW_SET(&row, ANALYSIS_DETAILS, stopTime, end_ns);
+    writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
+}
+
+/* Rows that the disk had no room for were counted as recorded: that is taken back. */
+static void count_disk_losses(struct collector *collector)
+{
+    static const struct { enum wire_source source; const char *name; enum table_id table; } tables[] = {
+        {WIRE_SOURCE_NVTX, "nvtx", TABLE_NVTX_EVENTS}, {WIRE_SOURCE_OSRT, "osrt", TABLE_OSRT_API},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        uint64_t lost = writer_rows_lost(collector->writer, tables[i].table);
+        struct collect_counts *counts = &collector->result->counts[tables[i].source];
+        if (!lost)
+            continue;
+        counts->lost_disk = lost;
+        counts->recorded -= lost < counts->recorded ? lost : counts->recorded;
+        process_count_row(collector->primary, tables[i].name, "recorded", "", -(int64_t)lost);
+        process_count_row(collector->primary, tables[i].name, "lost", "disk-full", (int64_t)lost);
+    }
+}
+
+static void finish(struct collector *collector)
+{
+    struct collect_result *result = collector->result;
+    int64_t end_ns = collector_now(collector);
+    capture_end(collector, end_ns);
+    calibrate(collector, LAST_CALIBRATION_NS);
+    finish_processes(collector);
+    streams_store(collector);
+    write_details(collector, end_ns);
+    if (result->ending == COLLECT_RUNNING) {
+        result->wall_ns = end_ns - collector->launch_ns;
+        for (struct process *process = collector->processes.first; process; process = process->next)
+            if (process->ending == PROCESS_RUNS && process->cpu_ns > 0)
+                result->cpu_ns += process->cpu_ns;
+    }
+    result->captured_ns = collector->capture.recorded_ns;
+    result->process_count = collector->processes.count;
+    result->thread_count = collector->processes.threads;
+    result->cost_ns = cost_estimate(result);
+    count_disk_losses(collector);
+}
+
+static void close_report(struct collector *collector)
+{
+    struct collect_result *result = collector->result;
+    struct error err = {0};
+    flush(collector);
+    result->report_error = writer_close(collector->writer, &err);
+    struct stat status;
+    result->report_bytes = stat(collector->options->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    collector->writer = NULL;
+    if (result->report_error && !collector->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
+        char text[600];
+        snprintf(text, sizeof text, "The report could not be written completely: %s.", err.text);
+        result->warnings[result->warning_count] = strdup(text);
+        result->warning_count += result->warnings[result->warning_count] != NULL;
+    }
+}
+
+static void discard_report(struct collector *collector)
+{
+    struct stat status;
+    writer_close(collector->writer, NULL);
+    collector->writer = NULL;
+    if (lstat(collector->options->output_path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(collector->options->output_path);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------------------------------------------ */
+
+static int set_up(struct collector *collector, struct error *err)
+{
+    struct clock_pair pair;
+    collector->base = event_base_new();
+    if (!collector->base || start_clock(collector, &pair) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    clock_row(collector, &pair);
+    int failed = session_open(collector, err);
+    if (failed)
+        return failed;
+    if (capture_init(collector) != 0 || drain_init(collector) != 0 || life_init(collector) != 0)
+        return error_set_errno(err, "the capture could not be set up");
+    if (collector->options->hide_output && streams_open(&collector->streams) != 0)
+        return error_set_errno(err, "no memory file could be made for the program's output");
+    machine_describe(collector);
+    return 0;
+}
+
+static void take_down(struct collector *collector)
+{
+    struct event *events[] = {collector->tick, collector->calibrate};
+    process_table_free(collector);
+    session_close(collector);
+    capture_free(collector);
+    drain_free(collector);
+    life_free(collector);
+    streams_close(&collector->streams);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (events[i])
+            event_free(events[i]);
+    if (collector->base)
+        event_base_free(collector->base);
+    clock_map_free(&collector->clock);
+    life_restore_signals(collector);
+}
+
+static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
+{
+    int failed = set_up(collector, err);
+    if (!failed && program->warning[0])
+        collector_warn(collector, 0, "%s", program->warning);
+    if (!failed)
+        capture_begin(collector);
+    if (!failed)
+        failed = start_program(collector, program, agent_path, err);
+    if (!failed && start_timers(collector) != 0)
+        failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+    if (failed) {
+        discard_report(collector);
+        return failed;
+    }
+    event_base_dispatch(collector->base);
+    int64_t over = clock_monotonic_ns();
+    finish(collector);
+    close_report(collector);
+    collector->result->finish_ns = clock_monotonic_ns() - over;
+    return 0;
+}
+
+int collect_run(const struct collect_options *options, struct collect_result *result, struct error *err)
+{
+    memset(result, 0, sizeof *result);
+    struct program program;
+    const char *search_path = environment_value(options, "PATH");
+    int failed = program_find(&program, options->argv[0], search_path, &result->exit_status, err);
+    if (failed) {
+        result->start_errno = failed == ERR_NOT_FOUND ? ENOENT : EACCES;
+        return failed;
+    }
+    program_inspect(&program, search_path);
+    const char *agent_path = options->agent_path ? options->agent_path : collect_agent_path(err);
+    if (!agent_path)
+        return ERR_NOT_FOUND;
+    struct collector *collector = calloc(1, sizeof *collector);
+    if (!collector)
+        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+    collector->options = options;
+    collector->result = result;
+    collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
+    collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
+    life_block_signals(collector); /* before the writer's threads, which inherit it */
+    struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
+    failed = writer_open(options->output_path, &how, &collector->writer, err);
+    if (!failed)
+        failed = capture_program(collector, &program, agent_path, err);
+    take_down(collector);
+    free(collector);
+    return failed;
+}
+
+void collect_result_free(struct collect_result *result)
+{
+    for (size_t i = 0; i < result->warning_count; i++)
+        free(result->warnings[i]);
+    result->warning_count = 0;
+}

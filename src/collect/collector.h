@@ -1,0 +1,60 @@
+/* What the files of src/collect share: the one struct of a capture. Nothing outside the folder includes this. */
+#ifndef TACHO_COLLECT_COLLECTOR_H
+#define TACHO_COLLECT_COLLECTOR_H
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "../report/writer.h"
+#include "capture.h"
+#include "clock.h"
+#include "collect.h"
+#include "drain.h"
+#include "osrt.h"
+#include "process.h"
+#include "session.h"
+#include "streams.h"
+
+struct event_base;
+struct event;
+
+struct collector {
+    const struct collect_options *options;
+    struct collect_result *result;
+    struct event_base *base;
+    struct writer *writer;
+    struct clock_map clock;
+    struct session session;
+    struct capture capture;
+    struct drain drain;
+    struct osrt osrt;
+    struct process_table processes;
+    struct streams streams;
+    struct process *primary;
+    struct machine machine;
+    int children_left;               /* processes that we are the parent of; found out by wait */
+    int flush_failed;                /* told once */
+
+    /* Signals: what they were before us, for the program and for our own return. */
+    sigset_t old_mask;
+    struct sigaction old_child, old_pipe;
+    struct rlimit old_files;
+    int signal_fd;
+
+    struct event *signals, *tick, *calibrate, *grace;
+    int64_t next_calibration_ns;     /* the interval, which grows */
+    int shutting_down;               /* over, and the program was told so */
+    int leaving;                     /* the loop ends as soon as it can */
+    int64_t launch_ns;               /* report time at which the program was started */
+};
+
+/* One sentence for the person, kept in the result and in DIAGNOSTIC_EVENT. pid 0: about the capture. */
+void collector_warn(struct collector *collector, int64_t global_pid, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void collector_diagnostic(struct collector *collector, int64_t time_ns, int severity, int64_t global_pid, const char *text);
+
+/* Report time now. */
+int64_t collector_now(const struct collector *collector);
+
+int64_t collector_string(struct collector *collector, const char *text);
+
+#endif

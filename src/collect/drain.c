@@ -1,0 +1,320 @@
+/* Draining: see drain.h.
+ *
+ * The owner of a slot publishes with release stores: slot.state and slot.first_chunk, then chunk.next and
+ * chunk.committed. Each is read here with acquire, `next` before `committed` and `state` before both: once `next` is
+ * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its successor is known, a
+ * slot when its thread has ended and its last chunk is read. */
+#include "drain.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../base/clock.h"
+#include "../wire/chunks.h"
+#include "collector.h"
+#include "nvtx.h"
+
+#define INTERVAL_MIN_US 1000
+#define INTERVAL_MAX_US 20000
+#define BUSY_BYTES (256u << 10)   /* in a round: poll as fast as it goes */
+#define ROUND_BYTES (8u << 20)    /* then look after sockets and signals */
+#define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
+#define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
+#define PAGE 4096u
+
+static struct reader *reader_of(struct process *process, uint32_t slot)
+{
+    if (slot >= process->reader_count) {
+        uint32_t count = process->reader_count ? process->reader_count : 16;
+        while (count <= slot)
+            count *= 2;
+        struct reader *readers = realloc(process->readers, count * sizeof *readers);
+        if (!readers)
+            return NULL;
+        memset(readers + process->reader_count, 0, (count - process->reader_count) * sizeof *readers);
+        process->readers = readers;
+        process->reader_count = count;
+    }
+    return &process->readers[slot];
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+static void thread_row(const struct process *process, const struct reader *reader)
+{
+    struct row_TACHO_THREAD row = {0};
+    ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
+    if (reader->end_ns != PROCESS_NO_TIME)
+        ROW_SET(&row, TACHO_THREAD, end, reader->end_ns);
+    ROW_SET(&row, TACHO_THREAD, globalTid, process_global_tid(process, reader->tid));
+    if (reader->name_id)
+        ROW_SET(&row, TACHO_THREAD, nameId, reader->name_id);
+    writer_append(process->collector->writer, TABLE_TACHO_THREAD, &row);
+}
+
+static void begin_thread(struct process *process, struct reader *reader, const struct wire_thread *slot)
+{
+    char name[sizeof slot->name + 1];
+    memcpy(name, slot->name, sizeof slot->name);
+    name[sizeof slot->name] = 0;
+    *reader = (struct reader){
+        .active = 1, .chunk = WIRE_NONE, .tid = slot->tid, .priority = slot->priority,
+        .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks), .end_ns = PROCESS_NO_TIME,
+        .name_id = collector_string(process->collector, name),
+    };
+    reader->nvtx = process->nvtx ? nvtx_thread_new(process->nvtx, process_global_tid(process, reader->tid)) : NULL;
+    process->threads_seen++;
+    process->collector->processes.threads++;
+    thread_row(process, reader);
+}
+
+/* The thread's last rows. Its place in the slot is free afterwards. */
+static void end_thread(struct process *process, struct reader *reader, int64_t end_ns)
+{
+    if (reader->nvtx)
+        nvtx_thread_finish(reader->nvtx);
+    if (reader->end_ns == PROCESS_NO_TIME)
+        reader->end_ns = end_ns;
+    thread_row(process, reader);
+    if (reader->name_id) {
+        struct row_ThreadNames row = {0};
+        ROW_SET(&row, ThreadNames, nameId, reader->name_id);
+        ROW_SET(&row, ThreadNames, priority, reader->priority);
+        ROW_SET(&row, ThreadNames, globalTid, process_global_tid(process, reader->tid));
+        writer_append(process->collector->writer, TABLE_ThreadNames, &row);
+    }
+    *reader = (struct reader){0};
+}
+
+static void take_counts(struct process *process, struct wire_thread *slot)
+{
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+            process->counts[source].fates[fate] += atomic_exchange_explicit(&slot->counts[source][fate], 0, memory_order_relaxed);
+}
+
+static void recycle_chunk(struct process *process, uint32_t index)
+{
+    struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
+    atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
+    atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
+    wire_free_chunk(process->arena, index);
+}
+
+static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
+{
+    struct wire_thread *slot = &wire_threads(process->arena)[index];
+    if (reader->chunk != WIRE_NONE && !reader->damaged)
+        recycle_chunk(process, reader->chunk);
+    take_counts(process, slot);
+    end_thread(process, reader, collector_now(process->collector));
+    atomic_store_explicit(&slot->first_chunk, WIRE_NONE, memory_order_relaxed);
+    atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
+    wire_free_thread(process->arena, index);
+}
+
+/* ---- Records ------------------------------------------------------------------------------------------------------ */
+
+static void damaged(struct process *process, struct reader *reader)
+{
+    reader->damaged = 1;
+    process->counts[WIRE_SOURCE_NVTX].damaged++;
+}
+
+static void read_records(const struct origin *origin, const unsigned char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const struct wire_record *record = (const struct wire_record *)(bytes + at);
+        uint32_t words = length - at >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
+        if (words < WIRE_HEAD_WORDS || words > (length - at) / 8 || record->type >= WIRE_TYPE_COUNT || !record_handlers[record->type]) {
+            origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
+            return; /* nothing says where the next one starts */
+        }
+        record_handlers[record->type](origin, record, words);
+        origin->collector->drain.records++;
+        at += (size_t)words * 8;
+    }
+}
+
+/* Reads one chunk's new bytes: how many, and whether the chain goes on from it. */
+static size_t read_chunk(const struct origin *origin, uint32_t *next)
+{
+    struct process *process = origin->process;
+    struct reader *reader = origin->reader;
+    struct wire_chunk *chunk = &wire_chunks(process->arena)[reader->chunk];
+    *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+    if (committed < reader->offset || committed > WIRE_CHUNK_DATA || committed % 8 || (*next != WIRE_NONE && *next >= process->chunk_count)) {
+        damaged(process, reader);
+        *next = WIRE_NONE;
+        return 0;
+    }
+    size_t length = committed - reader->offset;
+    if (length) {
+        memcpy(origin->collector->drain.copy, chunk->data + reader->offset, length);
+        reader->offset = committed;
+        read_records(origin, origin->collector->drain.copy, length);
+    }
+    return length;
+}
+
+/* Follows a slot's chain for at most so many chunks. */
+static size_t drain_slot(struct process *process, uint32_t index, int chunks)
+{
+    struct wire_thread *slot = &wire_threads(process->arena)[index];
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    struct reader *reader = reader_of(process, index);
+    if (!reader || (state != WIRE_THREAD_LIVE && state != WIRE_THREAD_ENDED))
+        return 0;
+    if (!reader->active)
+        begin_thread(process, reader, slot);
+    if (reader->chunk == WIRE_NONE && !reader->damaged) {
+        uint32_t first = atomic_load_explicit(&slot->first_chunk, memory_order_acquire);
+        if (first != WIRE_NONE && first >= process->chunk_count)
+            damaged(process, reader);
+        else
+            reader->chunk = first;
+    }
+    const struct origin origin = {process->collector, process, reader};
+    size_t bytes = 0;
+    for (; chunks > 0 && reader->chunk != WIRE_NONE && !reader->damaged; chunks--) {
+        uint32_t next;
+        bytes += read_chunk(&origin, &next);
+        if (next == WIRE_NONE)
+            break;
+        recycle_chunk(process, reader->chunk);
+        reader->chunk = next;
+        reader->offset = 0;
+    }
+    if (state == WIRE_THREAD_ENDED && chunks > 0)
+        recycle_slot(process, reader, index);
+    return bytes;
+}
+
+static uint32_t slots_taken(const struct process *process)
+{
+    uint32_t taken = atomic_load_explicit(&process->arena->threads_taken, memory_order_acquire);
+    return taken < WIRE_THREAD_SLOTS ? taken : WIRE_THREAD_SLOTS;
+}
+
+size_t drain_process(struct process *process, size_t budget)
+{
+    if (!process->arena)
+        return 0;
+    size_t bytes = 0;
+    uint32_t taken = slots_taken(process);
+    for (uint32_t i = 0; i < taken && bytes < budget; i++) {
+        if (process->next_slot >= taken)
+            process->next_slot = 0;
+        bytes += drain_slot(process, process->next_slot++, SLOT_CHUNKS);
+    }
+    return bytes;
+}
+
+void drain_finish(struct process *process, int64_t end_ns)
+{
+    if (!process->arena)
+        return;
+    uint32_t taken = slots_taken(process);
+    for (uint32_t i = 0; i < taken; i++) {
+        /* The arena holds at most chunk_count chunks, and no one adds to it: more would be a circle. */
+        drain_slot(process, i, (int)process->chunk_count + 1);
+        if (i < process->reader_count && process->readers[i].active) {
+            record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
+                             &wire_threads(process->arena)[i], end_ns);
+            take_counts(process, &wire_threads(process->arena)[i]);
+            end_thread(process, &process->readers[i], end_ns);
+        }
+    }
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+            process->counts[source].fates[fate] +=
+                atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
+}
+
+/* ---- Memory that a quiet process does not need ------------------------------------------------------------------------ */
+
+/* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
+ * first page stays: it has the chunk's links. At most a quarter of all at a time: the program may wake up and need some. */
+static void trim(struct process *process)
+{
+    struct wire_header *arena = process->arena;
+    uint32_t held[256], count = 0, limit = process->chunk_count / 4;
+    while (count < 256 && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
+        uint32_t index = wire_take_chunk(arena);
+        if (index >= process->chunk_count)
+            break;
+        held[count++] = index;
+        madvise((char *)&wire_chunks(arena)[index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);
+    }
+    while (count > 0)
+        recycle_chunk(process, held[--count]);
+}
+
+static void note_activity(struct process *process, size_t bytes)
+{
+    if (bytes) {
+        process->idle_rounds = 0;
+        process->trimmed = 0;
+    } else if (!process->trimmed && ++process->idle_rounds > IDLE_ROUNDS) {
+        process->trimmed = 1;
+        trim(process);
+    }
+}
+
+/* ---- Rounds ---------------------------------------------------------------------------------------------------------- */
+
+static void schedule(struct drain *drain, int64_t interval_us)
+{
+    struct timeval wait = {0, (suseconds_t)interval_us};
+    event_add(drain->timer, &wait);
+}
+
+static void round_once(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct drain *drain = &collector->drain;
+    size_t total = 0;
+    struct process *process = drain->next ? drain->next : collector->processes.first_live;
+    struct process *stop = process;
+    while (process && total < ROUND_BYTES) {
+        size_t bytes = drain_process(process, ROUND_BYTES - total);
+        note_activity(process, bytes);
+        total += bytes;
+        process = process->next_live ? process->next_live : collector->processes.first_live;
+        if (process == stop)
+            break;
+    }
+    drain->next = process;
+    if (total >= ROUND_BYTES) {
+        schedule(drain, 0);
+        return;
+    }
+    if (total >= BUSY_BYTES)
+        drain->interval_us = INTERVAL_MIN_US;
+    else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
+        drain->interval_us = drain->interval_us * 2 < INTERVAL_MAX_US ? drain->interval_us * 2 : INTERVAL_MAX_US;
+    else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
+        drain->interval_us -= drain->interval_us / 4;
+    schedule(drain, drain->interval_us);
+}
+
+int drain_init(struct collector *collector)
+{
+    collector->drain.interval_us = INTERVAL_MIN_US;
+    collector->drain.timer = evtimer_new(collector->base, round_once, collector);
+    return collector->drain.timer ? 0 : -1;
+}
+
+void drain_start(struct collector *collector)
+{
+    schedule(&collector->drain, collector->drain.interval_us);
+}
+
+void drain_free(struct collector *collector)
+{
+    if (collector->drain.timer)
+        event_free(collector->drain.timer);
+}

@@ -1,0 +1,15 @@
+/* The program's environment: the user's, what -e adds, and what brings the agent in. */
+#ifndef TACHO_COLLECT_ENVIRONMENT_H
+#define TACHO_COLLECT_ENVIRONMENT_H
+
+#include "collect.h"
+#include "program.h"
+
+/* NULL-terminated, from malloc; NULL when memory is short. */
+char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path, const char *session);
+void environment_free(char **environment);
+
+/* The value that the program will see, from options and our own environment; NULL: unset. */
+const char *environment_value(const struct collect_options *options, const char *name);
+
+#endif

@@ -1,0 +1,189 @@
+/* The life of a capture: see life.h.
+ *
+ * Signals are read from a signalfd, which tells who sent them: one from the terminal has reached the program too, one from
+ * kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
+#include "life.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector.h"
+
+#define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
+#define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
+#define HURRY_MICROSECONDS 500000 /* …and when someone is */
+
+static const struct {
+    int number;
+    int ends_capture; /* after the grace period, whatever the program does */
+} handled[] = {
+    {SIGINT, 1}, {SIGTERM, 1}, {SIGHUP, 1}, {SIGQUIT, 0}, {SIGUSR1, 0}, {SIGUSR2, 0}, {SIGWINCH, 0},
+};
+#define HANDLED_COUNT (sizeof handled / sizeof *handled)
+
+/* ---- Taking over and giving back ---------------------------------------------------------------------------------------------- */
+
+static sigset_t wanted_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < HANDLED_COUNT; i++) {
+        struct sigaction action;
+        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&set, handled[i].number);
+    }
+    return set;
+}
+
+void life_block_signals(struct collector *collector)
+{
+    sigset_t set = wanted_signals();
+    struct sigaction normal = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
+    sigprocmask(SIG_BLOCK, &set, &collector->old_mask);
+    sigaction(SIGCHLD, &normal, &collector->old_child); /* if it was ignored, there would be no status to read */
+    sigaction(SIGPIPE, &ignored, &collector->old_pipe);
+    getrlimit(RLIMIT_NOFILE, &collector->old_files);
+}
+
+void life_restore_signals(struct collector *collector)
+{
+    sigaction(SIGCHLD, &collector->old_child, NULL);
+    sigaction(SIGPIPE, &collector->old_pipe, NULL);
+    sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
+    setrlimit(RLIMIT_NOFILE, &collector->old_files);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------------------- */
+
+static void leave(struct collector *collector)
+{
+    collector->leaving = 1;
+    event_base_loopbreak(collector->base);
+}
+
+void life_primary_ended(struct collector *collector, int wait_status)
+{
+    struct collect_result *result = collector->result;
+    result->ending = WIFSIGNALED(wait_status) ? COLLECT_SIGNALLED : COLLECT_EXITED;
+    result->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    result->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
+    result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    result->wall_ns = collector_now(collector) - collector->launch_ns;
+}
+
+void life_check(struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    if (collector->leaving || collector->result->ending == COLLECT_RUNNING)
+        return;
+    int over = options->wait_primary || collector->shutting_down || !collector->children_left;
+    int waits_for_time = options->run_on_exit && options->duration_ns > 0 && !collector->capture.done && !collector->result->interrupted;
+    if (over && !waits_for_time)
+        leave(collector);
+}
+
+static void grace_over(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    if (collector->shutting_down)
+        leave(collector);
+    else
+        life_shut_down(collector);
+}
+
+void life_shut_down(struct collector *collector)
+{
+    collector->shutting_down = 1;
+    capture_end(collector, collector_now(collector));
+    process_reap(collector);
+    if (collector->options->kill_signal == 0 || !collector->children_left) {
+        leave(collector);
+        return;
+    }
+    process_kill_all(collector, collector->options->kill_signal);
+    struct timeval wait = {KILL_SECONDS, 0};
+    if (collector->result->interrupted)
+        wait = (struct timeval){0, HURRY_MICROSECONDS};
+    evtimer_add(collector->grace, &wait);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------------------------------------------- */
+
+static void pass_on(struct collector *collector, int signal)
+{
+    if (collector->primary && collector->result->ending == COLLECT_RUNNING)
+        kill(collector->primary->pid, signal);
+}
+
+static void end_capture(struct collector *collector, int signal)
+{
+    if (collector->result->interrupted) { /* the second time: at once */
+        collector->shutting_down = 1;
+        capture_end(collector, collector_now(collector));
+        if (collector->options->kill_signal)
+            process_kill_all(collector, collector->options->kill_signal);
+        leave(collector);
+        return;
+    }
+    collector->result->interrupted = signal;
+    if (!collector->shutting_down) {
+        struct timeval wait = {GRACE_SECONDS, 0};
+        evtimer_add(collector->grace, &wait);
+    }
+    life_check(collector);
+}
+
+static void handle(struct collector *collector, const struct signalfd_siginfo *info)
+{
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code <= 0) /* sent by a process, not by the terminal or the kernel */
+        pass_on(collector, signal);
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        if (handled[i].number == signal && handled[i].ends_capture)
+            end_capture(collector, signal);
+}
+
+static void read_signals(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct signalfd_siginfo info;
+    while (read(descriptor, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            continue; /* several children may stand behind one signal: see below */
+        handle(collector, &info);
+    }
+    process_reap(collector);
+    life_check(collector);
+}
+
+int life_init(struct collector *collector)
+{
+    sigset_t set = wanted_signals();
+    collector->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (collector->signal_fd < 0)
+        return -1;
+    collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals, collector);
+    collector->grace = evtimer_new(collector->base, grace_over, collector);
+    if (!collector->signals || !collector->grace || event_add(collector->signals, NULL) != 0)
+        return -1;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct rlimit more = {collector->old_files.rlim_max, collector->old_files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &more); /* a pidfd for each process */
+    return 0;
+}
+
+void life_free(struct collector *collector)
+{
+    if (collector->signals)
+        event_free(collector->signals);
+    if (collector->grace)
+        event_free(collector->grace);
+    if (collector->signal_fd >= 0)
+        close(collector->signal_fd);
+}

@@ -1,0 +1,214 @@
+/* Facts about the machine and the job: see machine.h. */
+#include "machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../base/parallel.h"
+#include "collector.h"
+#include "procfs.h"
+
+#define VM_ID (INT64_C(1) << 48)
+
+/* ---- Ranks --------------------------------------------------------------------------------------------------------------------- */
+
+/* Which variables a launcher sets; the first whose rank is there wins, so the more special ones come first. */
+static const struct {
+    const char *source, *rank, *local_rank, *world_size;
+} launchers[] = {
+    {"torchrun", "RANK", "LOCAL_RANK", "WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"MPICH", "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"},
+    {"PMIx", "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
+};
+
+static int64_t number_of(const char *block, size_t length, const char *name)
+{
+    const char *text = environment_find(block, length, name);
+    if (!text || !*text)
+        return -1;
+    char *end;
+    long long number = strtoll(text, &end, 10);
+    return *end == 0 && number >= 0 ? number : -1;
+}
+
+struct rank machine_rank(const char *block, size_t length)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        int64_t rank = number_of(block, length, launchers[i].rank);
+        if (rank >= 0)
+            return (struct rank){
+                launchers[i].source, rank, number_of(block, length, launchers[i].local_rank),
+                number_of(block, length, launchers[i].world_size),
+            };
+    }
+    return (struct rank){NULL, -1, -1, -1};
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t read_number(const char *path)
+{
+    struct text text = {0};
+    uint64_t number = procfs_read(path, &text) == 0 ? strtoull(text_string(&text), NULL, 10) : 0; /* "max" reads as 0 */
+    text_free(&text);
+    return number;
+}
+
+/* Our own group as this process sees it: in a container, the root of the mounted hierarchy; else the path in /proc. */
+static uint64_t group_limit(const char *own_group)
+{
+    char path[4096 + 64];
+    uint64_t lowest = 0;
+    char group[4096];
+    snprintf(group, sizeof group, "%s", own_group);
+    for (;;) { /* a group is bound by those above it too */
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", strcmp(group, "/") == 0 ? "" : group);
+        uint64_t limit = read_number(path);
+        if (limit && (!lowest || limit < lowest))
+            lowest = limit;
+        char *slash = strrchr(group, '/');
+        if (!slash || !group[0])
+            return lowest;
+        *slash = 0;
+    }
+}
+
+uint64_t machine_memory_limit(void)
+{
+    struct text text = {0};
+    uint64_t limit = 0;
+    if (procfs_read("/proc/self/cgroup", &text) == 0) {
+        const char *line = strstr(text_string(&text), "0::");
+        if (line && (line == text_string(&text) || line[-1] == '\n')) {
+            char group[4096];
+            snprintf(group, sizeof group, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+            limit = group_limit(group);
+        }
+    }
+    text_free(&text);
+    if (!limit)
+        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    return limit < (UINT64_C(1) << 60) ? limit : 0; /* version 1 says "no limit" with a huge number */
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------------------ */
+
+static void fact(struct collector *collector, const char *name, int number, const char *value)
+{
+    if (!*value)
+        return;
+    struct row_TARGET_INFO_SYSTEM_ENV row = {0};
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, VM_ID);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, collector_string(collector, collector->machine.host));
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, name, collector_string(collector, name));
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, nameEnum, number);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, value, collector_string(collector, value));
+    writer_append(collector->writer, TABLE_TARGET_INFO_SYSTEM_ENV, &row);
+}
+
+static void parameter(struct collector *collector, const char *name, const char *value)
+{
+    struct row_META_DATA_CAPTURE row = {0};
+    ROW_SET(&row, META_DATA_CAPTURE, name, collector_string(collector, name));
+    ROW_SET(&row, META_DATA_CAPTURE, value, collector_string(collector, value));
+    writer_append(collector->writer, TABLE_META_DATA_CAPTURE, &row);
+}
+
+/* The rest of the line that starts with `key`, without quotes, colons and blanks before it. */
+static void line_value(const char *path, const char *key, char *value, size_t size)
+{
+    struct text text = {0};
+    value[0] = 0;
+    const char *at = procfs_read(path, &text) == 0 ? text_string(&text) : "";
+    for (; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        if (strncmp(at, key, strlen(key)) != 0)
+            continue;
+        at += strlen(key);
+        at += strspn(at, " \t:=\"");
+        snprintf(value, size, "%.*s", (int)strcspn(at, "\"\n"), at);
+        break;
+    }
+    text_free(&text);
+}
+
+static void describe_host(struct collector *collector)
+{
+    struct utsname kernel;
+    char value[512];
+    uname(&kernel);
+    snprintf(value, sizeof value, "%d", parallel_cores());
+    fact(collector, "CpuCores", 1, value);
+    fact(collector, "CpuArchitecture", 3, kernel.machine);
+    line_value("/proc/cpuinfo", "model name", value, sizeof value);
+    fact(collector, "CpuDescription", 13, value);
+    fact(collector, "HardwarePlatform", 600, kernel.machine);
+    line_value("/etc/os-release", "PRETTY_NAME", value, sizeof value);
+    fact(collector, "OsDescription", 605, value);
+    fact(collector, "KernelVersion", 0, kernel.release);
+    line_value("/proc/meminfo", "MemTotal", value, sizeof value);
+    fact(collector, "MemoryTotal", 0, value);
+    uint64_t limit = machine_memory_limit();
+    snprintf(value, sizeof value, "%llu", (unsigned long long)limit);
+    fact(collector, "MemoryLimit", 0, limit ? value : "");
+    fact(collector, "Hostname", 619, collector->machine.host);
+}
+
+static void describe_start(struct collector *collector)
+{
+    struct row_TARGET_INFO_SESSION_START_TIME row = {0};
+    int64_t utc_ns = clock_utc_ns() - collector_now(collector);
+    time_t seconds = (time_t)(utc_ns / 1000000000);
+    struct tm broken;
+    char text[64];
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &broken));
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, collector_string(collector, text));
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&seconds, &broken));
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, localTime, collector_string(collector, text));
+    writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
+}
+
+static void describe_capture(struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    struct text text = {0};
+    char number[32], folder[4096];
+    parameter(collector, "TACHO_VERSION", TACHO_VERSION);
+    if (options->command_line)
+        parameter(collector, "COMMAND_LINE", options->command_line);
+    for (char *const *argument = options->argv; *argument; argument++) {
+        if (argument != options->argv)
+            text_add_char(&text, ' ');
+        procfs_quote(&text, *argument);
+    }
+    parameter(collector, "PROGRAM", text_string(&text));
+    text_clear(&text);
+#define SOURCE_NAME(id, name) if (options->sources & WIRE_BIT(id)) text_addf(&text, "%s%s", text.length ? "," : "", name);
+    WIRE_SOURCES(SOURCE_NAME)
+#undef SOURCE_NAME
+    parameter(collector, "SOURCES", text_string(&text));
+    parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
+    snprintf(number, sizeof number, "%llu", (unsigned long long)options->osrt_threshold_ns);
+    parameter(collector, "OSRT_THRESHOLD_NS", number);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->session.chunk_count * WIRE_CHUNK_BYTES);
+    parameter(collector, "BUFFER_LIMIT_BYTES", number);
+    parameter(collector, "CLOCK", collector->clock.clock == WIRE_CLOCK_COUNTER ? "counter" : "monotonic");
+    text_free(&text);
+}
+
+void machine_describe(struct collector *collector)
+{
+    if (gethostname(collector->machine.host, sizeof collector->machine.host - 1) != 0)
+        strcpy(collector->machine.host, "localhost");
+    describe_host(collector);
+    describe_start(collector);
+    describe_capture(collector);
+}

@@ -1,0 +1,55 @@
+/* Small questions that the command line asks: where the agent is, and what a signal is called. */
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "collect.h"
+
+#define AGENT_PLACE "lib/tacho/libtacho-agent.so" /* from the folder above bin */
+
+const char *collect_agent_path(struct error *err)
+{
+    static char path[4096 + sizeof AGENT_PLACE];
+    const char *chosen = getenv("TACHO_AGENT");
+    if (chosen && *chosen) {
+        snprintf(path, sizeof path, "%s", chosen);
+    } else {
+        char self[4096];
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 0] = 0;
+        for (int levels = 0; levels < 2; levels++) { /* the program's name, then bin */
+            char *slash = strrchr(self, '/');
+            if (slash)
+                *slash = 0;
+        }
+        snprintf(path, sizeof path, "%s/%s", self, AGENT_PLACE);
+    }
+    if (access(path, R_OK) == 0)
+        return path;
+    error_set(err, ERR_NOT_FOUND, "the agent is not at %.300s: unpack or install Tacho whole, or set TACHO_AGENT", path);
+    return NULL;
+}
+
+static const struct { const char *name; int number; } signals[] = {
+    {"none", 0}, {"hup", SIGHUP}, {"int", SIGINT}, {"quit", SIGQUIT}, {"abrt", SIGABRT}, {"kill", SIGKILL},
+    {"usr1", SIGUSR1}, {"usr2", SIGUSR2}, {"alrm", SIGALRM}, {"term", SIGTERM}, {"cont", SIGCONT}, {"stop", SIGSTOP},
+};
+
+int collect_signal_number(const char *text)
+{
+    if (isdigit((unsigned char)*text)) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        return *end == 0 && number < NSIG ? (int)number : -1;
+    }
+    if (strncasecmp(text, "sig", 3) == 0)
+        text += 3;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strcasecmp(text, signals[i].name) == 0)
+            return signals[i].number;
+    return -1;
+}

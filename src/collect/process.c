@@ -1,0 +1,391 @@
+/* The process tree: the table, the rows, and the end of each process. See process.h. */
+#include "process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "collector.h"
+#include "nvtx.h"
+#include "procfs.h"
+
+#define VM_ID (INT64_C(1) << 48)
+
+static const char *const ending_names[] = {
+    [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
+    [PROCESS_EXECED] = "exec", [PROCESS_LOST] = "lost",
+};
+
+static struct process **bucket(struct collector *collector, pid_t pid)
+{
+    return &collector->processes.buckets[(uint32_t)pid & (PROCESS_BUCKETS - 1)];
+}
+
+struct process *process_find(struct collector *collector, pid_t pid)
+{
+    struct process *process = *bucket(collector, pid);
+    while (process && process->pid != pid)
+        process = process->next_same_hash;
+    return process;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------ */
+
+static void set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
+{
+    const struct rank *rank = &process->rank;
+    if (!rank->source)
+        return;
+    if (rank->rank >= 0)
+        ROW_SET(row, TACHO_PROCESS, rank, rank->rank);
+    if (rank->local_rank >= 0)
+        ROW_SET(row, TACHO_PROCESS, localRank, rank->local_rank);
+    if (rank->world_size >= 0)
+        ROW_SET(row, TACHO_PROCESS, worldSize, rank->world_size);
+    ROW_SET(row, TACHO_PROCESS, rankSource, collector_string(process->collector, rank->source));
+}
+
+static void set_ending(struct row_TACHO_PROCESS *row, const struct process *process)
+{
+    ROW_SET(row, TACHO_PROCESS, ending, collector_string(process->collector, ending_names[process->ending]));
+    if (process->end_ns != PROCESS_NO_TIME)
+        ROW_SET(row, TACHO_PROCESS, end, process->end_ns);
+    if (process->ending == PROCESS_EXITED)
+        ROW_SET(row, TACHO_PROCESS, exitStatus, process->status);
+    if (process->ending == PROCESS_SIGNALLED)
+        ROW_SET(row, TACHO_PROCESS, signal, process->status);
+    if (process->cpu_ns >= 0)
+        ROW_SET(row, TACHO_PROCESS, cpuNs, process->cpu_ns - process->cpu_before_ns);
+}
+
+static void process_row(const struct process *process)
+{
+    struct collector *collector = process->collector;
+    struct row_TACHO_PROCESS row = {0};
+    ROW_SET(&row, TACHO_PROCESS, start, process->start_ns);
+    ROW_SET(&row, TACHO_PROCESS, globalPid, process->global_pid);
+    if (process->parent_pid)
+        ROW_SET(&row, TACHO_PROCESS, parentGlobalPid, VM_ID | (int64_t)process->parent_pid << 24);
+    ROW_SET(&row, TACHO_PROCESS, image, process->image);
+    if (process->exe_id)
+        ROW_SET(&row, TACHO_PROCESS, exe, process->exe_id);
+    if (process->command_id)
+        ROW_SET(&row, TACHO_PROCESS, command, process->command_id);
+    ROW_SET(&row, TACHO_PROCESS, origin, collector_string(collector, process->origin));
+    set_ending(&row, process);
+    ROW_SET(&row, TACHO_PROCESS, host, collector_string(collector, collector->machine.host));
+    set_rank(&row, process);
+    writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
+}
+
+/* nsys has one row a pid: the last program in it names it. */
+static void name_row(const struct process *process)
+{
+    struct row_PROCESSES row = {0};
+    ROW_SET(&row, PROCESSES, globalPid, process->global_pid);
+    ROW_SET(&row, PROCESSES, pid, process->pid);
+    ROW_SET(&row, PROCESSES, name, collector_string(process->collector, process->name));
+    writer_append(process->collector->writer, TABLE_PROCESSES, &row);
+}
+
+/* ---- Beginning --------------------------------------------------------------------------------------------------------- */
+
+static void link_in(struct process_table *table, struct process *process, struct process **head)
+{
+    process->next_same_hash = *head;
+    *head = process;
+    if (table->last)
+        table->last->next = process;
+    else
+        table->first = process;
+    table->last = process;
+    table->count++;
+    table->live++;
+}
+
+struct process *process_add(struct collector *collector, pid_t pid, pid_t parent, const char *origin)
+{
+    struct process *process = calloc(1, sizeof *process);
+    if (!process)
+        return NULL;
+    struct process *before = process_find(collector, pid);
+    process->collector = collector;
+    process->pid = pid;
+    process->parent_pid = parent;
+    process->global_pid = VM_ID | (int64_t)pid << 24;
+    process->origin = origin;
+    process->start_ns = collector_now(collector);
+    process->end_ns = process->exec_ns = PROCESS_NO_TIME;
+    process->cpu_ns = -1;
+    process->pidfd = -1;
+    if (before) {
+        process->image = before->image + 1;
+        process->rank = before->rank;
+    }
+    if (before && before->ending == PROCESS_EXECED) { /* the same process with another program */
+        process->is_primary = before->is_primary;
+        process->is_child = before->is_child;
+        process->parent_pid = before->parent_pid;
+        process->cpu_before_ns = before->cpu_ns > 0 ? before->cpu_ns : 0;
+    }
+    link_in(&collector->processes, process, bucket(collector, pid));
+    return process;
+}
+
+void process_attach(struct process *process, struct wire_header *arena, uint64_t arena_bytes, uint32_t chunk_count)
+{
+    struct process_table *table = &process->collector->processes;
+    process->arena = arena;
+    process->arena_bytes = arena_bytes;
+    process->chunk_count = chunk_count;
+    process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
+    process->next_live = table->first_live;
+    if (table->first_live)
+        table->first_live->previous_live = process;
+    table->first_live = process;
+}
+
+static void detach(struct process *process)
+{
+    struct collector *collector = process->collector;
+    if (!process->arena)
+        return;
+    if (collector->drain.next == process)
+        collector->drain.next = process->next_live;
+    if (process->previous_live)
+        process->previous_live->next_live = process->next_live;
+    else
+        collector->processes.first_live = process->next_live;
+    if (process->next_live)
+        process->next_live->previous_live = process->previous_live;
+    process->next_live = process->previous_live = NULL;
+    session_release_arena(process);
+}
+
+static void environment_rows(const struct process *process, const char *block, size_t length)
+{
+    for (size_t at = 0; at < length; at += strlen(block + at) + 1) {
+        const char *variable = block + at, *equals = strchr(variable, '=');
+        if (!equals || !environment_is_kept(variable, (size_t)(equals - variable)))
+            continue;
+        struct row_TACHO_PROCESS_ENV row = {0};
+        ROW_SET(&row, TACHO_PROCESS_ENV, globalPid, process->global_pid);
+        ROW_SET(&row, TACHO_PROCESS_ENV, name, writer_string(process->collector->writer, variable, (size_t)(equals - variable)));
+        ROW_SET(&row, TACHO_PROCESS_ENV, value, collector_string(process->collector, equals + 1));
+        writer_append(process->collector->writer, TABLE_TACHO_PROCESS_ENV, &row);
+    }
+}
+
+void process_describe(struct process *process)
+{
+    struct text text = {0};
+    if (procfs_exe(process->pid, &text) == 0)
+        process->exe_id = collector_string(process->collector, text_string(&text));
+    text_clear(&text);
+    if (procfs_command(process->pid, &text) == 0)
+        process->command_id = collector_string(process->collector, text_string(&text));
+    procfs_name(process->pid, process->name, sizeof process->name);
+    text_clear(&text);
+    if (strcmp(process->origin, "fork") != 0 && procfs_environment(process->pid, &text) == 0) {
+        process->rank = machine_rank(text.bytes, text.length);
+        environment_rows(process, text.bytes, text.length);
+    }
+    process->start_time = procfs_start_time(process->pid);
+    text_free(&text);
+    process_row(process);
+}
+
+/* ---- Counts ------------------------------------------------------------------------------------------------------------- */
+
+void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause, int64_t count)
+{
+    if (!count)
+        return;
+    struct collector *collector = process->collector;
+    struct row_TACHO_COUNT row = {0};
+    ROW_SET(&row, TACHO_COUNT, globalPid, process->global_pid);
+    ROW_SET(&row, TACHO_COUNT, source, collector_string(collector, source));
+    ROW_SET(&row, TACHO_COUNT, fate, collector_string(collector, fate));
+    if (*cause)
+        ROW_SET(&row, TACHO_COUNT, cause, collector_string(collector, cause));
+    ROW_SET(&row, TACHO_COUNT, count, count);
+    writer_append(collector->writer, TABLE_TACHO_COUNT, &row);
+}
+
+static const char *const source_names[] = {
+#define SOURCE_NAME(id, text) [WIRE_SOURCE_##id] = text,
+    WIRE_SOURCES(SOURCE_NAME)
+#undef SOURCE_NAME
+};
+static const struct { const char *fate, *cause; } fate_names[] = {
+#define FATE_NAME(id, fate, cause) [WIRE_##id] = {fate, cause},
+    WIRE_FATES(FATE_NAME)
+#undef FATE_NAME
+};
+
+/* NVTX keeps its own count, since a range is recorded once both its ends are here. */
+static void take_nvtx_counts(struct process *process, const struct nvtx_counts *nvtx)
+{
+    struct process_counts *counts = &process->counts[WIRE_SOURCE_NVTX];
+    counts->recorded = nvtx->recorded;
+    counts->fates[WIRE_LOST_BUFFER_FULL] += nvtx->end_lost - process->nvtx_end_lost;
+    counts->damaged += nvtx->damaged - process->nvtx_damaged;
+    process->nvtx_end_lost = nvtx->end_lost;
+    process->nvtx_damaged = nvtx->damaged;
+}
+
+void process_report_counts(struct process *process)
+{
+    if (process->nvtx)
+        take_nvtx_counts(process, nvtx_process_counts(process->nvtx));
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        struct process_counts *now = &process->counts[i], *before = &process->reported[i];
+        process_count_row(process, source_names[i], "recorded", "", (int64_t)(now->recorded - before->recorded));
+        process_count_row(process, source_names[i], "lost", "damaged", (int64_t)(now->damaged - before->damaged));
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+            process_count_row(process, source_names[i], fate_names[fate].fate, fate_names[fate].cause, (int64_t)(now->fates[fate] - before->fates[fate]));
+        *before = *now;
+    }
+}
+
+static void add_to_result(const struct process *process)
+{
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        struct collect_counts *total = &process->collector->result->counts[i];
+        total->recorded += process->counts[i].recorded;
+        total->lost_damaged += process->counts[i].damaged;
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+            total->fates[fate] += process->counts[i].fates[fate];
+    }
+}
+
+/* ---- Ending --------------------------------------------------------------------------------------------------------------- */
+
+/* Decides from what is known how it ended, if no one has said. */
+static void settle_status(struct process *process, enum process_ending ending, int status)
+{
+    process->ending = ending;
+    process->status = status;
+    if (ending == PROCESS_LOST && process->exit_seen) {
+        process->ending = PROCESS_EXITED;
+        process->status = process->exit_status;
+    }
+}
+
+/* It had called exec and was never heard of again: a program without our agent ran in it to the end. */
+static void add_unseen_image(struct process *process)
+{
+    struct process *next = process_add(process->collector, process->pid, process->parent_pid, "exec");
+    if (!next)
+        return;
+    next->start_ns = process->end_ns;
+    next->exe_id = process->exec_path_id;
+    memcpy(next->name, process->name, sizeof next->name);
+    next->cpu_ns = process->cpu_ns;
+}
+
+static struct process *split_at_exec(struct process *process, enum process_ending ending, int status, int64_t end_ns)
+{
+    int64_t exec_ns = process->exec_ns;
+    process->exec_ns = PROCESS_NO_TIME;
+    process_end(process, PROCESS_EXECED, 0, exec_ns);
+    add_unseen_image(process);
+    struct process *unseen = process_find(process->collector, process->pid);
+    if (unseen != process)
+        process_end(unseen, ending, status, end_ns);
+    return unseen;
+}
+
+void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
+{
+    if (process->ending != PROCESS_RUNS)
+        return;
+    process_sample_cpu(process);
+    int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
+    drain_finish(process, threads_end_ns);
+    if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
+        split_at_exec(process, ending, status, end_ns);
+        return;
+    }
+    capture_process_ends(process->collector, process, end_ns);
+    if (process->nvtx) {
+        struct nvtx_counts counts;
+        nvtx_process_finish(process->nvtx, &counts);
+        process->nvtx = NULL;
+        take_nvtx_counts(process, &counts);
+    }
+    detach(process);
+    free(process->readers);
+    process->readers = NULL;
+    process->reader_count = 0;
+    free(process->modules);
+    process->modules = NULL;
+    process->module_count = process->module_capacity = 0;
+    process_unwatch(process);
+    process->end_ns = threads_end_ns;
+    settle_status(process, ending, status);
+    process_report_counts(process);
+    add_to_result(process);
+    process_row(process);
+    if (ending != PROCESS_EXECED)
+        name_row(process);
+    process->collector->processes.live--;
+}
+
+void process_status(struct process *process, int wait_status)
+{
+    enum process_ending ending = WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
+    int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    if (process->ending == PROCESS_RUNS) {
+        process_end(process, ending, status, collector_now(process->collector));
+        return;
+    }
+    if (process->ending == PROCESS_EXECED || (process->ending == ending && process->status == status))
+        return;
+    process->ending = ending;
+    process->status = status;
+    process_row(process); /* the last row counts */
+}
+
+/* ---- Modules -------------------------------------------------------------------------------------------------------------- */
+
+void process_add_module(struct process *process, const struct process_module *module)
+{
+    if (process->module_count == process->module_capacity) {
+        size_t capacity = process->module_capacity ? 2 * process->module_capacity : 32;
+        struct process_module *more = realloc(process->modules, capacity * sizeof *more);
+        if (!more)
+            return;
+        process->modules = more;
+        process->module_capacity = capacity;
+    }
+    process->modules[process->module_count++] = *module;
+}
+
+int process_take_module(struct process *process, uint64_t address, struct process_module *module)
+{
+    for (size_t i = 0; i < process->module_count; i++)
+        if (process->modules[i].address == address) {
+            *module = process->modules[i];
+            process->modules[i] = process->modules[--process->module_count];
+            return 1;
+        }
+    return 0;
+}
+
+void process_table_free(struct collector *collector)
+{
+    struct process *process = collector->processes.first;
+    while (process) {
+        struct process *next = process->next;
+        if (process->nvtx)
+            nvtx_process_finish(process->nvtx, NULL);
+        process_unwatch(process);
+        session_release_arena(process);
+        free(process->readers);
+        free(process->modules);
+        free(process);
+        process = next;
+    }
+    memset(&collector->processes, 0, sizeof collector->processes);
+}

@@ -1,0 +1,148 @@
+/* The process tree of a capture: who is there, what is known of each, and the rows that say so.
+ *
+ * A process is a program in a pid: exec ends one and begins the next (image counts them). Exit statuses come from
+ * whoever knows: wait() here, the process's own exit record, or its parent's wait record, which may arrive much later;
+ * then a new row replaces the old one. Ended processes stay in the table, without their arena, until the capture ends. */
+#ifndef TACHO_COLLECT_PROCESS_H
+#define TACHO_COLLECT_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "machine.h"
+#include "../wire/wire.h"
+
+struct collector;
+struct event;
+struct nvtx_process;
+struct nvtx_thread;
+
+#define PROCESS_NO_TIME INT64_MIN
+
+/* The collector's half of a thread's slot: how far its chain was read. */
+struct reader {
+    uint32_t active;          /* a thread is in the slot and its first row is written */
+    uint32_t damaged;         /* its chain makes no sense: not read any more */
+    uint32_t chunk, offset;   /* the next byte to read; WIRE_NONE: no chunk yet */
+    uint32_t tid, priority;
+    int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
+    int64_t name_id;          /* in the writer's string pool; 0: none */
+    struct nvtx_thread *nvtx;
+};
+
+enum process_ending { PROCESS_RUNS, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_EXECED, PROCESS_LOST };
+
+struct process_counts {
+    uint64_t recorded, damaged;
+    uint64_t fates[WIRE_FATE_COUNT];
+};
+
+struct process_module {
+    int64_t start_ns, path_id;
+    uint64_t address, bytes;
+};
+
+struct process {
+    struct process *next, *next_same_hash;
+    struct process *next_live, *previous_live; /* among those that have an arena */
+    struct collector *collector;
+    pid_t pid, parent_pid;         /* parent 0: not known */
+    int64_t global_pid;
+    unsigned image;
+    const char *origin;            /* launch, fork, exec */
+    int is_primary, is_child;      /* the one we started; one that we reap */
+    int64_t start_ns, end_ns;
+    enum process_ending ending;
+    int status;                    /* exit status or signal, by ending */
+    int exit_seen, exit_status;    /* it said so itself, before it was gone */
+    int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
+    int64_t exec_path_id;
+    int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
+    char name[64];
+    struct rank rank;
+    int64_t cpu_ns, cpu_before_ns; /* CPU time when last looked; at the end of the image before */
+
+    struct wire_header *arena;     /* NULL: never attached, or ended and drained */
+    uint64_t arena_bytes;
+    uint32_t chunk_count;
+    struct reader *readers;
+    uint32_t reader_count;
+    uint32_t next_slot;            /* where the next round goes on */
+    int idle_rounds, trimmed;      /* since its last record; its unused chunks were given back */
+    uint64_t threads_seen;
+    unsigned open_ranges;          /* capture ranges that it has begun and not ended */
+    struct nvtx_process *nvtx;
+    uint64_t nvtx_end_lost, nvtx_damaged; /* of its counts, those taken over already */
+    struct process_module *modules; /* loaded now */
+    size_t module_count, module_capacity;
+    struct process_counts counts[WIRE_SOURCE_COUNT];   /* totals; slots that are still taken not included */
+    struct process_counts reported[WIRE_SOURCE_COUNT]; /* what TACHO_COUNT rows say already */
+
+    int pidfd;
+    uint64_t start_time;           /* /proc's, tells a reused pid; 0: not known */
+    struct event *death;
+};
+
+#define PROCESS_BUCKETS 4096u /* a power of two */
+
+struct process_table {
+    struct process *buckets[PROCESS_BUCKETS]; /* by pid, the newest first */
+    struct process *first, *last;             /* in order of appearance */
+    struct process *first_live;
+    uint64_t count, live;
+    uint64_t threads;
+};
+
+/* The newest process of this pid, or NULL. */
+struct process *process_find(struct collector *collector, pid_t pid);
+
+/* A new one, alive from now on, with its first row. NULL when memory is short. */
+struct process *process_add(struct collector *collector, pid_t pid, pid_t parent, const char *origin);
+
+/* It has its arena: recorded from now on. And the other way, before the arena goes. */
+void process_attach(struct process *process, struct wire_header *arena, uint64_t arena_bytes, uint32_t chunk_count);
+
+/* Learns the rest from /proc while the process is certainly alive: program, command line, environment, ranks. */
+void process_describe(struct process *process);
+
+/* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
+void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
+
+/* What a wait call (ours or its parent's) said about it, also after process_end(). */
+void process_status(struct process *process, int wait_status);
+
+/* Watches for its death, by pidfd where there are such. */
+void process_watch(struct process *process);
+void process_unwatch(struct process *process);
+
+/* Takes the statuses of children that have ended; collector->children_left says whether there are any left. */
+void process_reap(struct collector *collector);
+
+/* Looks at every process that cannot be watched. */
+void process_poll(struct collector *collector);
+
+/* CPU time so far, if the kernel still says. */
+void process_sample_cpu(struct process *process);
+
+/* Rows of TACHO_COUNT for what changed since the last time. */
+void process_report_counts(struct process *process);
+
+/* One row of TACHO_COUNT; none if count is 0. */
+void process_count_row(const struct process *process, const char *source, const char *fate, const char *cause, int64_t count);
+
+/* What is loaded, so that its unloading has a name: take answers 0 for an address that is not known. */
+void process_add_module(struct process *process, const struct process_module *module);
+int process_take_module(struct process *process, uint64_t address, struct process_module *module);
+
+/* Sends a signal to every process of the tree that is still there. */
+void process_kill_all(struct collector *collector, int signal);
+
+void process_table_free(struct collector *collector);
+
+static inline int64_t process_global_tid(const struct process *process, uint32_t tid)
+{
+    return process->global_pid | (int64_t)(tid & 0xffffff);
+}
+
+#endif

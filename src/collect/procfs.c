@@ -1,0 +1,126 @@
+/* What /proc says about a process: see procfs.h. */
+#include "procfs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
+
+int procfs_read(const char *path, struct text *text)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    char buffer[16384];
+    ssize_t got;
+    while ((got = read(file, buffer, sizeof buffer)) > 0 && text->length < FILE_MAX)
+        text_add_bytes(text, buffer, (size_t)got);
+    close(file);
+    return got < 0 || text_failed(text) ? -1 : 0;
+}
+
+static int read_of(pid_t pid, const char *name, struct text *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return procfs_read(path, text);
+}
+
+int procfs_exe(pid_t pid, struct text *path)
+{
+    char link[64], target[4096];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t length = readlink(link, target, sizeof target);
+    if (length <= 0)
+        return -1;
+    text_add_bytes(path, target, (size_t)length);
+    return 0;
+}
+
+void procfs_quote(struct text *text, const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=+:,@%^";
+    if (*argument && argument[strspn(argument, plain)] == 0) {
+        text_add(text, argument);
+        return;
+    }
+    text_add_char(text, '\'');
+    for (; *argument; argument++) {
+        if (*argument == '\'')
+            text_add(text, "'\\''");
+        else
+            text_add_char(text, *argument);
+    }
+    text_add_char(text, '\'');
+}
+
+int procfs_command(pid_t pid, struct text *command)
+{
+    struct text raw = {0};
+    int failed = read_of(pid, "cmdline", &raw) != 0 || raw.length == 0;
+    for (size_t at = 0; !failed && at < raw.length; at += strlen(raw.bytes + at) + 1) {
+        if (at)
+            text_add_char(command, ' ');
+        procfs_quote(command, raw.bytes + at);
+    }
+    text_free(&raw);
+    return failed ? -1 : 0;
+}
+
+int procfs_environment(pid_t pid, struct text *block)
+{
+    if (read_of(pid, "environ", block) != 0 || block->length == 0)
+        return -1;
+    if (block->bytes[block->length - 1] != 0)
+        text_add_char(block, 0);
+    return text_failed(block) ? -1 : 0;
+}
+
+int procfs_name(pid_t pid, char *name, size_t size)
+{
+    struct text text = {0};
+    int failed = read_of(pid, "comm", &text);
+    size_t length = text.length && text.bytes[text.length - 1] == '\n' ? text.length - 1 : text.length;
+    snprintf(name, size, "%.*s", failed ? 0 : (int)length, text_string(&text));
+    text_free(&text);
+    return failed;
+}
+
+/* State and start time from /proc/PID/stat; the name before them may hold anything, also brackets. */
+static int read_stat(pid_t pid, char *state, uint64_t *start_time)
+{
+    struct text text = {0};
+    const char *after = read_of(pid, "stat", &text) == 0 ? strrchr(text_string(&text), ')') : NULL;
+    if (!after || after[1] != ' ') {
+        text_free(&text);
+        return -1;
+    }
+    *state = after[2];
+    after += 2;
+    for (int field = 3; field < 22 && after; field++) {
+        after = strchr(after, ' ');
+        after = after ? after + 1 : NULL;
+    }
+    *start_time = after ? strtoull(after, NULL, 10) : 0;
+    text_free(&text);
+    return 0;
+}
+
+uint64_t procfs_start_time(pid_t pid)
+{
+    char state;
+    uint64_t start_time;
+    return read_stat(pid, &state, &start_time) == 0 ? start_time : 0;
+}
+
+int procfs_is_alive(pid_t pid, uint64_t start_time)
+{
+    char state;
+    uint64_t now;
+    if (read_stat(pid, &state, &now) != 0)
+        return 0;
+    return state != 'Z' && state != 'X' && (!start_time || start_time == now);
+}

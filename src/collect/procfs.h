@@ -1,0 +1,24 @@
+/* What /proc says about a process. Each call answers 0, or -1 when the process is gone or may not be looked at. */
+#ifndef TACHO_COLLECT_PROCFS_H
+#define TACHO_COLLECT_PROCFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../base/text.h"
+
+int procfs_exe(pid_t pid, struct text *path);
+int procfs_command(pid_t pid, struct text *command);       /* quoted as for a shell */
+int procfs_environment(pid_t pid, struct text *block);     /* NUL-separated, with a NUL at the end */
+int procfs_name(pid_t pid, char *name, size_t size);       /* "" when not known */
+uint64_t procfs_start_time(pid_t pid);                     /* 0 when not known */
+int procfs_is_alive(pid_t pid, uint64_t start_time);       /* 0: gone, a zombie, or another one by now */
+
+/* A whole file of /proc or /sys. */
+int procfs_read(const char *path, struct text *text);
+
+/* One argument as a shell would need it. */
+void procfs_quote(struct text *text, const char *argument);
+
+#endif

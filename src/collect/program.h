@@ -1,0 +1,25 @@
+/* The program as a file: found as a shell finds it, and looked at for what would keep the agent out of it. */
+#ifndef TACHO_COLLECT_PROGRAM_H
+#define TACHO_COLLECT_PROGRAM_H
+
+#include <stddef.h>
+
+#include "../base/error.h"
+
+#define PROGRAM_PATH_MAX 4096
+
+struct program {
+    char path[PROGRAM_PATH_MAX];   /* what execve() gets */
+    char warning[512];             /* one sentence about what will not be recorded, or "" */
+    char first_library[256];       /* a sanitizer's runtime, which must come before the agent; or "" */
+    int no_preload;                /* the agent would keep it from starting */
+};
+
+/* Finds `name` along `search_path` (the value of PATH; NULL: the system's default). *exit_status is 127 or 126 when it
+ * fails, as a shell's. */
+int program_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err);
+
+/* Fills warning, first_library and no_preload; follows the "#!" of scripts. */
+void program_inspect(struct program *program, const char *search_path);
+
+#endif

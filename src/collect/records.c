@@ -1,0 +1,174 @@
+/* One function for each kind of record, in a table. Those of NVTX and OS runtime have files of their own; here is what
+ * a process says about itself: threads, exec, exit, children, modules, the capture. */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "collector.h"
+#include "nvtx.h"
+#include "osrt.h"
+
+static int64_t time_of(const struct origin *origin, const struct wire_record *record)
+{
+    return clock_map_time(&origin->collector->clock, record->ticks);
+}
+
+/* The text behind so many body words: up to its first zero, or to the end of the record. Empty if there is none. */
+static const char *text_of(const struct wire_record *record, uint32_t words, uint32_t body_words, size_t *length)
+{
+    uint32_t start = WIRE_HEAD_WORDS + body_words;
+    const char *text = (const char *)record + (size_t)start * 8;
+    *length = words > start ? strnlen(text, (size_t)(words - start) * 8) : 0;
+    return *length ? text : "";
+}
+
+static int64_t text_id(const struct origin *origin, const struct wire_record *record, uint32_t words, uint32_t body_words)
+{
+    size_t length;
+    const char *text = text_of(record, words, body_words, &length);
+    return writer_string(origin->collector->writer, text, length);
+}
+
+static int has_body(const struct origin *origin, uint32_t words, uint32_t body_words)
+{
+    if (words >= WIRE_HEAD_WORDS + body_words)
+        return 1;
+    origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
+    return 0;
+}
+
+static void thread_name(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    size_t length;
+    const char *text = text_of(record, words, 0, &length);
+    origin->reader->name_id = writer_string(origin->collector->writer, text, length);
+    if (origin->reader->tid == (uint32_t)origin->process->pid && length && length < sizeof origin->process->name) {
+        memcpy(origin->process->name, text, length);
+        origin->process->name[length] = 0;
+    }
+}
+
+static void thread_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    origin->reader->end_ns = time_of(origin, record);
+}
+
+static void exec_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    origin->process->exec_ns = time_of(origin, record);
+    origin->process->exec_path_id = text_id(origin, record, words, 0);
+}
+
+static void exec_failed(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    origin->process->exec_ns = PROCESS_NO_TIME;
+}
+
+static void exits(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (!has_body(origin, words, 1))
+        return;
+    origin->process->exit_seen = 1;
+    origin->process->exit_status = (int)(record->body[0] & 0xff);
+    process_sample_cpu(origin->process);
+}
+
+static void child_status(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (!has_body(origin, words, 2))
+        return;
+    int status = (int)record->body[1];
+    struct process *child = process_find(origin->collector, (pid_t)record->body[0]);
+    if (child && child != origin->process && (WIFEXITED(status) || WIFSIGNALED(status)))
+        process_status(child, status);
+}
+
+static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
+{
+    struct row_TACHO_MODULE row = {0};
+    ROW_SET(&row, TACHO_MODULE, start, module->start_ns);
+    if (end_ns != PROCESS_NO_TIME)
+        ROW_SET(&row, TACHO_MODULE, end, end_ns);
+    ROW_SET(&row, TACHO_MODULE, globalPid, origin->process->global_pid);
+    ROW_SET(&row, TACHO_MODULE, pathId, module->path_id);
+    ROW_SET(&row, TACHO_MODULE, address, (int64_t)module->address);
+    ROW_SET(&row, TACHO_MODULE, size, (int64_t)module->bytes);
+    writer_append(origin->collector->writer, TABLE_TACHO_MODULE, &row);
+}
+
+static void module(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (!has_body(origin, words, 2))
+        return;
+    struct process_module module = {time_of(origin, record), text_id(origin, record, words, 2), record->body[0], record->body[1]};
+    module_row(origin, &module, PROCESS_NO_TIME);
+    process_add_module(origin->process, &module);
+}
+
+static void module_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct process_module module;
+    if (has_body(origin, words, 1) && process_take_module(origin->process, record->body[0], &module))
+        module_row(origin, &module, time_of(origin, record));
+}
+
+static void diagnostic(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    size_t length;
+    const char *text = text_of(record, words, 0, &length);
+    char copy[512];
+    length = length < sizeof copy ? length : sizeof copy - 1;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    collector_diagnostic(origin->collector, time_of(origin, record), record->a, origin->process->global_pid, copy);
+}
+
+static void capture_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    capture_range_begins(origin->collector, origin->process, record->a, time_of(origin, record));
+}
+
+static void capture_ends(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    capture_range_ends(origin->collector, origin->process, record->a, time_of(origin, record));
+}
+
+static void nvtx(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (origin->reader->nvtx)
+        nvtx_record(origin->reader->nvtx, record, words);
+}
+
+static void osrt_call(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words) == 0)
+        origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
+    else
+        origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
+}
+
+void record_open_call(const struct origin *origin, struct wire_thread *slot, int64_t end_ns)
+{
+    uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);
+    uint32_t function = atomic_load_explicit(&slot->call_function, memory_order_relaxed);
+    if (end_ns == PROCESS_NO_TIME)
+        end_ns = collector_now(origin->collector);
+    int64_t global_tid = process_global_tid(origin->process, origin->reader->tid);
+    if (ticks && osrt_incomplete(&origin->collector->osrt, global_tid, function, ticks, end_ns) == 0)
+        origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
+}
+
+const record_handler record_handlers[WIRE_TYPE_COUNT] = {
+    [WIRE_THREAD_NAME] = thread_name,
+    [WIRE_THREAD_END] = thread_end,
+    [WIRE_EXEC] = exec_begins,
+    [WIRE_EXEC_FAILED] = exec_failed,
+    [WIRE_EXIT] = exits,
+    [WIRE_CHILD_STATUS] = child_status,
+    [WIRE_MODULE] = module,
+    [WIRE_MODULE_END] = module_end,
+    [WIRE_DIAGNOSTIC] = diagnostic,
+    [WIRE_CAPTURE_BEGIN] = capture_begins,
+    [WIRE_CAPTURE_END] = capture_ends,
+    [WIRE_OSRT_CALL] = osrt_call,
+    [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
+};

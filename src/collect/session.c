@@ -1,0 +1,301 @@
+/* Where agents come in: see session.h.
+ *
+ * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and tokens
+ * are random, so captures on one machine never meet; whoever lacks the token is turned away. */
+#include "session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "../wire/chunks.h"
+#include "collector.h"
+
+#define PATIENCE_SECONDS 2
+#define BUFFER_DEFAULT (UINT64_C(256) << 20)
+#define BUFFER_MIN (UINT64_C(4) << 20)
+#define BUFFER_MAX (UINT64_C(64) << 30)
+#define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
+#define BACKLOG 4096
+
+/* One that has connected and not yet said hello. */
+struct connection {
+    struct collector *collector;
+    struct connection *next, **link;
+    struct event *event;
+    int socket;
+};
+
+/* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
+
+static void size_arenas(struct session *session, uint64_t wanted)
+{
+    uint64_t bytes = wanted ? wanted : BUFFER_DEFAULT, limit = machine_memory_limit();
+    if (!wanted && limit && limit / LIMIT_SHARE < bytes)
+        bytes = limit / LIMIT_SHARE;
+    if (bytes < BUFFER_MIN)
+        bytes = BUFFER_MIN;
+    if (bytes > BUFFER_MAX)
+        bytes = BUFFER_MAX;
+    session->chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES);
+    session->arena_bytes = wire_arena_bytes(session->chunk_count);
+}
+
+/* Sparse, of fixed size, mapped here; *descriptor is the caller's to close. NULL and errno when it cannot be had. */
+static struct wire_header *make_arena(struct collector *collector, int *descriptor)
+{
+    struct session *session = &collector->session;
+    *descriptor = memfd_create("tacho", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*descriptor < 0)
+        return NULL;
+    struct wire_header *arena = MAP_FAILED;
+    if (ftruncate(*descriptor, (off_t)session->arena_bytes) == 0 &&
+        fcntl(*descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        arena = mmap(NULL, session->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *descriptor, 0);
+    if (arena == MAP_FAILED) {
+        int saved_errno = errno;
+        close(*descriptor);
+        errno = saved_errno;
+        return NULL;
+    }
+    arena->magic = WIRE_MAGIC;
+    arena->version = WIRE_VERSION;
+    arena->arena_bytes = session->arena_bytes;
+    arena->chunk_count = session->chunk_count;
+    atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
+    capture_prepare_arena(collector, arena);
+    return arena;
+}
+
+void session_release_arena(struct process *process)
+{
+    if (process->arena)
+        munmap(process->arena, process->arena_bytes);
+    process->arena = NULL;
+}
+
+/* ---- The handshake --------------------------------------------------------------------------------------------------------- */
+
+static void close_connection(struct connection *connection)
+{
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    if (connection->event)
+        event_free(connection->event);
+    close(connection->socket);
+    free(connection);
+}
+
+static void send_welcome(int socket, int status, uint64_t arena_bytes, int descriptor)
+{
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .status = status, .arena_bytes = arena_bytes};
+    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {.bytes = {0}};
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    }
+    sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that has gone away is found out by its pidfd */
+}
+
+/* The process behind a hello: a new one, the one we started, or the next program in one that called exec. */
+static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+{
+    struct process *known = process_find(collector, pid);
+    if (known && known->ending == PROCESS_RUNS && !known->arena) /* the one we started, which has no arena until now */
+        return known;
+    if (known && known->ending == PROCESS_RUNS) {
+        int64_t now = collector_now(collector);
+        process_end(known, PROCESS_EXECED, 0, known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
+    }
+    pid_t parent = (pid_t)hello->parent_pid == getpid() ? 0 : (pid_t)hello->parent_pid;
+    return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
+}
+
+static void refuse(struct collector *collector, int socket, int error)
+{
+    send_welcome(socket, -error, 0, -1);
+    if (!collector->session.refused_told++)
+        collector_warn(collector, 0, "A process could not be recorded: no shared memory could be made for it (%s).", strerror(error));
+}
+
+static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
+{
+    int descriptor;
+    struct wire_header *arena = make_arena(collector, &descriptor);
+    struct process *process = arena ? introduce(collector, hello, pid) : NULL;
+    if (!process) {
+        int error = arena ? ENOMEM : errno;
+        if (arena) {
+            munmap(arena, collector->session.arena_bytes);
+            close(descriptor);
+        }
+        refuse(collector, socket, error);
+        return;
+    }
+    process_attach(process, arena, collector->session.arena_bytes, collector->session.chunk_count);
+    process_describe(process); /* while it certainly lives: it waits for us */
+    if (process->pidfd < 0)
+        process_watch(process);
+    send_welcome(socket, 0, collector->session.arena_bytes, descriptor);
+    close(descriptor);
+}
+
+static void hear(evutil_socket_t socket, short what, void *argument)
+{
+    struct connection *connection = argument;
+    struct collector *collector = connection->collector;
+    struct wire_hello hello;
+    struct ucred peer = {0};
+    socklen_t peer_size = sizeof peer;
+    ssize_t got = what & EV_READ ? recv(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_TRUNC) : -1;
+    getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size);
+    if (got == (ssize_t)sizeof hello && memcmp(hello.token, collector->session.token, sizeof hello.token) == 0) {
+        /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
+        pid_t pid = peer.pid > 0 ? peer.pid : (pid_t)(hello.pid & 0xffffff);
+        if (hello.magic != WIRE_MAGIC || hello.version != WIRE_VERSION)
+            send_welcome(socket, -EPROTO, 0, -1);
+        else
+            admit(collector, socket, &hello, pid);
+    }
+    close_connection(connection);
+}
+
+static void accept_all(evutil_socket_t listener, short what, void *argument)
+{
+    struct collector *collector = argument;
+    int socket;
+    while ((socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        struct connection *connection = calloc(1, sizeof *connection);
+        if (!connection) {
+            close(socket);
+            return;
+        }
+        connection->collector = collector;
+        connection->socket = socket;
+        connection->next = collector->session.connections;
+        connection->link = &collector->session.connections;
+        if (connection->next)
+            connection->next->link = &connection->next;
+        collector->session.connections = connection;
+        struct timeval patience = {PATIENCE_SECONDS, 0};
+        connection->event = event_new(collector->base, socket, EV_READ, hear, connection);
+        if (!connection->event || event_add(connection->event, &patience) != 0)
+            close_connection(connection);
+    }
+}
+
+/* ---- The sockets ------------------------------------------------------------------------------------------------------------- */
+
+static int listen_at(const char *name, int abstract)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    if (length + 1 > sizeof address.sun_path)
+        return -1;
+    memcpy(address.sun_path + abstract, name, length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, BACKLOG) == 0)
+        return listener;
+    if (listener >= 0)
+        close(listener);
+    return -1;
+}
+
+/* For programs in another network namespace. Where no folder can be made, the abstract name alone must do. */
+static void open_file_socket(struct session *session)
+{
+    char path[sizeof session->directory + 8];
+    snprintf(session->directory, sizeof session->directory, "/tmp/tacho-XXXXXX");
+    session->file_listener = -1;
+    if (!mkdtemp(session->directory)) {
+        session->directory[0] = 0;
+        return;
+    }
+    snprintf(path, sizeof path, "%s/socket", session->directory);
+    session->file_listener = listen_at(path, 0);
+    if (session->file_listener < 0) {
+        rmdir(session->directory);
+        session->directory[0] = 0;
+    }
+}
+
+static void write_variable(struct session *session, const char *name)
+{
+    char *at = session->variable, *end = at + sizeof session->variable;
+    for (size_t i = 0; i < sizeof session->token; i++)
+        at += snprintf(at, (size_t)(end - at), "%02x", session->token[i]);
+    at += snprintf(at, (size_t)(end - at), ":%s", name);
+    if (session->directory[0])
+        snprintf(at, (size_t)(end - at), ":%s/socket", session->directory);
+}
+
+int session_open(struct collector *collector, struct error *err)
+{
+    struct session *session = &collector->session;
+    uint64_t number;
+    char name[64];
+    size_arenas(session, collector->options->buffer_limit_bytes);
+    if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
+        getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return error_set_errno(err, "the capture could not get random numbers for its name");
+    snprintf(name, sizeof name, "tacho-%d-%016llx", (int)getpid(), (unsigned long long)number);
+    session->listener = listen_at(name, 1);
+    open_file_socket(session);
+    if (session->listener < 0 && session->file_listener < 0)
+        return error_set_errno(err, "the capture could not open a socket for the program's agents");
+    write_variable(session, name);
+    struct { int listener; struct event **event; } listeners[] = {
+        {session->listener, &session->accept}, {session->file_listener, &session->file_accept},
+    };
+    for (size_t i = 0; i < sizeof listeners / sizeof *listeners; i++) {
+        if (listeners[i].listener < 0)
+            continue;
+        *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all, collector);
+        if (!*listeners[i].event || event_add(*listeners[i].event, NULL) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+    }
+    return 0;
+}
+
+void session_close(struct collector *collector)
+{
+    struct session *session = &collector->session;
+    while (session->connections)
+        close_connection(session->connections);
+    if (session->accept)
+        event_free(session->accept);
+    if (session->file_accept)
+        event_free(session->file_accept);
+    if (session->listener >= 0)
+        close(session->listener);
+    if (session->file_listener >= 0)
+        close(session->file_listener);
+    if (session->directory[0]) {
+        char path[sizeof session->directory + 8];
+        snprintf(path, sizeof path, "%s/socket", session->directory);
+        unlink(path);
+        rmdir(session->directory);
+    }
+    session->accept = session->file_accept = NULL;
+    session->listener = session->file_listener = -1;
+    session->directory[0] = 0;
+}

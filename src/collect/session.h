@@ -1,0 +1,31 @@
+/* Where agents come in: the listening sockets, the handshake, and the arena that each process gets. */
+#ifndef TACHO_COLLECT_SESSION_H
+#define TACHO_COLLECT_SESSION_H
+
+#include <stdint.h>
+
+#include "../base/error.h"
+
+struct collector;
+struct process;
+struct event;
+
+struct session {
+    int listener, file_listener;   /* -1: none */
+    struct event *accept, *file_accept;
+    char directory[64];            /* private, with the file-system socket; empty: none could be made */
+    uint8_t token[16];
+    char variable[256];            /* the value of TACHO_SESSION */
+    uint64_t arena_bytes;
+    uint32_t chunk_count;
+    struct connection *connections;
+    int refused_told;
+};
+
+int session_open(struct collector *collector, struct error *err);
+void session_close(struct collector *collector);
+
+/* Unmaps; the program keeps its own mapping. */
+void session_release_arena(struct process *process);
+
+#endif

@@ -1,0 +1,120 @@
+/* How the end of a process is noticed: wait() for those we are the parent of, a pidfd for all others, and a look into
+ * /proc where the kernel has no pidfd. Also the signals that we send to the tree. */
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "collector.h"
+#include "life.h"
+#include "procfs.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
+
+void process_sample_cpu(struct process *process)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(process->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
+        process->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
+static void died(evutil_socket_t unused, short what, void *argument)
+{
+    struct process *process = argument;
+    struct collector *collector = process->collector;
+    process_sample_cpu(process);
+    process_reap(collector);
+    if (process->ending == PROCESS_RUNS && !process->is_child)
+        process_end(process, PROCESS_LOST, 0, collector_now(collector));
+    life_check(collector);
+}
+
+void process_watch(struct process *process)
+{
+    process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd < 0)
+        return;
+    process->death = event_new(process->collector->base, process->pidfd, EV_READ, died, process);
+    if (process->death && event_add(process->death, NULL) == 0)
+        return;
+    process_unwatch(process);
+}
+
+void process_unwatch(struct process *process)
+{
+    if (process->death)
+        event_free(process->death);
+    process->death = NULL;
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    process->pidfd = -1;
+}
+
+void process_poll(struct collector *collector)
+{
+    struct process *next;
+    for (struct process *process = collector->processes.first_live; process; process = next) {
+        next = process->next_live;
+        process_sample_cpu(process);
+        if (process->pidfd < 0 && !process->is_child && !procfs_is_alive(process->pid, process->start_time))
+            process_end(process, PROCESS_LOST, 0, collector_now(collector));
+    }
+}
+
+/* Zombies are looked at before they are reaped: afterwards the kernel has forgotten their own CPU time. */
+static void reap_one(struct collector *collector, pid_t pid)
+{
+    struct process *process = process_find(collector, pid);
+    if (process && process->ending == PROCESS_RUNS)
+        process_sample_cpu(process);
+    int status;
+    struct rusage usage;
+    if (wait4(pid, &status, WNOHANG, &usage) != pid)
+        return;
+    collector->result->cpu_ns += ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+                                 ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+    if (!process)
+        return;
+    int is_primary = process->is_primary;
+    process_status(process, status);
+    if (is_primary)
+        life_primary_ended(collector, status);
+}
+
+void process_reap(struct collector *collector)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+            collector->children_left = errno != ECHILD;
+            return;
+        }
+        if (info.si_pid == 0)
+            return;
+        reap_one(collector, info.si_pid);
+    }
+}
+
+/* Our process group is the one we were started in, with strangers in it: the tree is signalled one by one. */
+void process_kill_all(struct collector *collector, int signal)
+{
+    for (struct process *process = collector->processes.first; process; process = process->next) {
+        if (process->ending != PROCESS_RUNS)
+            continue;
+        if (process->pidfd >= 0)
+            syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0);
+        else if (process->pid > 1 && procfs_is_alive(process->pid, process->start_time))
+            kill(process->pid, signal);
+    }
+}
