@@ -31,7 +31,7 @@ int report_open(const char *path, struct report **out, struct error *err);
 int report_open_host(const struct report_host *host, struct report **out, struct error *err);
 void report_close(struct report *report);
 
-/* What opening found. */
+/* What opening found, and damage that was met since. */
 struct report_health {
     int has_index;           /* 0: scanned */
     int complete;            /* the writer closed it in good order */
@@ -90,7 +90,13 @@ int report_scan(struct report *report, const struct report_table *table, const i
                 void *context, struct error *err);
 int report_workers(const struct report *report);
 
-/* The whole of some columns, in row order; decoded in parallel. Free with report_columns_free(). */
+/* The same for the chunks that hold some of the rows first_row … first_row + row_count - 1. */
+int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                     uint64_t first_row, uint64_t row_count,
+                     int (*visit)(void *context, int worker, const struct report_block *block), void *context, struct error *err);
+
+/* The whole of some columns, in row order; decoded in parallel. Rows of damaged chunks are left out, so rows may be fewer
+ * than the table's. Free with report_columns_free(). */
 struct report_columns {
     size_t rows;
     size_t column_count;

@@ -202,6 +202,7 @@ damaged:
 struct scan {
     struct report *report;
     const struct table_state *table;
+    size_t first_chunk;
     const int *columns;
     size_t column_count;
     const struct report_span *span;
@@ -213,7 +214,7 @@ struct scan {
 static void scan_one(void *argument, int worker, size_t i)
 {
     struct scan *scan = argument;
-    struct chunk *chunk = &scan->table->chunks[i];
+    struct chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
     if (atomic_load_explicit(&scan->status, memory_order_relaxed))
         return;
     if (scan->span && scan->table->has_time && chunk->first <= chunk->last &&
@@ -247,17 +248,61 @@ static void scan_one(void *argument, int worker, size_t i)
     scratch_give(scan->report, scratch);
 }
 
+static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
+{
+    if (scan->column_count > TABLE_MAX_COLUMNS)
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+    scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
+    int status = scan->status;
+    return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
+}
+
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
                 void *context, struct error *err)
 {
-    if (column_count > TABLE_MAX_COLUMNS)
-        return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
     const struct table_state *state = (const struct table_state *)table; /* public is its first member */
-    struct scan scan = {report, state, columns, column_count, span, visit, context, 0};
-    report->host.parallel_for(report->host.context, state->chunk_count, scan_one, &scan);
-    int status = scan.status;
-    return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
+    struct scan scan = {.report = report,
+                        .table = state,
+                        .columns = columns,
+                        .column_count = column_count,
+                        .span = span,
+                        .visit = visit,
+                        .context = context};
+    return run_scan(&scan, state->chunk_count, err);
+}
+
+/* The first chunk that ends behind this row. */
+static size_t chunk_of_row(const struct table_state *table, uint64_t row)
+{
+    size_t low = 0, high = table->chunk_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->chunks[middle].first_row + table->chunks[middle].rows <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+                     uint64_t first_row, uint64_t row_count,
+                     int (*visit)(void *context, int worker, const struct report_block *block), void *context, struct error *err)
+{
+    const struct table_state *state = (const struct table_state *)table;
+    if (first_row >= table->rows || !row_count)
+        return 0;
+    uint64_t last_row = row_count > table->rows - first_row ? table->rows - 1 : first_row + row_count - 1;
+    size_t first = chunk_of_row(state, first_row), end = chunk_of_row(state, last_row) + 1;
+    struct scan scan = {.report = report,
+                        .table = state,
+                        .first_chunk = first,
+                        .columns = columns,
+                        .column_count = column_count,
+                        .visit = visit,
+                        .context = context};
+    return run_scan(&scan, end - first, err);
 }
 
 int report_workers(const struct report *report)
