@@ -3,7 +3,7 @@
 function(tacho_module name)
   cmake_parse_arguments(module "" "" "SEES;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-  list(FILTER sources EXCLUDE REGEX "/main\\.c$") # the program's, not the library's
+  list(FILTER sources EXCLUDE REGEX "/(main|static)\\.c$") # the program's, not the library's
   if(sources)
     add_library(tacho_${name} STATIC ${sources})
     set(scope PUBLIC)
