@@ -1,0 +1,708 @@
+/* Marks, ranges, domains and names: see nvtx.h.
+ *
+ * A push goes onto the stack of its thread and domain, at the level that the agent gave it; its pop takes it off and
+ * writes the row. A level that is pushed while still in use had its pop lost. Start and end meet in a table, whichever
+ * comes first. A row that names a registered string or a schema which nobody has told of yet waits for it. */
+#include "nvtx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "../wire/nvtx_payload.h"
+#include "clock.h"
+#include "nvtx_state.h"
+
+#define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
+#define RANGES_MAX (1u << 20)     /* open at the same time, and ends without a start */
+#define STRINGS_MAX (1u << 24)
+#define WAITING_MAX (1u << 16)
+#define PARTS_MAX 64              /* payloads of one event */
+
+/* ---- Text --------------------------------------------------------------------------------------------------------- */
+
+size_t nvtx_text_length(const uint64_t *words, uint32_t count)
+{
+    return strnlen((const char *)words, (size_t)count * 8);
+}
+
+static int64_t new_text(struct nvtx_process *process, const uint64_t *words, uint32_t count)
+{
+    return writer_string(process->writer, (const char *)words, nvtx_text_length(words, count));
+}
+
+/* Programs repeat few texts very often: a small cache in front of the writer's table. */
+int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32_t count)
+{
+    if (count == 0 || count > NVTX_CACHE_WORDS)
+        return new_text(process, words, count);
+    if (!process->cache && !(process->cache = calloc(NVTX_CACHE_SLOTS, sizeof *process->cache)))
+        return new_text(process, words, count);
+    uint64_t hash = count;
+    for (uint32_t i = 0; i < count; i++)
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    struct nvtx_cached *cached = &process->cache[hash >> 56];
+    _Static_assert(NVTX_CACHE_SLOTS == 256, "eight bits of the hash choose the slot");
+    if (cached->count == count && memcmp(cached->words, words, (size_t)count * 8) == 0)
+        return cached->id;
+    cached->id = new_text(process, words, count);
+    cached->count = count;
+    memcpy(cached->words, words, (size_t)count * 8);
+    return cached->id;
+}
+
+int64_t nvtx_string(const struct nvtx_process *process, uint64_t id)
+{
+    return id < process->string_capacity ? process->strings[id] - 1 : -1;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------------------- */
+
+static void set_payload(struct row_NVTX_EVENTS *row, uint8_t flags, uint64_t bits)
+{
+    double real;
+    float single;
+    memcpy(&real, &bits, sizeof real);
+    memcpy(&single, &bits, sizeof single);
+    switch ((flags & WIRE_NVTX_PAYLOAD_MASK) >> WIRE_NVTX_PAYLOAD_SHIFT) {
+    case 1: ROW_SET(row, NVTX_EVENTS, uint64Value, (int64_t)bits); break;
+    case 2: ROW_SET(row, NVTX_EVENTS, int64Value, (int64_t)bits); break;
+    case 3: ROW_SET(row, NVTX_EVENTS, doubleValue, real); break;
+    case 4: ROW_SET(row, NVTX_EVENTS, uint32Value, (int64_t)(uint32_t)bits); break;
+    case 5: ROW_SET(row, NVTX_EVENTS, int32Value, (int64_t)(int32_t)(uint32_t)bits); break;
+    case 6: ROW_SET(row, NVTX_EVENTS, floatValue, (double)single); break;
+    }
+}
+
+/* The writer's ids of what the payloads say, 0 for nothing. */
+struct decoded {
+    int64_t json, hex;
+};
+
+static struct decoded decode_parts(struct nvtx_process *process, struct nvtx_event *event)
+{
+    struct text json = {0}, hex = {0};
+    struct decoded decoded = {0};
+    nvtx_payload_decode(process, event, &json, &hex);
+    if (json.length && !text_failed(&json))
+        decoded.json = writer_string(process->writer, json.bytes, json.length);
+    if (hex.length && !text_failed(&hex))
+        decoded.hex = writer_string(process->writer, hex.bytes, hex.length);
+    text_free(&json);
+    text_free(&hex);
+    nvtx_parts_free(event->parts);
+    event->parts = NULL;
+    return decoded;
+}
+
+static void set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS *row, const struct nvtx_event *event)
+{
+    if (event->flags & WIRE_NVTX_HAS_TEXT)
+        ROW_SET(row, NVTX_EVENTS, text, event->text);
+    else if ((event->flags & WIRE_NVTX_REGISTERED) && nvtx_string(process, event->string) >= 0)
+        ROW_SET(row, NVTX_EVENTS, textId, nvtx_string(process, event->string));
+}
+
+/* Columns as nsys has them: no category for 0, no second thread for a range that ends where it began. */
+static void write_row(struct nvtx_process *process, struct nvtx_row *from)
+{
+    struct nvtx_event *event = &from->event;
+    struct decoded decoded = event->parts ? decode_parts(process, event) : (struct decoded){0};
+    size_t count = 1;
+    struct row_NVTX_EVENTS *row = writer_reserve(process->writer, TABLE_NVTX_EVENTS, &count);
+    row->present = 0;
+    ROW_SET(row, NVTX_EVENTS, start, event->start);
+    ROW_SET(row, NVTX_EVENTS, eventType, from->type);
+    ROW_SET(row, NVTX_EVENTS, globalTid, from->tid);
+    ROW_SET(row, NVTX_EVENTS, domainId, event->domain);
+    if (from->has_end)
+        ROW_SET(row, NVTX_EVENTS, end, from->end);
+    if (from->range)
+        ROW_SET(row, NVTX_EVENTS, rangeId, (int64_t)from->range);
+    if (from->has_end && from->end_tid != from->tid)
+        ROW_SET(row, NVTX_EVENTS, endGlobalTid, from->end_tid);
+    if (event->flags & WIRE_NVTX_HAS_CATEGORY)
+        ROW_SET(row, NVTX_EVENTS, category, event->category);
+    if (event->flags & WIRE_NVTX_HAS_COLOR)
+        ROW_SET(row, NVTX_EVENTS, color, event->color);
+    if (event->flags & WIRE_NVTX_PAYLOAD_MASK)
+        set_payload(row, event->flags, event->payload);
+    if (decoded.json)
+        ROW_SET(row, NVTX_EVENTS, jsonText, decoded.json);
+    if (decoded.hex)
+        ROW_SET(row, NVTX_EVENTS, binaryData, decoded.hex);
+    set_name(process, row, event);
+    writer_commit(process->writer, TABLE_NVTX_EVENTS, 1);
+    if (from->type == NVTX_ROW_MARK || from->type == NVTX_ROW_PUSH_POP || from->type == NVTX_ROW_START_END)
+        process->counts.recorded++;
+}
+
+static int is_complete(const struct nvtx_process *process, const struct nvtx_event *event)
+{
+    return (!(event->flags & WIRE_NVTX_REGISTERED) || nvtx_string(process, event->string) >= 0) &&
+           (!event->parts || nvtx_payload_known(process, event));
+}
+
+/* Writes the row or lets it wait. */
+static void finish_row(struct nvtx_process *process, struct nvtx_row *row)
+{
+    if (__builtin_expect(is_complete(process, &row->event), 1)) {
+        write_row(process, row);
+        return;
+    }
+    if (process->waiting_count == process->waiting_capacity) {
+        size_t capacity = process->waiting_capacity ? process->waiting_capacity * 2 : 64;
+        struct nvtx_row *waiting =
+            capacity <= WAITING_MAX ? realloc(process->waiting, capacity * sizeof *waiting) : NULL;
+        if (!waiting) {
+            write_row(process, row);
+            return;
+        }
+        process->waiting = waiting;
+        process->waiting_capacity = capacity;
+    }
+    process->waiting[process->waiting_count++] = *row;
+}
+
+void nvtx_write_waiting(struct nvtx_process *process, int force)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < process->waiting_count; i++) {
+        if (force || is_complete(process, &process->waiting[i].event))
+            write_row(process, &process->waiting[i]);
+        else
+            process->waiting[kept++] = process->waiting[i];
+    }
+    process->waiting_count = kept;
+}
+
+/* ---- Reading an event ------------------------------------------------------------------------------------------------ */
+
+/* The body from `at` on. 0, or -1 when it is shorter than its flags say. */
+static int read_event(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words, uint32_t at,
+                      struct nvtx_event *event)
+{
+    uint32_t body = words - WIRE_HEAD_WORDS, flags = record->flags;
+    uint32_t needed = at + ((flags & (WIRE_NVTX_HAS_CATEGORY | WIRE_NVTX_HAS_COLOR)) != 0) +
+                      ((flags & WIRE_NVTX_PAYLOAD_MASK) != 0) + ((flags & (WIRE_NVTX_REGISTERED | WIRE_NVTX_HAS_TEXT)) != 0);
+    if (body < needed)
+        return -1;
+    event->start = clock_map_time(thread->process->clock, record->ticks);
+    event->domain = record->a;
+    event->flags = (uint8_t)flags;
+    event->open = 1;
+    event->parts = NULL;
+    if (flags & (WIRE_NVTX_HAS_CATEGORY | WIRE_NVTX_HAS_COLOR)) {
+        event->category = (uint32_t)record->body[at];
+        event->color = (uint32_t)(record->body[at] >> 32);
+        at++;
+    }
+    if (flags & WIRE_NVTX_PAYLOAD_MASK)
+        event->payload = record->body[at++];
+    if (flags & WIRE_NVTX_REGISTERED)
+        event->string = record->body[at] < STRINGS_MAX ? (uint32_t)record->body[at] : 0;
+    else if (flags & WIRE_NVTX_HAS_TEXT)
+        event->text = nvtx_text_id(thread->process, record->body + at, body - at);
+    return 0;
+}
+
+/* ---- Push and pop ------------------------------------------------------------------------------------------------------ */
+
+/* The level's place, made if need be; NULL when there is no memory for it. */
+static __attribute__((noinline)) struct nvtx_event *make_level(struct nvtx_thread *thread, uint16_t domain, uint16_t level)
+{
+    if (domain >= thread->stack_count) {
+        uint32_t count = thread->stack_count ? thread->stack_count : 4;
+        while (count <= domain)
+            count *= 2;
+        struct nvtx_stack *stacks = realloc(thread->stacks, count * sizeof *stacks);
+        if (!stacks)
+            return NULL;
+        memset(stacks + thread->stack_count, 0, (count - thread->stack_count) * sizeof *stacks);
+        thread->stacks = stacks;
+        thread->stack_count = count;
+    }
+    struct nvtx_stack *stack = &thread->stacks[domain];
+    if (level >= stack->capacity) {
+        uint32_t capacity = stack->capacity ? stack->capacity : 8;
+        while (capacity <= level)
+            capacity *= 2;
+        if (thread->level_total + capacity - stack->capacity > LEVELS_MAX)
+            return NULL;
+        struct nvtx_event *levels = realloc(stack->levels, capacity * sizeof *levels);
+        if (!levels)
+            return NULL;
+        memset(levels + stack->capacity, 0, (capacity - stack->capacity) * sizeof *levels);
+        thread->level_total += capacity - stack->capacity;
+        stack->levels = levels;
+        stack->capacity = capacity;
+    }
+    return &stack->levels[level];
+}
+
+static inline struct nvtx_event *find_level(const struct nvtx_thread *thread, uint16_t domain, uint16_t level)
+{
+    return domain < thread->stack_count && level < thread->stacks[domain].capacity
+               ? &thread->stacks[domain].levels[level] : NULL;
+}
+
+static void drop_event(struct nvtx_event *event)
+{
+    nvtx_parts_free(event->parts);
+    event->parts = NULL;
+    event->open = 0;
+}
+
+static void keep_push(struct nvtx_thread *thread, const struct nvtx_event *event, uint16_t level)
+{
+    struct nvtx_event *place = find_level(thread, event->domain, level);
+    if (!place)
+        place = make_level(thread, event->domain, level);
+    if (!place) {
+        nvtx_parts_free(event->parts);
+        thread->process->counts.end_lost++;
+        return;
+    }
+    if (place->open) {
+        thread->process->counts.end_lost++;
+        drop_event(place);
+    }
+    *place = *event;
+}
+
+static void finish_pop(struct nvtx_thread *thread, struct nvtx_event *end, uint16_t level)
+{
+    struct nvtx_event *place = find_level(thread, end->domain, level);
+    if (!place || !place->open) {
+        thread->process->counts.damaged++;
+        drop_event(end);
+        return;
+    }
+    struct nvtx_row row = { .event = *place, .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid,
+                            .has_end = 1, .end = end->start };
+    place->open = 0;
+    place->parts = NULL;
+    struct nvtx_part **last = &row.event.parts; /* payloads of the pop come after those of the push */
+    while (*last)
+        last = &(*last)->next;
+    *last = end->parts;
+    finish_row(thread->process, &row);
+}
+
+/* ---- Start and end ----------------------------------------------------------------------------------------------------- */
+
+static struct nvtx_range *range_slot(const struct nvtx_process *process, uint64_t id)
+{
+    size_t mask = process->range_slots - 1, at = hash_number(id) & mask;
+    while (process->ranges[at].id && process->ranges[at].id != id)
+        at = (at + 1) & mask;
+    return &process->ranges[at];
+}
+
+static int grow_ranges(struct nvtx_process *process)
+{
+    struct nvtx_range *old = process->ranges;
+    size_t count = process->range_slots, slots = count ? count * 2 : 64;
+    struct nvtx_range *ranges = calloc(slots, sizeof *ranges);
+    if (!ranges)
+        return -1;
+    process->ranges = ranges;
+    process->range_slots = slots;
+    for (size_t i = 0; i < count; i++)
+        if (old[i].id)
+            *range_slot(process, old[i].id) = old[i];
+    free(old);
+    return 0;
+}
+
+/* Keeps one half of a range until the other one comes: 0, or -1 when there is no place for it. */
+static int keep_half(struct nvtx_process *process, const struct nvtx_range *half)
+{
+    if (process->range_count >= RANGES_MAX || (process->range_count * 2 >= process->range_slots && grow_ranges(process) != 0))
+        return -1;
+    *range_slot(process, half->id) = *half;
+    process->range_count++;
+    return 0;
+}
+
+/* The other half, taken out of the table: 0, or -1 if it is not there. */
+static int take_half(struct nvtx_process *process, uint64_t id, int ended, struct nvtx_range *out)
+{
+    if (process->range_slots == 0)
+        return -1;
+    struct nvtx_range *slot = range_slot(process, id);
+    if (!slot->id || slot->ended != ended)
+        return -1;
+    *out = *slot;
+    size_t mask = process->range_slots - 1, hole = (size_t)(slot - process->ranges);
+    for (size_t at = (hole + 1) & mask; process->ranges[at].id; at = (at + 1) & mask) {
+        size_t home = hash_number(process->ranges[at].id) & mask;
+        if (((at - home) & mask) >= ((at - hole) & mask)) { /* may move back to the hole */
+            process->ranges[hole] = process->ranges[at];
+            hole = at;
+        }
+    }
+    process->ranges[hole].id = 0;
+    process->range_count--;
+    return 0;
+}
+
+static void finish_range(struct nvtx_process *process, struct nvtx_row *start, const struct nvtx_row *end)
+{
+    start->has_end = 1;
+    start->end = end->end;
+    start->end_tid = end->end_tid;
+    struct nvtx_part **last = &start->event.parts;
+    while (*last)
+        last = &(*last)->next;
+    *last = end->event.parts;
+    finish_row(process, start);
+}
+
+static void keep_start(struct nvtx_thread *thread, struct nvtx_row *row)
+{
+    struct nvtx_process *process = thread->process;
+    row->type = NVTX_ROW_START_END;
+    row->tid = thread->tid;
+    struct nvtx_range half = { .id = row->range, .row = *row }, other;
+    if (take_half(process, row->range, 1, &other) == 0)
+        finish_range(process, row, &other.row);
+    else if (take_half(process, row->range, 0, &other) == 0) { /* ids are never used twice: this memory was overwritten */
+        process->counts.damaged++;
+        nvtx_parts_free(other.row.event.parts);
+        nvtx_parts_free(row->event.parts);
+    } else if (keep_half(process, &half) != 0)
+        finish_row(process, row);
+}
+
+static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
+{
+    struct nvtx_process *process = thread->process;
+    row->end = row->event.start;
+    row->end_tid = thread->tid;
+    struct nvtx_range half = { .id = row->range, .ended = 1, .row = *row }, other;
+    if (take_half(process, row->range, 0, &other) == 0) {
+        finish_range(process, &other.row, row);
+    } else if (take_half(process, row->range, 1, &other) == 0 || keep_half(process, &half) != 0) {
+        process->counts.damaged++;
+        nvtx_parts_free(row->event.parts);
+    }
+}
+
+/* ---- Events, and the payloads behind them ---------------------------------------------------------------------------------- */
+
+static void finish_event(struct nvtx_thread *thread, unsigned type, struct nvtx_row *row, uint16_t level)
+{
+    switch (type) {
+    case WIRE_NVTX_PUSH:
+        keep_push(thread, &row->event, level);
+        break;
+    case WIRE_NVTX_POP:
+        finish_pop(thread, &row->event, level);
+        break;
+    case WIRE_NVTX_MARK:
+        row->type = NVTX_ROW_MARK;
+        row->tid = thread->tid;
+        finish_row(thread->process, row);
+        break;
+    case WIRE_NVTX_START:
+        keep_start(thread, row);
+        break;
+    case WIRE_NVTX_END:
+        finish_end(thread, row);
+        break;
+    }
+}
+
+static void finish_pending(struct nvtx_thread *thread)
+{
+    unsigned type = thread->pending_type;
+    thread->pending_type = 0;
+    finish_event(thread, type, &thread->pending, thread->pending_level);
+}
+
+static void event_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    unsigned type = record->type;
+    uint32_t at = type == WIRE_NVTX_START || type == WIRE_NVTX_END;
+    struct nvtx_row row;
+    memset(&row, 0, sizeof row);
+    if (read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
+        thread->process->counts.damaged++;
+        return;
+    }
+    row.range = at ? record->body[0] : 0;
+    if (__builtin_expect(!(record->flags & WIRE_NVTX_HAS_BINARY), 1)) {
+        finish_event(thread, type, &row, record->b);
+        return;
+    }
+    thread->pending = row;
+    thread->pending_type = (uint8_t)type;
+    thread->pending_level = record->b;
+}
+
+/* Returns whether another one follows. */
+static int binary_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    size_t room = (size_t)(words - WIRE_HEAD_WORDS) * 8, count = 0;
+    if (!thread->pending_type || room < 16) {
+        thread->process->counts.damaged++;
+        return 0;
+    }
+    struct nvtx_part **last = &thread->pending.event.parts;
+    for (; *last; last = &(*last)->next)
+        count++;
+    uint64_t bytes = record->body[1] <= room - 16 ? record->body[1] : room - 16;
+    struct nvtx_part *part = count < PARTS_MAX ? malloc(sizeof *part + bytes) : NULL;
+    if (part) {
+        *part = (struct nvtx_part){ .id = record->body[0], .bytes = (uint32_t)bytes, .cut = record->body[1] > bytes,
+                                    .pointed = record->flags & WIRE_BINARY_POINTED };
+        memcpy(part->data, record->body + 2, bytes);
+        *last = part;
+    }
+    return (record->flags & WIRE_NVTX_HAS_BINARY) != 0;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------------------- */
+
+static struct nvtx_row name_row(const struct nvtx_thread *thread, const struct wire_record *record, unsigned type)
+{
+    return (struct nvtx_row){ .type = (uint8_t)type, .tid = thread->tid,
+                              .event = { .start = clock_map_time(thread->process->clock, record->ticks), .domain = record->a } };
+}
+
+static void set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uint64_t *words, uint32_t count)
+{
+    row->event.flags |= WIRE_NVTX_HAS_TEXT;
+    row->event.text = nvtx_text_id(thread->process, words, count);
+}
+
+static int string_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
+{
+    struct nvtx_process *process = thread->process;
+    uint64_t id = body ? record->body[0] : 0;
+    if (body < 2 || id == 0 || id >= STRINGS_MAX)
+        return -1;
+    if (id >= process->string_capacity) {
+        uint32_t capacity = process->string_capacity ? process->string_capacity : 64;
+        while (capacity <= id)
+            capacity *= 2;
+        int64_t *strings = realloc(process->strings, capacity * sizeof *strings);
+        if (!strings)
+            return 0;
+        memset(strings + process->string_capacity, 0, (capacity - process->string_capacity) * sizeof *strings);
+        process->strings = strings;
+        process->string_capacity = capacity;
+    }
+    process->strings[id] = writer_string(process->writer, (const char *)(record->body + 1), nvtx_text_length(record->body + 1, body - 1)) + 1;
+    if (process->waiting_count)
+        nvtx_write_waiting(process, 0);
+    return 0;
+}
+
+/* The name of a resource or a synchronisation object: text, or a registered string; -1 for none. */
+static int64_t name_of(struct nvtx_process *process, const struct wire_record *record, uint32_t at, uint32_t body)
+{
+    if (body <= at)
+        return -1;
+    if (record->flags & WIRE_NVTX_REGISTERED)
+        return nvtx_string(process, record->body[at]);
+    return nvtx_text_id(process, record->body + at, body - at);
+}
+
+static void cuda_name_row(struct nvtx_thread *thread, const struct wire_record *record, unsigned kind, int64_t name)
+{
+    static const uint8_t types[] = { [WIRE_RESOURCE_CUDA_DEVICE] = NVTX_ROW_CUDA_DEVICE,
+                                     [WIRE_RESOURCE_CUDA_CONTEXT] = NVTX_ROW_CUDA_CONTEXT,
+                                     [WIRE_RESOURCE_CUDA_STREAM] = NVTX_ROW_CUDA_STREAM };
+    if (kind >= sizeof types || !types[kind])
+        return;
+    struct nvtx_row row = name_row(thread, record, types[kind]);
+    row.event.flags = 1 << WIRE_NVTX_PAYLOAD_SHIFT | (name >= 0 ? WIRE_NVTX_HAS_TEXT : 0);
+    row.event.payload = record->body[0];
+    row.event.text = name;
+    write_row(thread->process, &row);
+}
+
+static int resource_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
+{
+    static const char *const kinds[] = { "other", "pointer", "handle", "thread", "pthread", "cuda-device", "cuda-context",
+                                         "cuda-stream", "cuda-event", "other" };
+    struct nvtx_process *process = thread->process;
+    unsigned kind = record->flags & 31;
+    if (body < 2 || kind >= sizeof kinds / sizeof *kinds)
+        return -1;
+    int destroyed = (record->flags & WIRE_RESOURCE_DESTROYED) != 0;
+    const char *word = destroyed ? "destroyed" : kinds[kind];
+    int64_t name = destroyed ? -1 : name_of(process, record, 2, body);
+    struct row_TACHO_RESOURCE row = {0};
+    ROW_SET(&row, TACHO_RESOURCE, timestamp, clock_map_time(process->clock, record->ticks));
+    ROW_SET(&row, TACHO_RESOURCE, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_RESOURCE, domainId, record->a);
+    if (record->body[1])
+        ROW_SET(&row, TACHO_RESOURCE, objectId, (int64_t)record->body[1]);
+    ROW_SET(&row, TACHO_RESOURCE, kind, writer_string(process->writer, word, strlen(word)));
+    if (!destroyed)
+        ROW_SET(&row, TACHO_RESOURCE, identifier, (int64_t)record->body[0]);
+    if (name >= 0)
+        ROW_SET(&row, TACHO_RESOURCE, nameId, name);
+    writer_append(process->writer, TABLE_TACHO_RESOURCE, &row);
+    cuda_name_row(thread, record, destroyed ? 0 : kind, name);
+    return 0;
+}
+
+static int sync_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
+{
+    static const char *const actions[] = { [WIRE_SYNC_CREATE] = "create", [WIRE_SYNC_DESTROY] = "destroy",
+                                           [WIRE_SYNC_ACQUIRE_START] = "acquire-start", [WIRE_SYNC_ACQUIRE_FAILED] = "acquire-failed",
+                                           [WIRE_SYNC_ACQUIRE_SUCCESS] = "acquire-success", [WIRE_SYNC_RELEASING] = "releasing" };
+    struct nvtx_process *process = thread->process;
+    unsigned action = record->flags & 31;
+    if (body < 1 || action < WIRE_SYNC_CREATE || action > WIRE_SYNC_RELEASING)
+        return -1;
+    struct row_TACHO_SYNC row = {0};
+    ROW_SET(&row, TACHO_SYNC, timestamp, clock_map_time(process->clock, record->ticks));
+    ROW_SET(&row, TACHO_SYNC, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_SYNC, domainId, record->a);
+    ROW_SET(&row, TACHO_SYNC, objectId, (int64_t)record->body[0]);
+    ROW_SET(&row, TACHO_SYNC, action, writer_string(process->writer, actions[action], strlen(actions[action])));
+    int64_t name = action == WIRE_SYNC_CREATE ? name_of(process, record, 1, body) : -1;
+    if (name >= 0)
+        ROW_SET(&row, TACHO_SYNC, nameId, name);
+    writer_append(process->writer, TABLE_TACHO_SYNC, &row);
+    if (action != WIRE_SYNC_CREATE)
+        process->counts.recorded++;
+    return 0;
+}
+
+/* Domains, categories and threads: one row with the name. */
+static int name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
+{
+    struct nvtx_row row = name_row(thread, record, 0);
+    uint32_t at = record->type == WIRE_NVTX_DOMAIN || record->type == WIRE_NVTX_DOMAIN_END ? 0 : 1;
+    if (body < at)
+        return -1;
+    if (body > at)
+        set_text(thread, &row, record->body + at, body - at);
+    switch (record->type) {
+    case WIRE_NVTX_DOMAIN:
+        row.type = NVTX_ROW_DOMAIN;
+        break;
+    case WIRE_NVTX_DOMAIN_END:
+        row.type = NVTX_ROW_DOMAIN_END;
+        break;
+    case WIRE_NVTX_CATEGORY:
+        row.type = NVTX_ROW_CATEGORY;
+        row.event.flags |= WIRE_NVTX_HAS_CATEGORY;
+        row.event.category = (uint32_t)record->body[0];
+        break;
+    default:
+        row.type = NVTX_ROW_THREAD;
+        row.tid = thread->process->global_pid | (int64_t)(record->body[0] & 0xFFFFFF);
+    }
+    write_row(thread->process, &row);
+    return 0;
+}
+
+/* ---- The records of a thread ---------------------------------------------------------------------------------------------------- */
+
+static int other_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    uint32_t body = words - WIRE_HEAD_WORDS;
+    switch (record->type) {
+    case WIRE_NVTX_DOMAIN:
+    case WIRE_NVTX_DOMAIN_END:
+    case WIRE_NVTX_CATEGORY:
+    case WIRE_NVTX_THREAD:
+        return name_record(thread, record, body);
+    case WIRE_NVTX_STRING:
+        return string_record(thread, record, body);
+    case WIRE_NVTX_RESOURCE:
+        return resource_record(thread, record, body);
+    case WIRE_NVTX_SYNC:
+        return sync_record(thread, record, body);
+    default:
+        return nvtx_payload_record(thread, record, words);
+    }
+}
+
+void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    if (record->type == WIRE_NVTX_BINARY) {
+        if (!binary_record(thread, record, words) && thread->pending_type)
+            finish_pending(thread);
+        return;
+    }
+    if (thread->pending_type) /* its payloads never came */
+        finish_pending(thread);
+    if (record->type <= WIRE_NVTX_END && record->type >= WIRE_NVTX_MARK)
+        event_record(thread, record, words);
+    else if (other_record(thread, record, words) != 0)
+        thread->process->counts.damaged++;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------------------------------------ */
+
+struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_map *clock, int64_t global_pid)
+{
+    struct nvtx_process *process = calloc(1, sizeof *process);
+    if (process) {
+        process->writer = writer;
+        process->clock = clock;
+        process->global_pid = global_pid;
+    }
+    return process;
+}
+
+struct nvtx_thread *nvtx_thread_new(struct nvtx_process *process, int64_t global_tid)
+{
+    struct nvtx_thread *thread = calloc(1, sizeof *thread);
+    if (thread) {
+        thread->process = process;
+        thread->tid = global_tid;
+    }
+    return thread;
+}
+
+void nvtx_thread_finish(struct nvtx_thread *thread)
+{
+    if (thread->pending_type)
+        finish_pending(thread);
+    for (uint32_t domain = 0; domain < thread->stack_count; domain++) {
+        struct nvtx_stack *stack = &thread->stacks[domain];
+        for (uint32_t level = 0; level < stack->capacity; level++) {
+            if (!stack->levels[level].open)
+                continue;
+            struct nvtx_row row = { .event = stack->levels[level], .type = NVTX_ROW_PUSH_POP, .tid = thread->tid };
+            finish_row(thread->process, &row);
+        }
+        free(stack->levels);
+    }
+    free(thread->stacks);
+    free(thread);
+}
+
+void nvtx_process_finish(struct nvtx_process *process, struct nvtx_counts *counts)
+{
+    for (size_t i = 0; i < process->range_slots; i++) {
+        struct nvtx_range *range = &process->ranges[i];
+        if (range->id && !range->ended)
+            finish_row(process, &range->row);
+        else if (range->id)
+            nvtx_parts_free(range->row.event.parts);
+    }
+    nvtx_write_waiting(process, 1);
+    nvtx_payload_finish(process);
+    if (counts)
+        *counts = process->counts;
+    free(process->ranges);
+    free(process->waiting);
+    free(process->strings);
+    free(process->cache);
+    free(process);
+}
+
+const struct nvtx_counts *nvtx_process_counts(const struct nvtx_process *process)
+{
+    return &process->counts;
+}

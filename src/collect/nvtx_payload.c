@@ -1,0 +1,579 @@
+/* Payloads with a layout, read by their schemas into JSON.
+ *
+ * Both the bytes and the schemas come from the program: every offset and length is checked, nesting and output are
+ * bounded, and a value that cannot be had becomes null. What a schema leaves open is filled in by C's rules: an entry
+ * without an offset stands at the next aligned place. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../wire/nvtx_payload.h"
+#include "nvtx_schema.h"
+
+#define DEPTH_MAX 16
+#define JSON_MAX 65536u
+#define HEX_MAX 65536u
+#define ELEMENTS_MAX 65536u
+#define BUDGET 100000
+
+struct reading {
+    const struct nvtx_process *process;
+    struct nvtx_event *event;
+    const struct nvtx_part *part;  /* the payload being read; what its pointers point to follows it */
+    struct text *json;
+    int depth;
+    int budget;                    /* entries that may still be looked at: schemas can refer to each other without end */
+};
+
+/* A stretch of the payload: offsets count from the schema's own first byte. */
+struct span {
+    const unsigned char *bytes;
+    size_t length;
+};
+
+static const struct nvtx_schema *find(const struct reading *reading, uint64_t id)
+{
+    return nvtx_schema_find(reading->process, reading->event->domain, id);
+}
+
+static int full(const struct reading *reading)
+{
+    return reading->json->length > JSON_MAX;
+}
+
+/* ---- Text --------------------------------------------------------------------------------------------------------------- */
+
+static void add_character(struct text *json, uint32_t code)
+{
+    char bytes[4];
+    if (code == '"' || code == '\\')
+        text_addf(json, "\\%c", (char)code);
+    else if (code < 0x20)
+        text_addf(json, "\\u%04x", code);
+    else if (code < 0x80)
+        text_add_char(json, (char)code);
+    else if (code < 0x800) {
+        bytes[0] = (char)(0xC0 | code >> 6), bytes[1] = (char)(0x80 | (code & 63));
+        text_add_bytes(json, bytes, 2);
+    } else if (code < 0x10000) {
+        bytes[0] = (char)(0xE0 | code >> 12), bytes[1] = (char)(0x80 | (code >> 6 & 63)), bytes[2] = (char)(0x80 | (code & 63));
+        text_add_bytes(json, bytes, 3);
+    } else {
+        bytes[0] = (char)(0xF0 | code >> 18), bytes[1] = (char)(0x80 | (code >> 12 & 63));
+        bytes[2] = (char)(0x80 | (code >> 6 & 63)), bytes[3] = (char)(0x80 | (code & 63));
+        text_add_bytes(json, bytes, 4);
+    }
+}
+
+/* The code point at the start of UTF-8 bytes and how many they are; U+FFFD and one byte for what is none. */
+static uint32_t utf8_code(const unsigned char *bytes, size_t room, size_t *used)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
+    *used = 1;
+    if (length == 0 || length > room)
+        return 0xFFFD;
+    uint32_t code = length == 1 ? bytes[0] : bytes[0] & (0x7Fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (bytes[i] >> 6 != 2)
+            return 0xFFFD;
+        code = code << 6 | (bytes[i] & 63);
+    }
+    if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+        return 0xFFFD;
+    *used = length;
+    return code;
+}
+
+static uint32_t wide_code(const unsigned char *bytes, size_t room, uint32_t unit, size_t *used)
+{
+    uint16_t half = 0, other = 0;
+    uint32_t code = 0;
+    *used = unit;
+    if (unit == 4) {
+        memcpy(&code, bytes, 4);
+        return code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ? 0xFFFD : code;
+    }
+    memcpy(&half, bytes, 2);
+    if (half < 0xD800 || half >= 0xE000)
+        return half;
+    if (half >= 0xDC00 || room < 4)
+        return 0xFFFD;
+    memcpy(&other, bytes + 2, 2);
+    if (other < 0xDC00 || other >= 0xE000)
+        return 0xFFFD;
+    *used = 4;
+    return 0x10000 + ((uint32_t)(half - 0xD800) << 10 | (uint32_t)(other - 0xDC00));
+}
+
+/* Characters up to a zero or the end, between quotes. */
+static void add_string(struct text *json, const unsigned char *bytes, size_t length, uint32_t unit)
+{
+    text_add_char(json, '"');
+    for (size_t at = 0, used; at + unit <= length && json->length <= JSON_MAX; at += used) {
+        uint32_t code = unit == 1 ? utf8_code(bytes + at, length - at, &used) : wide_code(bytes + at, length - at, unit, &used);
+        if (code == 0)
+            break;
+        add_character(json, code);
+    }
+    text_add_char(json, '"');
+}
+
+/* Length in bytes up to a zero unit or the end. */
+static size_t terminated(const unsigned char *bytes, size_t length, uint32_t unit)
+{
+    size_t at = 0;
+    for (; at + unit <= length; at += unit) {
+        uint32_t i = 0;
+        while (i < unit && bytes[at + i] == 0)
+            i++;
+        if (i == unit)
+            break;
+    }
+    return at;
+}
+
+/* ---- Single values -------------------------------------------------------------------------------------------------------- */
+
+static double half_to_double(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double value = exponent == 31 ? (fraction ? NAN : INFINITY)
+                                  : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return bits >> 15 ? -value : value;
+}
+
+static void add_real(struct text *json, double value, int digits)
+{
+    if (isfinite(value))
+        text_addf(json, "%.*g", digits, value);
+    else
+        text_add(json, isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
+}
+
+static uint64_t unsigned_at(const unsigned char *bytes, uint32_t size)
+{
+    uint64_t value = 0;
+    memcpy(&value, bytes, size <= 8 ? size : 8);
+    return value;
+}
+
+static int64_t signed_at(const unsigned char *bytes, uint32_t size)
+{
+    unsigned shift = 64 - (size <= 8 ? size : 8) * 8;
+    return (int64_t)(unsigned_at(bytes, size) << shift) >> shift;
+}
+
+static void add_float(struct text *json, uint64_t type, const unsigned char *bytes)
+{
+    float single = 0;
+    double real = 0;
+    long double wide = 0;
+    uint32_t bits;
+    switch (type) {
+    case 19: case 43: case 52:
+        memcpy(&single, bytes, 4);
+        add_real(json, (double)single, 9);
+        break;
+    case 20: case 44:
+        memcpy(&real, bytes, 8);
+        add_real(json, real, 17);
+        break;
+    case 21: case 45:
+        memcpy(&wide, bytes, sizeof wide);
+        add_real(json, type == 21 ? (double)wide : NAN, 17);
+        break;
+    case 42:
+        add_real(json, half_to_double((uint16_t)unsigned_at(bytes, 2)), 5);
+        break;
+    default: /* bf16: the upper half of a float */
+        bits = (uint32_t)unsigned_at(bytes, 2) << 16;
+        memcpy(&single, &bits, 4);
+        add_real(json, (double)single, 4);
+    }
+}
+
+/* A registered string: its handle has the id in the lower half. */
+static void add_registered(const struct reading *reading, uint64_t handle, struct nvtx_event *message_of)
+{
+    int64_t id = nvtx_string(reading->process, (uint32_t)handle);
+    if (message_of && !(message_of->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED)) && id >= 0) {
+        message_of->flags |= WIRE_NVTX_REGISTERED;
+        message_of->string = (uint32_t)handle;
+    }
+    text_addf(reading->json, "{\"stringId\":%" PRId64 "}", id);
+}
+
+/* One of NVTX's own types, of a known size. */
+static void add_value(const struct reading *reading, uint64_t type, const unsigned char *bytes)
+{
+    struct text *json = reading->json;
+    uint32_t size = wire_type_size(type);
+    if ((type >= 19 && type <= 21) || (type >= 42 && type <= 52))
+        add_float(json, type, bytes);
+    else if (type == 23)
+        text_addf(json, "\"0x%" PRIx64 "\"", unsigned_at(bytes, 8));
+    else if (type == 33 || type == 34)
+        text_addf(json, "\"0x%016" PRIx64 "%016" PRIx64 "\"", unsigned_at(bytes + 8, 8), unsigned_at(bytes, 8));
+    else if (type == WIRE_TYPE_REGISTERED)
+        add_registered(reading, unsigned_at(bytes, 8), NULL);
+    else if (type == 1 || (type >= 24 && type <= 27))
+        add_string(json, bytes, size, size == 1 ? 1 : size);
+    else if (type <= 17 && type % 2 == 1)
+        text_addf(json, "%" PRId64, signed_at(bytes, size));
+    else
+        text_addf(json, "%" PRIu64, unsigned_at(bytes, size));
+}
+
+static void add_enum(struct text *json, const struct nvtx_schema *schema, uint64_t value)
+{
+    for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++)
+        if (schema->entries[i].name && schema->entries[i].detail == value) {
+            add_string(json, (const unsigned char *)schema->entries[i].name, strlen(schema->entries[i].name), 1);
+            return;
+        }
+    struct text names = {0};
+    uint64_t rest = value;
+    for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
+        const struct nvtx_entry *entry = &schema->entries[i];
+        if (!entry->name || !entry->flags || !entry->detail || (rest & entry->detail) != entry->detail)
+            continue;
+        text_addf(&names, "%s%s", names.length ? "|" : "", entry->name);
+        rest &= ~entry->detail;
+    }
+    if (names.length && rest)
+        text_addf(&names, "|0x%" PRIx64, rest);
+    if (names.length)
+        add_string(json, (const unsigned char *)text_string(&names), names.length, 1);
+    else
+        text_addf(json, "%" PRIu64, value);
+    text_free(&names);
+}
+
+/* ---- Entries ------------------------------------------------------------------------------------------------------------------ */
+
+static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span, uint64_t selected);
+
+/* Size of one element of a type in place: 0 if it is not fixed. */
+static uint64_t element_size(const struct reading *reading, uint64_t type)
+{
+    uint32_t size = wire_is_string(type) ? wire_character_size(type) : wire_type_size(type);
+    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
+    if (!schema)
+        return size;
+    return schema->size < UINT32_MAX ? schema->size : 0;
+}
+
+static uint64_t alignment(struct reading *reading, uint64_t type, int depth)
+{
+    uint32_t size = wire_is_string(type) ? wire_character_size(type) : wire_type_size(type);
+    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
+    if (!schema)
+        return size ? size : 1;
+    if (schema->is_enum)
+        return schema->size >= 1 && schema->size <= 8 ? schema->size : 1;
+    uint64_t widest = 1;
+    for (uint32_t i = 0; i < schema->count && i < schema->capacity && depth < 4 && reading->budget-- > 0; i++) {
+        const struct nvtx_entry *entry = &schema->entries[i];
+        uint64_t one = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8 : alignment(reading, entry->type, depth + 1);
+        widest = one > widest ? one : widest;
+    }
+    return schema->align && widest > schema->align ? schema->align : widest;
+}
+
+/* One element; how many bytes it takes, 0 if it is not there. */
+static size_t add_element(struct reading *reading, uint64_t type, struct span span, uint64_t selected)
+{
+    uint32_t size = wire_type_size(type);
+    const struct nvtx_schema *schema = size ? NULL : find(reading, type);
+    if (size && size <= span.length) {
+        add_value(reading, type, span.bytes);
+        return size;
+    }
+    if (schema && schema->is_enum && schema->size >= 1 && schema->size <= 8 && schema->size <= span.length) {
+        add_enum(reading->json, schema, unsigned_at(span.bytes, (uint32_t)schema->size));
+        return schema->size;
+    }
+    if (schema && !schema->is_enum)
+        return add_schema(reading, schema, span, selected);
+    text_add(reading->json, "null");
+    return 0;
+}
+
+static size_t add_array(struct reading *reading, uint64_t type, struct span span, uint64_t count, int until_zero)
+{
+    size_t at = 0;
+    text_add_char(reading->json, '[');
+    for (uint64_t i = 0; i < count && i < ELEMENTS_MAX && at < span.length && !full(reading) && reading->budget-- > 0; i++) {
+        uint64_t size = element_size(reading, type);
+        if (until_zero && size && size <= span.length - at && terminated(span.bytes + at, size, (uint32_t)(size <= 16 ? size : 1)) == 0) {
+            at += size;
+            break;
+        }
+        if (i)
+            text_add_char(reading->json, ',');
+        size_t used = add_element(reading, type, (struct span){span.bytes + at, span.length - at}, 0);
+        if (used == 0)
+            break;
+        at += used;
+    }
+    text_add_char(reading->json, ']');
+    return at;
+}
+
+/* What stands in the entry's place, or behind its pointer; `numbers` are the integers read so far, by entry. */
+static size_t add_data(struct reading *reading, const struct nvtx_entry *entry, struct span span, const uint64_t *numbers, uint32_t index)
+{
+    uint64_t array = entry->flags & WIRE_ENTRY_ARRAY;
+    uint64_t count = array == WIRE_ENTRY_LENGTH_INDEX ? (entry->detail < index ? numbers[entry->detail] : 0) : entry->detail;
+    if (wire_is_string(entry->type)) {
+        uint32_t unit = wire_character_size(entry->type);
+        size_t length = span.length;
+        int is_terminated = array == WIRE_ENTRY_ZERO_TERMINATED || (!array && entry->detail == 0);
+        if (is_terminated)
+            length = terminated(span.bytes, span.length, unit);
+        else if (count < span.length / unit)
+            length = (size_t)count * unit;
+        add_string(reading->json, span.bytes, length, unit);
+        return is_terminated && length + unit <= span.length ? length + unit : length;
+    }
+    if (!array)
+        return add_element(reading, entry->type, span, entry->detail < index ? numbers[entry->detail] : 0);
+    if ((entry->type == 1 || entry->type == 25) && array != WIRE_ENTRY_PAYLOAD_INDEX) { /* characters: a text */
+        size_t length = array == WIRE_ENTRY_ZERO_TERMINATED ? terminated(span.bytes, span.length, 1) : span.length;
+        length = array != WIRE_ENTRY_ZERO_TERMINATED && count < length ? (size_t)count : length;
+        add_string(reading->json, span.bytes, length, 1);
+        return length + (array == WIRE_ENTRY_ZERO_TERMINATED && length < span.length);
+    }
+    return add_array(reading, entry->type, span, array == WIRE_ENTRY_ZERO_TERMINATED ? ELEMENTS_MAX : count, array == WIRE_ENTRY_ZERO_TERMINATED);
+}
+
+/* What the pointer at this offset of the payload points to, if the agent has brought it along. */
+static const struct nvtx_part *pointed(const struct reading *reading, uint64_t offset)
+{
+    const struct nvtx_part *part = reading->depth == 1 && reading->part ? reading->part->next : NULL;
+    for (; part && part->pointed; part = part->next)
+        if (part->id == offset)
+            return part;
+    return NULL;
+}
+
+static size_t add_pointer(struct reading *reading, const struct nvtx_entry *entry, struct span span, uint64_t offset,
+                          const uint64_t *numbers, uint32_t index)
+{
+    uint64_t address = unsigned_at(span.bytes, 8);
+    const struct nvtx_part *part = pointed(reading, offset);
+    if (part)
+        add_data(reading, entry, (struct span){part->data, part->bytes}, numbers, index);
+    else if (address == 0)
+        text_add(reading->json, "null");
+    else
+        text_addf(reading->json, "\"0x%" PRIx64 "\"", address);
+    return 8;
+}
+
+/* Category and colour given in a payload are the event's. */
+static void take_attributes(struct nvtx_event *event, const struct nvtx_entry *entry, struct span span)
+{
+    if (span.length < 4)
+        return;
+    if (entry->type == WIRE_TYPE_CATEGORY && !(event->flags & WIRE_NVTX_HAS_CATEGORY) && unsigned_at(span.bytes, 4)) {
+        event->flags |= WIRE_NVTX_HAS_CATEGORY;
+        event->category = (uint32_t)unsigned_at(span.bytes, 4);
+    } else if (entry->type == WIRE_TYPE_COLOR && !(event->flags & WIRE_NVTX_HAS_COLOR)) {
+        event->flags |= WIRE_NVTX_HAS_COLOR;
+        event->color = (uint32_t)unsigned_at(span.bytes, 4);
+    }
+}
+
+/* A string that is the event's message, out of the JSON just written from `from` on (between its quotes). */
+static void take_message(struct reading *reading, size_t from)
+{
+    struct nvtx_event *event = reading->event;
+    const char *bytes = text_string(reading->json) + from;
+    size_t length = reading->json->length - from;
+    if (length < 2 || bytes[0] != '"' || (event->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED)) || memchr(bytes, '\\', length))
+        return;
+    event->flags |= WIRE_NVTX_HAS_TEXT;
+    event->text = writer_string(reading->process->writer, bytes + 1, length - 2);
+}
+
+static size_t add_entry(struct reading *reading, const struct nvtx_entry *entry, struct span span, uint64_t offset,
+                        uint64_t *numbers, uint32_t index)
+{
+    size_t from = reading->json->length, used;
+    int is_message = (entry->flags & WIRE_ENTRY_MEANING) == WIRE_ENTRY_MESSAGE;
+    uint32_t size = wire_type_size(entry->type);
+    if (wire_is_pointer(entry->type, entry->flags, entry->detail)) {
+        used = span.length >= 8 ? add_pointer(reading, entry, span, offset, numbers, index) : 0;
+    } else if (is_message && entry->type == WIRE_TYPE_REGISTERED && span.length >= 8) {
+        add_registered(reading, unsigned_at(span.bytes, 8), reading->event);
+        used = 8;
+    } else {
+        take_attributes(reading->event, entry, span);
+        used = add_data(reading, entry, span, numbers, index);
+        if (!(entry->flags & WIRE_ENTRY_ARRAY) && size && size <= 8 && size <= span.length)
+            numbers[index] = unsigned_at(span.bytes, size);
+        else if ((entry->flags & WIRE_ENTRY_ARRAY) == WIRE_ENTRY_FIXED && size && size <= 8) { /* dimensions */
+            numbers[index] = 1;
+            for (uint64_t i = 0; i < entry->detail && i < 8 && (i + 1) * size <= span.length; i++)
+                if (__builtin_mul_overflow(numbers[index], unsigned_at(span.bytes + i * size, size), &numbers[index]))
+                    numbers[index] = ELEMENTS_MAX;
+        }
+    }
+    if (is_message)
+        take_message(reading, from);
+    if (used == 0 && reading->json->length == from)
+        text_add(reading->json, "null");
+    return used;
+}
+
+static void add_name(struct text *json, const struct nvtx_entry *entry, uint32_t index)
+{
+    if (entry->name[0])
+        add_string(json, (const unsigned char *)entry->name, strlen(entry->name), 1);
+    else
+        text_addf(json, "\"%u\"", index);
+    text_add_char(json, ':');
+}
+
+/* Which member of a union counts: said from outside, or by an entry of its own. */
+static uint64_t member(const struct nvtx_schema *schema, struct span span, uint64_t selected)
+{
+    if (schema->type != WIRE_SCHEMA_UNION_INTERNAL)
+        return selected;
+    for (uint32_t i = 0; i < schema->count && i < schema->capacity; i++) {
+        const struct nvtx_entry *entry = &schema->entries[i];
+        if (entry->name && entry->type == WIRE_TYPE_SELECTOR && entry->offset + 4 <= span.length && entry->offset < span.length)
+            return unsigned_at(span.bytes + entry->offset, 4);
+    }
+    return UINT64_MAX;
+}
+
+/* Returns how many bytes the whole of it takes. */
+static size_t add_schema(struct reading *reading, const struct nvtx_schema *schema, struct span span, uint64_t selected)
+{
+    if (reading->depth >= DEPTH_MAX || full(reading)) {
+        text_add(reading->json, "null");
+        return 0;
+    }
+    reading->depth++;
+    int is_union = schema->type == WIRE_SCHEMA_UNION || schema->type == WIRE_SCHEMA_UNION_INTERNAL;
+    uint64_t at = 0, end = 0, only = is_union ? member(schema, span, selected) : 0, widest = 1;
+    uint64_t *numbers = calloc(schema->count ? schema->count : 1, sizeof *numbers);
+    const char *comma = "";
+    text_add_char(reading->json, '{');
+    for (uint32_t i = 0; numbers && i < schema->count && i < schema->capacity && !full(reading) && reading->budget-- > 0; i++) {
+        const struct nvtx_entry *entry = &schema->entries[i];
+        if (!entry->name || (is_union && i != only))
+            continue;
+        uint64_t align = wire_is_pointer(entry->type, entry->flags, entry->detail) ? 8 : alignment(reading, entry->type, 0);
+        if (schema->align && align > schema->align)
+            align = schema->align;
+        widest = align > widest ? align : widest;
+        uint64_t offset = entry->offset || is_union ? entry->offset : (at + align - 1) / align * align;
+        if (offset > span.length)
+            break;
+        if (!(entry->flags & WIRE_ENTRY_HIDE)) {
+            text_add(reading->json, comma);
+            add_name(reading->json, entry, i);
+            comma = ",";
+        }
+        size_t before = reading->json->length;
+        at = offset + add_entry(reading, entry, (struct span){span.bytes + offset, span.length - offset}, offset, numbers, i);
+        if (entry->flags & WIRE_ENTRY_HIDE && reading->json->bytes)
+            reading->json->length = before, reading->json->bytes[before] = 0;
+        end = at > end ? at : end;
+    }
+    text_add_char(reading->json, '}');
+    free(numbers);
+    reading->depth--;
+    uint64_t size = schema->size && schema->type != WIRE_SCHEMA_DYNAMIC ? schema->size : (end + widest - 1) / widest * widest;
+    return size < span.length ? (size_t)size : span.length;
+}
+
+/* ---- Events --------------------------------------------------------------------------------------------------------------------- */
+
+static int is_plain(uint64_t id)
+{
+    return wire_type_size(id) || wire_is_string(id) || id == WIRE_TYPE_RAW || id == WIRE_TYPE_REFERENCED;
+}
+
+/* A schema and those inside it, as far as is worth waiting for. */
+static int known(const struct nvtx_process *process, uint32_t domain, uint64_t id, int depth)
+{
+    if (is_plain(id))
+        return 1;
+    const struct nvtx_schema *schema = nvtx_schema_find(process, domain, id);
+    if (!schema)
+        return 0;
+    for (uint32_t i = 0; depth == 0 && !schema->is_enum && i < schema->count && i < schema->capacity; i++)
+        if (schema->entries[i].type >= 1 << 24 && !known(process, domain, schema->entries[i].type, depth + 1))
+            return 0;
+    return 1;
+}
+
+int nvtx_payload_known(const struct nvtx_process *process, const struct nvtx_event *event)
+{
+    for (const struct nvtx_part *part = event->parts; part; part = part->next)
+        if (!part->pointed && !known(process, event->domain, part->id, 0))
+            return 0;
+    return 1;
+}
+
+static void add_payload(struct reading *reading)
+{
+    const struct nvtx_part *part = reading->part;
+    struct span span = {part->data, part->bytes};
+    if (wire_is_string(part->id))
+        add_string(reading->json, span.bytes, span.length, wire_character_size(part->id));
+    else if (part->id == WIRE_TYPE_RAW)
+        text_addf(reading->json, "{\"bytes\":%u}", part->bytes);
+    else
+        add_element(reading, part->id, span, 0);
+}
+
+static void add_hex(struct text *hex, const struct nvtx_part *part)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (hex->length)
+        text_add_char(hex, ',');
+    for (uint32_t i = 0; i < part->bytes && hex->length < HEX_MAX; i++) {
+        text_add_char(hex, digits[part->data[i] >> 4]);
+        text_add_char(hex, digits[part->data[i] & 15]);
+    }
+}
+
+void nvtx_payload_decode(const struct nvtx_process *process, struct nvtx_event *event, struct text *json, struct text *hex)
+{
+    size_t count = 0;
+    for (const struct nvtx_part *part = event->parts; part; part = part->next)
+        count += !part->pointed && part->id != WIRE_TYPE_REFERENCED;
+    struct reading reading = {.process = process, .event = event, .json = json, .budget = BUDGET};
+    const char *comma = "";
+    if (count > 1)
+        text_add_char(json, '[');
+    for (const struct nvtx_part *part = event->parts; part; part = part->next) {
+        if (part->pointed)
+            continue;
+        add_hex(hex, part);
+        if (part->id == WIRE_TYPE_REFERENCED)
+            continue;
+        text_add(json, comma);
+        comma = ",";
+        reading.part = part;
+        add_payload(&reading);
+    }
+    if (count > 1)
+        text_add_char(json, ']');
+}
+
+void nvtx_parts_free(struct nvtx_part *parts)
+{
+    while (parts) {
+        struct nvtx_part *next = parts->next;
+        free(parts);
+        parts = next;
+    }
+}
