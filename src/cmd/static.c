@@ -1,25 +1,11 @@
-/* The answer of a fully static program to whoever wants to load a library: no. SQLite can be asked to load extensions,
- * and so names these functions; with glibc's own behind them, tacho would depend on the libraries of the machine that
- * it was built on. Part of bin/tacho alone. */
-#include <dlfcn.h>
+/* What bin/tacho, a static program, answers to whoever wants to load a library: no. SQLite can be asked to load
+ * extensions and so names dlopen; with glibc's behind that name, tacho would depend on the libraries of the machine that
+ * it was built on. The linker puts this function in its place (--wrap=dlopen). */
 #include <stddef.h>
 
-void *dlopen(const char *path, int mode)
+void *__wrap_dlopen(const char *path, int mode);
+
+void *__wrap_dlopen(const char *path, int mode)
 {
     return NULL;
-}
-
-void *dlsym(void *restrict handle, const char *restrict name)
-{
-    return NULL;
-}
-
-int dlclose(void *handle)
-{
-    return -1;
-}
-
-char *dlerror(void)
-{
-    return (char *)"tacho is a static program and loads no libraries";
 }
