@@ -74,7 +74,7 @@ static void duration_over(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     capture_end(collector, collector_now(collector));
-    life_shut_down(collector);
+    life_ask_to_shut_down(collector);
 }
 
 /* How many ranges may begin: one, unless the end of one leaves room for the next. Without ranges the API may switch
@@ -184,7 +184,7 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
     enum collect_range_end end = collector->options->range_end;
     capture_end(collector, time_ns);
     if (end == COLLECT_END_STOP_SHUTDOWN || end == COLLECT_END_REPEAT_SHUTDOWN)
-        life_shut_down(collector);
+        life_ask_to_shut_down(collector);
 }
 
 void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)

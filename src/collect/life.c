@@ -88,16 +88,7 @@ void life_check(struct collector *collector)
         leave(collector);
 }
 
-static void grace_over(evutil_socket_t unused, short what, void *argument)
-{
-    struct collector *collector = argument;
-    if (collector->shutting_down)
-        leave(collector);
-    else
-        life_shut_down(collector);
-}
-
-void life_shut_down(struct collector *collector)
+static void shut_down(struct collector *collector)
 {
     collector->shutting_down = 1;
     capture_end(collector, collector_now(collector));
@@ -111,6 +102,22 @@ void life_shut_down(struct collector *collector)
     if (collector->result->interrupted)
         wait = (struct timeval){0, HURRY_MICROSECONDS};
     evtimer_add(collector->grace, &wait);
+}
+
+static void grace_over(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    if (collector->shutting_down)
+        leave(collector);
+    else
+        shut_down(collector);
+}
+
+void life_ask_to_shut_down(struct collector *collector)
+{
+    struct timeval at_once = {0, 0};
+    if (!collector->shutting_down)
+        evtimer_add(collector->grace, &at_once);
 }
 
 /* ---- Signals ------------------------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@ void life_primary_ended(struct collector *collector, int wait_status);
 /* Is it over? Leaves the loop if so. */
 void life_check(struct collector *collector);
 
-/* The capture is over though the program may not be: the kill signal, a grace period, and out. */
-void life_shut_down(struct collector *collector);
+/* The capture is over though the program may not be: soon the kill signal, a grace period, and out. May be asked for at
+ * any time, also while draining. */
+void life_ask_to_shut_down(struct collector *collector);
 
 #endif

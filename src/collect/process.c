@@ -261,12 +261,22 @@ static void add_to_result(const struct process *process)
 
 /* ---- Ending --------------------------------------------------------------------------------------------------------------- */
 
-/* Decides from what is known how it ended, if no one has said. */
+static void set_status(struct process *process, int wait_status)
+{
+    process->ending = WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
+    process->status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* Decides from what is known how it ended, if we have not seen it ourselves. */
 static void settle_status(struct process *process, enum process_ending ending, int status)
 {
     process->ending = ending;
     process->status = status;
-    if (ending == PROCESS_LOST && process->exit_seen) {
+    if (ending != PROCESS_LOST)
+        return;
+    if (process->parent_said) {
+        set_status(process, process->wait_status);
+    } else if (process->exit_seen) {
         process->ending = PROCESS_EXITED;
         process->status = process->exit_status;
     }
@@ -279,6 +289,8 @@ static void add_unseen_image(struct process *process)
     if (!next)
         return;
     next->start_ns = process->end_ns;
+    next->parent_said = process->parent_said;
+    next->wait_status = process->wait_status;
     next->exe_id = process->exec_path_id;
     memcpy(next->name, process->name, sizeof next->name);
     next->cpu_ns = process->cpu_ns;
@@ -334,17 +346,22 @@ void process_end(struct process *process, enum process_ending ending, int status
 
 void process_status(struct process *process, int wait_status)
 {
-    enum process_ending ending = WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED;
-    int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    if (process->ending == PROCESS_RUNS) {
-        process_end(process, ending, status, collector_now(process->collector));
+    int signalled = WIFSIGNALED(wait_status);
+    process_end(process, signalled ? PROCESS_SIGNALLED : PROCESS_EXITED,
+                signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), collector_now(process->collector));
+}
+
+void process_hear_status(struct process *process, int wait_status)
+{
+    process->parent_said = 1;
+    process->wait_status = wait_status;
+    if (process->ending == PROCESS_RUNS || process->ending == PROCESS_EXECED)
         return;
-    }
-    if (process->ending == PROCESS_EXECED || (process->ending == ending && process->status == status))
-        return;
-    process->ending = ending;
-    process->status = status;
-    process_row(process); /* the last row counts */
+    enum process_ending ending = process->ending;
+    int status = process->status;
+    set_status(process, wait_status);
+    if (process->ending != ending || process->status != status)
+        process_row(process); /* the last row counts */
 }
 
 /* ---- Modules -------------------------------------------------------------------------------------------------------------- */

@@ -56,6 +56,7 @@ struct process {
     enum process_ending ending;
     int status;                    /* exit status or signal, by ending */
     int exit_seen, exit_status;    /* it said so itself, before it was gone */
+    int parent_said, wait_status;  /* its parent did */
     int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
     int64_t exec_path_id;
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
@@ -109,8 +110,11 @@ void process_describe(struct process *process);
 /* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
 
-/* What a wait call (ours or its parent's) said about it, also after process_end(). */
+/* What our own wait call said about it: ends it, if it has not ended yet. Not while draining. */
 void process_status(struct process *process, int wait_status);
+
+/* What its parent's wait call said, before or after process_end(). */
+void process_hear_status(struct process *process, int wait_status);
 
 /* Watches for its death, by pidfd where there are such. */
 void process_watch(struct process *process);

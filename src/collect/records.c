@@ -79,7 +79,7 @@ static void child_status(const struct origin *origin, const struct wire_record *
     int status = (int)record->body[1];
     struct process *child = process_find(origin->collector, (pid_t)record->body[0]);
     if (child && child != origin->process && (WIFEXITED(status) || WIFSIGNALED(status)))
-        process_status(child, status);
+        process_hear_status(child, status);
 }
 
 static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
