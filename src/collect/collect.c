@@ -307,6 +307,7 @@ static void take_down(struct collector *collector)
 
 static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
 {
+    const struct collect_options *options = collector->options;
     int failed = set_up(collector, err);
     if (!failed && program->warning[0])
         collector_warn(collector, 0, "%s", program->warning);
@@ -321,10 +322,11 @@ static int capture_program(struct collector *collector, const struct program *pr
         return failed;
     }
     event_base_dispatch(collector->base);
-    int64_t over = clock_monotonic_ns();
+    int64_t over_ns = collector_now(collector);
     finish(collector);
     close_report(collector);
-    collector->result->finish_ns = clock_monotonic_ns() - over;
+    int last_was_primary = options->wait_primary || collector->processes.count == 1;
+    collector->result->finish_ns = collector_now(collector) - (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
     return 0;
 }
 

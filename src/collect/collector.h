@@ -45,7 +45,7 @@ struct collector {
     int64_t next_calibration_ns;     /* the interval, which grows */
     int shutting_down;               /* over, and the program was told so */
     int leaving;                     /* the loop ends as soon as it can */
-    int64_t launch_ns;               /* report time at which the program was started */
+    int64_t launch_ns, ended_ns;     /* report time at which the program was started, and was found to have ended */
 };
 
 /* One sentence for the person, kept in the result and in DIAGNOSTIC_EVENT. pid 0: about the capture. */

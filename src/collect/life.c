@@ -74,7 +74,8 @@ void life_primary_ended(struct collector *collector, int wait_status)
     result->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     result->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
     result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    result->wall_ns = collector_now(collector) - collector->launch_ns;
+    collector->ended_ns = collector_now(collector);
+    result->wall_ns = collector->ended_ns - collector->launch_ns;
 }
 
 void life_check(struct collector *collector)

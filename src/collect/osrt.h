@@ -8,18 +8,9 @@
 #include <stdint.h>
 
 #include "../report/writer.h"
+#include "../wire/osrt.h"
 #include "../wire/wire.h"
 #include "clock.h"
-
-/* The rows of osrt.def, in its order: what a record calls a function. */
-enum osrt_function {
-#define OS(type, symbol, shown, parameters, arguments, fails) OSRT_##symbol,
-#define OS_OWN(type, symbol, shown, parameters, arguments, fails) OSRT_##symbol,
-#include "../wire/osrt.def"
-#undef OS
-#undef OS_OWN
-    OSRT_FUNCTION_COUNT
-};
 
 struct osrt {
     struct writer *writer;

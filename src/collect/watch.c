@@ -86,10 +86,9 @@ static void reap_one(struct collector *collector, pid_t pid)
                                  ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
     if (!process)
         return;
-    int is_primary = process->is_primary;
-    process_status(process, status);
-    if (is_primary)
+    if (process->is_primary)
         life_primary_ended(collector, status);
+    process_status(process, status);
 }
 
 void process_reap(struct collector *collector)
