@@ -15,7 +15,6 @@ struct part {
     size_t count, capacity;
     uint32_t *slots; /* 1 + index of a group, 0: free; a power of two of them, at most half full */
     size_t slot_count;
-    size_t last; /* the group that the previous number went to: runs of one key are common */
     struct arena pieces;
 } __attribute__((aligned(128)));
 
@@ -57,18 +56,16 @@ void groups_delete(struct groups *groups)
     free(groups);
 }
 
-static uint64_t hash_key(const struct group_key *key)
+/* The products do not wait for each other, unlike a chain of mixing steps. */
+static inline uint64_t hash_key(const struct group_key *key)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u;
+    uint64_t sum = (uint64_t)key->part[0] * 0x9e3779b97f4a7c15u + (uint64_t)key->part[1] * 0xc2b2ae3d27d4eb4fu +
+                   (uint64_t)key->part[2] * 0x165667b19e3779f9u + (uint64_t)key->part[3] * 0xff51afd7ed558ccdu;
 
-    for (size_t i = 0; i < sizeof key->part / sizeof key->part[0]; i++) {
-        hash = (hash ^ (uint64_t)key->part[i]) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-    }
-    return hash;
+    return sum ^ sum >> 32;
 }
 
-static int same_key(const struct group_key *a, const struct group_key *b)
+static inline int same_key(const struct group_key *a, const struct group_key *b)
 {
     return a->part[0] == b->part[0] && a->part[1] == b->part[1] && a->part[2] == b->part[2] && a->part[3] == b->part[3];
 }
@@ -108,26 +105,33 @@ static int make_room(struct part *part)
     return (part->count + 1) * 2 > part->slot_count ? grow_slots(part) : 0;
 }
 
-/* The group of a key, made if there is none; NULL when memory is short. */
-static struct group *find_group(struct part *part, const struct group_key *key)
+/* A group that is not there yet; NULL when memory is short. Out of line: copying the key would slow its reading down. */
+static __attribute__((noinline)) struct group *add_group(struct part *part, const struct group_key *key, uint64_t hash)
 {
-    if (part->last < part->count && same_key(&part->groups[part->last].key, key))
-        return &part->groups[part->last];
     if (make_room(part) != 0)
         return NULL;
-    uint64_t hash = hash_key(key);
     size_t at = hash & (part->slot_count - 1);
-    for (; part->slots[at]; at = (at + 1) & (part->slot_count - 1)) {
-        struct group *group = &part->groups[part->slots[at] - 1];
-        if (group->hash == hash && same_key(&group->key, key)) {
-            part->last = part->slots[at] - 1;
-            return group;
-        }
-    }
-    part->last = part->count++;
+    while (part->slots[at])
+        at = (at + 1) & (part->slot_count - 1);
+    struct group *group = &part->groups[part->count++];
     part->slots[at] = (uint32_t)part->count;
-    part->groups[part->last] = (struct group){ .key = *key, .hash = hash };
-    return &part->groups[part->last];
+    *group = (struct group){ .key = *key, .hash = hash };
+    return group;
+}
+
+/* The group of a key, made if there is none; NULL when memory is short. */
+static inline struct group *find_group(struct part *part, const struct group_key *key)
+{
+    uint64_t hash = hash_key(key);
+
+    if (!part->slot_count)
+        return add_group(part, key, hash);
+    for (size_t at = hash & (part->slot_count - 1); part->slots[at]; at = (at + 1) & (part->slot_count - 1)) {
+        struct group *group = &part->groups[part->slots[at] - 1];
+        if (same_key(&group->key, key))
+            return group;
+    }
+    return add_group(part, key, hash);
 }
 
 static int add_piece(struct part *part, struct group *group)

@@ -1,9 +1,7 @@
 /* What all formats share: the list of them, units, and numbers. */
 #include "print.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct print_format *const print_formats[] = { &print_column, &print_csv, NULL };
@@ -57,14 +55,31 @@ void print_header(struct text *out, const struct table_column *column, const str
     }
 }
 
-/* The digits, most significant first, with a comma before every third from the right. */
+/* Writes at least so many digits, zeros in front; returns how many. Tables may have millions of cells, so no printf(). */
+static size_t to_digits(char out[24], uint64_t value, size_t at_least)
+{
+    char reversed[24];
+    size_t length = 0;
+
+    for (; value || length < at_least; value /= 10)
+        reversed[length++] = (char)('0' + value % 10);
+    for (size_t i = 0; i < length; i++)
+        out[i] = reversed[length - 1 - i];
+    return length;
+}
+
+/* The digits with a comma before every third from the right. */
 static void add_digits(struct text *out, const char *digits, size_t length, int grouped)
 {
+    char grouped_digits[32];
+    size_t at = 0;
+
     for (size_t i = 0; i < length; i++) {
         if (grouped && i > 0 && (length - i) % 3 == 0)
-            text_add_char(out, ',');
-        text_add_char(out, digits[i]);
+            grouped_digits[at++] = ',';
+        grouped_digits[at++] = digits[i];
     }
+    text_add_bytes(out, grouped_digits, at);
 }
 
 void print_integer(struct text *out, int64_t value, int grouped)
@@ -74,14 +89,13 @@ void print_integer(struct text *out, int64_t value, int grouped)
 
     if (value < 0)
         text_add_char(out, '-');
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, size);
-    add_digits(out, digits, (size_t)length, grouped);
+    add_digits(out, digits, to_digits(digits, size, 1), grouped);
 }
 
 void print_fixed(struct text *out, double value, int decimals, int grouped)
 {
     static const long double powers[] = { 1, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L };
-    char digits[400];
+    char digits[24];
 
     if (!isfinite(value)) {
         text_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
@@ -91,10 +105,16 @@ void print_fixed(struct text *out, double value, int decimals, int grouped)
     long double scaled = roundl(fabsl((long double)value) * powers[decimals]);
     if (value < 0 && scaled > 0)
         text_add_char(out, '-');
-    int length = snprintf(digits, sizeof digits, "%0*.0Lf", decimals + 1, scaled);
-    add_digits(out, digits, (size_t)(length - decimals), grouped);
-    if (decimals)
-        text_addf(out, ".%s", digits + length - decimals);
+    if (scaled >= 9e18L) {
+        text_addf(out, "%.*f", decimals, fabs(value));
+        return;
+    }
+    uint64_t whole = (uint64_t)scaled, unit = (uint64_t)powers[decimals];
+    add_digits(out, digits, to_digits(digits, whole / unit, 1), grouped);
+    if (decimals) {
+        text_add_char(out, '.');
+        text_add_bytes(out, digits, to_digits(digits, whole % unit, (size_t)decimals));
+    }
 }
 
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
