@@ -2,7 +2,8 @@
  * to four workers through a queue; the workers compute and write their results; two child processes look at what was
  * written. Named ranges say which part is which.
  *
- *   cc -O2 -pthread -o tour examples/tour.c && tacho profile --stats=true ./tour                                     */
+ *   cc -O2 -pthread -o tour examples/tour.c -ldl && tacho profile --stats=true ./tour */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -99,7 +100,7 @@ static uint64_t digest(const unsigned char *block)
 {
     uint64_t sum = 0;
 
-    for (int round = 0; round < 40; round++)
+    for (int round = 0; round < 10; round++)
         for (int at = 0; at < BLOCK_BYTES; at++)
             sum = (sum ^ block[at]) * 1099511628211u;
     return sum;
@@ -113,9 +114,9 @@ static void *work(void *argument)
     pthread_setname_np(pthread_self(), "tour-worker");
     while ((block = queue_take(&tour->queue))) {
         char line[32];
-        nvtxRangePushA("digest");
+        nvtx_push("digest");
         int length = snprintf(line, sizeof line, "%016llx\n", (unsigned long long)digest(block));
-        nvtxRangePop();
+        nvtx_pop();
         if (write(tour->output_fd, line, (size_t)length) != length)
             fail("tour: cannot write a result");
         free(block);
@@ -158,7 +159,7 @@ static void round_trip(struct tour *tour)
 {
     pthread_t workers[WORKERS];
 
-    nvtxRangePushA("read and digest");
+    nvtx_push("read and digest");
     tour->queue = (struct queue){ .lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER, .not_full = PTHREAD_COND_INITIALIZER };
     for (int i = 0; i < WORKERS; i++)
         if (pthread_create(&workers[i], NULL, work, tour) != 0)
@@ -166,36 +167,36 @@ static void round_trip(struct tour *tour)
     feed_workers(tour);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i], NULL);
-    nvtxRangePop();
+    nvtx_pop();
 
-    nvtxRangePushA("sync");
+    nvtx_push("sync");
     fsync(tour->output_fd);
-    nvtxRangePop();
+    nvtx_pop();
 }
 
 int main(void)
 {
     struct tour tour = { .input = "/tmp/tour-in-XXXXXX", .output = "/tmp/tour-out-XXXXXX" };
 
-    nvtxRangePushA("make input");
+    nvtx_push("make input");
     make_input(tour.input);
     tour.output_fd = mkstemp(tour.output);
     if (tour.output_fd < 0)
         fail("tour: cannot make the output");
-    nvtxRangePop();
+    nvtx_pop();
 
     for (int i = 0; i < ROUNDS; i++) {
-        nvtxRangePushA("round");
+        nvtx_push("round");
         round_trip(&tour);
-        nvtxRangePop();
+        nvtx_pop();
     }
 
-    nvtxRangePushA("children");
+    nvtx_push("children");
     run_child((char *[]){ "sort", "-o", tour.output, tour.output, NULL });
     run_child((char *[]){ "sh", "-c", "uniq \"$1\" | wc -l", "sh", tour.output, NULL });
-    nvtxRangePop();
+    nvtx_pop();
 
-    nvtxMarkA("done");
+    nvtx_mark("done");
     unlink(tour.input);
     unlink(tour.output);
     return 0;
