@@ -182,12 +182,14 @@ static int start_program(struct collector *collector, const struct program *prog
 
 /* ---- The end ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* Processes that outlive the capture are told to record nothing any more, read a last time, and left alone. */
+/* Processes that outlive the capture are told to record nothing any more, read a last time, and left alone. When many
+ * end at once, the end of the last may have been noticed before that of others. */
 static void finish_processes(struct collector *collector)
 {
+    process_reap(collector);
     for (struct process *process = collector->processes.first; process; process = process->next)
         if (process->ending == PROCESS_RUNS)
-            process_end(process, PROCESS_RUNS, 0, collector_now(collector));
+            process_end(process, process_is_gone(process) ? PROCESS_LOST : PROCESS_RUNS, 0, collector_now(collector));
 }
 
 static void write_details(struct collector *collector, int64_t end_ns)

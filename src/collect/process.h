@@ -120,6 +120,9 @@ void process_hear_status(struct process *process, int wait_status);
 void process_watch(struct process *process);
 void process_unwatch(struct process *process);
 
+/* Whether it has ended, noticed or not. */
+int process_is_gone(const struct process *process);
+
 /* Takes the statuses of children that have ended; collector->children_left says whether there are any left. */
 void process_reap(struct collector *collector);
 

@@ -2,6 +2,7 @@
  * /proc where the kernel has no pidfd. Also the signals that we send to the tree. */
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -59,6 +60,12 @@ void process_unwatch(struct process *process)
     if (process->pidfd >= 0)
         close(process->pidfd);
     process->pidfd = -1;
+}
+
+int process_is_gone(const struct process *process)
+{
+    struct pollfd death = {.fd = process->pidfd, .events = POLLIN};
+    return process->pidfd >= 0 ? poll(&death, 1, 0) > 0 : !procfs_is_alive(process->pid, process->start_time);
 }
 
 void process_poll(struct collector *collector)

@@ -10,7 +10,8 @@ class Scale(lib.Case):
         report = self.profile(lib.program("scale"), shape, str(count), options=["-t", "osrt", "--osrt-threshold=0"])
         programs, threads, reads = map(int, self.output.stdout.split())
         self.assertEqual(report.value("SELECT count(*) FROM (SELECT DISTINCT globalPid, image FROM TACHO_PROCESS)"), programs)
-        self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE end IS NOT NULL"), programs)
+        self.assertEqual(report.value("SELECT count(*) FROM (SELECT DISTINCT globalPid, image FROM TACHO_PROCESS WHERE end IS NOT NULL)"),
+                         programs, "every end is seen")
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE ending = 'exit' AND exitStatus != 0"), 0)
         recorded, lost = report.calls().get("pread", 0), report.count("osrt", "lost")
         self.assertLessEqual(recorded, reads)
