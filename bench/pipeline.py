@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""What profiling costs, and how fast events become a report: every figure beside a bare run in the same minute.
+
+    bench/pipeline.py [cost|finish|pace|threads|floors ...] [--json FILE] [--pairs N]
+
+Takes Tacho from the variable TACHO, from build/bin/tacho, or from the PATH; the bench programs from PROGRAMS, or compiles
+them with cc. It needs Python and a C compiler, so it also runs where only the tarball was unpacked.
+"""
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CORES = len(os.sched_getaffinity(0))
+
+
+def find_tacho():
+    built = os.path.join(HERE, "..", "build", "bin", "tacho")
+    found = os.environ.get("TACHO") or (built if os.path.exists(built) else shutil.which("tacho"))
+    if not found:
+        sys.exit("pipeline.py: no tacho found; set TACHO to the program, or run scripts/build")
+    return os.path.abspath(found)
+
+
+def bench_program(name, folder):
+    """The program built by scripts/bench, or one that is compiled here."""
+    built = os.path.join(os.environ.get("PROGRAMS", folder), name)
+    if not os.path.exists(built):
+        built = os.path.join(folder, name)
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", "-pthread", "-o", built, os.path.join(HERE, name + ".c"), "-ldl"],
+                       check=True)
+    return built
+
+
+class Bench:
+    def __init__(self, folder, pairs):
+        self.folder, self.pairs = folder, pairs
+        self.tacho = find_tacho()
+        self.storm = bench_program("storm", folder)
+        self.result = {"host": host(), "tacho": version(self.tacho)}
+
+    def bare(self, *arguments):
+        done = subprocess.run([self.storm, *map(str, arguments)], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    def profiled(self, *arguments, options=(), name="bench"):
+        """What storm says, plus: report (path), bytes, finish_ns (storm's end to tacho's)."""
+        path = os.path.join(self.folder, name + ".tacho")
+        done = subprocess.run([self.tacho, "profile", "-o", path, "-f", "true", *options, self.storm, *map(str, arguments)],
+                              capture_output=True, text=True)
+        end = time.monotonic_ns()
+        if done.returncode:
+            sys.exit(f"tacho profile failed with {done.returncode}: {done.stderr}")
+        said = json.loads(done.stdout.splitlines()[0])
+        said.update(report=path, bytes=os.path.getsize(path), finish_ns=end - said["end_monotonic_ns"])
+        return said
+
+    def counts(self, path, source):
+        """{fate: events} of a source. Through SQLite, which any tool can read."""
+        import sqlite3
+        exported = path + ".sqlite"
+        subprocess.run([self.tacho, "export", "--type", "sqlite", "--force-overwrite", "true", "-o", exported, path],
+                       check=True, capture_output=True)
+        database = sqlite3.connect(exported)
+        rows = database.execute("SELECT fate, sum(count) FROM TACHO_COUNT WHERE source = ? GROUP BY fate", (source,)).fetchall()
+        database.close()
+        os.unlink(exported)
+        return dict(rows)
+
+
+# ---- Figures ---------------------------------------------------------------------------------------------------------
+
+def host():
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as info:
+            model = next((line.split(":", 1)[1].strip() for line in info if line.startswith("model name")), model)
+    except OSError:
+        pass
+    return {"cpu": model, "cores": CORES, "machine": platform.machine(), "kernel": platform.release(),
+            "date": time.strftime("%Y-%m-%d", time.gmtime())}
+
+
+def version(tacho):
+    return subprocess.run([tacho, "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def median_interval(values):
+    """Median and its 95 % interval by order statistics: no assumption about the noise."""
+    values = sorted(values)
+    count = len(values)
+    below, probability = 0, 0.5 ** count
+    total = probability
+    while total + probability * (count - below) / (below + 1) <= 0.025:
+        probability *= (count - below) / (below + 1)
+        total += probability
+        below += 1
+    return statistics.median(values), values[below], values[count - 1 - below]
+
+
+def table(title, header, rows):
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(header) + " |")
+    print("|" + "|".join(" --- " for _ in header) + "|")
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    sys.stdout.flush()
+
+
+def verdict(value, limit):
+    return f"≤ {limit:g}: " + ("yes" if value <= limit else "no")
+
+
+# ---- The benchmarks -----------------------------------------------------------------------------------------------------
+
+COSTS = (  # source, events, options, limit in ns added (x86_64; half as much again elsewhere), what
+    ("nvtx", 400_000, ("-t", "nvtx"), 60, "NVTX push + pop"),
+    ("read", 400_000, ("-t", "osrt"), 35, "read of one byte"),
+    ("mutex", 2_000_000, ("-t", "osrt"), 9, "mutex lock + unlock, free"),
+)
+
+
+def cost(bench):
+    """What one event costs the thread that makes it."""
+    rows, kept = [], {}
+    for source, events, options, limit, what in COSTS:
+        limit *= 1 if platform.machine() == "x86_64" else 1.5
+        pairs = []
+        for _ in range(bench.pairs):
+            pairs.append((bench.bare(source, 1, events)["cpu_ns_per_event"],
+                          bench.profiled(source, 1, events, options=options)["cpu_ns_per_event"]))
+        bare = statistics.median(pair[0] for pair in pairs)
+        middle, low, high = median_interval([after - before for before, after in pairs])
+        kept[source] = {"bare_ns": bare, "added_ns": middle, "low_ns": low, "high_ns": high, "pairs": pairs}
+        rows.append((what, f"{bare:.1f}", f"+{middle:.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)))
+    table(f"Cost of one event, ns of its thread's CPU time ({bench.pairs} interleaved pairs)",
+          ("event", "bare", "added (median)", "95 % interval", "aim"), rows)
+    return kept
+
+
+def finish(bench):
+    """4 M ranges from two threads: program's end to report, size, summary."""
+    runs = []
+    for i in range(5):
+        run = bench.profiled("nvtx", 2, 2_000_000, options=("-t", "nvtx"), name="finish")
+        began = time.monotonic_ns()
+        subprocess.run([bench.tacho, "stats", "-r", "nvtx_pushpop_sum", run["report"]], check=True, capture_output=True)
+        run["stats_ns"] = time.monotonic_ns() - began
+        if i == 0:
+            run["counts"] = bench.counts(run["report"], "nvtx")
+        runs.append(run)
+    counts = runs[0]["counts"]
+    recorded, lost = counts.get("recorded", 0), counts.get("lost", 0)
+    kept = {"recorded": recorded, "lost": lost, "produced": runs[0]["produced"], "runs": runs}
+    rows = []
+    for key, what, unit, scale, limit in (("finish_ns", "program's end to finished report", "s", 1e9, 1.0),
+                                          ("bytes", "report, bytes an event", "B", max(recorded, 1), 10),
+                                          ("stats_ns", "stats -r nvtx_pushpop_sum", "s", 1e9, 0.2),
+                                          ("cpu_ns_per_event", "CPU time of a range in the program", "ns", 1, None)):
+        values = [run[key] / scale for run in runs]
+        middle = statistics.median(values)
+        rows.append((what, f"{min(values):.3g} {unit}", f"{middle:.3g} {unit}", verdict(middle, limit) if limit else ""))
+    rows.append(("produced = recorded + lost", f"{runs[0]['produced']}", f"{recorded} + {lost}",
+                 "exact" if recorded + lost == runs[0]["produced"] else "WRONG"))
+    table("4 M NVTX ranges from two threads (5 runs)", ("", "least", "median", "aim"), rows)
+    return kept
+
+
+def pace(bench):
+    """Two producers at 2 M events/s each."""
+    run = bench.profiled("nvtx", 2, 6_000_000, 2_000_000, options=("-t", "nvtx"), name="pace")
+    counts = bench.counts(run["report"], "nvtx")
+    recorded, lost = counts.get("recorded", 0), counts.get("lost", 0)
+    exact = recorded + lost == run["produced"]
+    aim = ("no loss: " + ("yes" if lost == 0 else "no")) if CORES >= 3 else "loss not judged: needs 3 cores"
+    table(f"Two producers at 2 M events/s each for 3 s ({CORES} cores)", ("produced", "recorded", "lost", "sum", "aim"),
+          [(run["produced"], recorded, lost, "exact" if exact else "WRONG", aim)])
+    return {"produced": run["produced"], "recorded": recorded, "lost": lost, "exact": exact, "judged": CORES >= 3}
+
+
+def threads(bench):
+    """Do threads lose throughput to each other?"""
+    rows, kept = [], []
+    for source, events in (("nvtx", 400_000), ("read", 400_000)):
+        for count in (1, 2, 4, 8, 16):
+            if count > CORES:
+                rows.append((source, count, "", "", "", f"skipped: needs {count} cores"))
+                continue
+            bare, after = [], []
+            for _ in range(5):
+                bare.append(bench.bare(source, count, events)["wall_ns_per_event"])
+                after.append(bench.profiled(source, count, events, options=("-t", "nvtx,osrt"))["wall_ns_per_event"])
+            middle = statistics.median(bare), statistics.median(after)
+            kept.append({"source": source, "threads": count, "bare_ns": middle[0], "profiled_ns": middle[1]})
+            note = "" if count < CORES else "no core left for the collector"
+            rows.append((source, count, f"{middle[0]:.1f}", f"{middle[1]:.1f}", f"+{middle[1] - middle[0]:.1f}", note))
+    table("ns an event, per thread, wall clock (median of 5)", ("source", "threads", "bare", "profiled", "added", ""), rows)
+    return kept
+
+
+def floors(bench):
+    """What cannot be beaten here."""
+    program = bench_program("floors", bench.folder)
+    runs = [json.loads(subprocess.run([program], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
+    best = {key: (max if "per_s" in key else min)(run[key] for run in runs) for key in runs[0]}
+    table("Floors (best of 5)", ("", "value"), [(key, value) for key, value in best.items()])
+    return best
+
+
+BENCHMARKS = {"floors": floors, "cost": cost, "finish": finish, "pace": pace, "threads": threads}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS) + " (default: all)")
+    parser.add_argument("--json", metavar="FILE", help="keep the figures; a folder gets a file named after host and date")
+    parser.add_argument("--pairs", type=int, default=15, help="interleaved pairs for `cost` (15)")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
+    folder = tempfile.mkdtemp(prefix="tacho-bench-")
+    try:
+        bench = Bench(folder, options.pairs)
+        print(f"{bench.result['tacho']} on {bench.result['host']['cpu']}, {CORES} cores, Linux {bench.result['host']['kernel']}")
+        for name, run in BENCHMARKS.items():
+            if not options.names or name in options.names:
+                bench.result[name] = run(bench)
+        if options.json:
+            path = options.json
+            if os.path.isdir(path):
+                path = os.path.join(path, f"{platform.machine()}-{CORES}-cores-{bench.result['host']['date']}.json")
+            with open(path, "w") as file:
+                json.dump(bench.result, file, indent=1)
+                file.write("\n")
+            print(f"\nFigures kept in {path}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
