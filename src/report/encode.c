@@ -180,9 +180,9 @@ static unsigned bit_length(uint64_t v)
     return v ? 64 - (unsigned)__builtin_clzll(v) : 0;
 }
 
-/* What a coding would leave to store, in bits, over the same sampled rows for each of them. */
+/* What a coding would leave to store over the sampled rows: bits in all, and all their bits together. */
 struct estimate {
-    uint64_t offset, delta, zigzag, relative;
+    uint64_t bits, any;
 };
 
 static size_t sample_row(size_t run, size_t count)
@@ -194,7 +194,14 @@ static size_t sample_row(size_t run, size_t count)
     for (size_t run_ = 0; run_ < SAMPLE_RUNS; run_++)                                                                 \
         for (size_t i = sample_row(run_, count), end_ = i + SAMPLE_RUN; i < end_ && i < (count); i++)
 
-static struct estimate estimate_codings(const int64_t *values, const int64_t *times, size_t count)
+static void estimate_add(struct estimate *estimate, uint64_t residual)
+{
+    estimate->bits += bit_length(residual);
+    estimate->any |= residual;
+}
+
+/* By coding; those not meant are left alone. */
+static void estimate_codings(const int64_t *values, const int64_t *times, size_t count, struct estimate *estimates)
 {
     int64_t min = values[0], min_delta = INT64_MAX, min_relative = INT64_MAX;
     FOR_SAMPLE(i, count) {
@@ -204,16 +211,14 @@ static struct estimate estimate_codings(const int64_t *values, const int64_t *ti
         int64_t relative = times ? (int64_t)((uint64_t)values[i] - (uint64_t)times[i]) : 0;
         min_relative = relative < min_relative ? relative : min_relative;
     }
-    struct estimate bits = {0};
     FOR_SAMPLE(i, count) {
         uint64_t value = (uint64_t)values[i];
         uint64_t delta = i ? value - (uint64_t)values[i - 1] : (uint64_t)min_delta;
-        bits.offset += bit_length(value - (uint64_t)min);
-        bits.delta += bit_length(delta - (uint64_t)min_delta);
-        bits.zigzag += bit_length(zigzag((int64_t)delta));
-        bits.relative += times ? bit_length(value - (uint64_t)times[i] - (uint64_t)min_relative) : 64;
+        estimate_add(&estimates[CODING_OFFSET], value - (uint64_t)min);
+        estimate_add(&estimates[CODING_DELTA], delta - (uint64_t)min_delta);
+        estimate_add(&estimates[CODING_ZIGZAG], zigzag((int64_t)delta));
+        estimate_add(&estimates[CODING_RELATIVE], times ? value - (uint64_t)times[i] - (uint64_t)min_relative : UINT64_MAX);
     }
-    return bits;
 }
 
 /* Fills the dictionary and each row's entry; 0 if there are too many distinct values. */
@@ -294,18 +299,17 @@ static void add_zigzag(struct encoder *encoder, const int64_t *values, size_t co
 /* Chooses among the codings that need two rows or more and are not constant. */
 static enum column_coding choose(struct encoder *encoder, const int64_t *values, const int64_t *times, size_t count)
 {
-    struct estimate bits = estimate_codings(values, times, count);
+    /* A coding that makes a row depend on others must pay for the time that decoding it takes: bits a row, in eighths. */
+    static const uint8_t handicap[CODING_COUNT] = {[CODING_RELATIVE] = 2, [CODING_DELTA] = 4, [CODING_ZIGZAG] = 4};
+    struct estimate estimates[CODING_COUNT] = {0};
+    estimate_codings(values, times, count, estimates);
     size_t sampled = count < SAMPLE_RUNS * SAMPLE_RUN ? count : SAMPLE_RUNS * SAMPLE_RUN;
     enum column_coding best = CODING_OFFSET;
-    uint64_t least = bits.offset;
-    /* A coding that makes a row depend on others must pay for the time that decoding it takes. */
-    if (bits.relative + sampled / 4 < least)
-        best = CODING_RELATIVE, least = bits.relative;
-    if (bits.delta + sampled / 2 < least)
-        best = CODING_DELTA, least = bits.delta;
-    if (bits.zigzag + sampled / 2 < least)
-        best = CODING_ZIGZAG, least = bits.zigzag;
-    if (least > 5 * sampled && build_dictionary(&encoder->dictionary, values, count))
+    for (enum column_coding coding = CODING_DELTA; coding <= CODING_RELATIVE; coding++)
+        if (estimates[coding].bits + handicap[coding] * sampled / 8 < estimates[best].bits + handicap[best] * sampled / 8)
+            best = coding;
+    /* One plane is as good as a dictionary can be. */
+    if (estimates[best].any > UINT8_MAX && build_dictionary(&encoder->dictionary, values, count))
         best = CODING_DICTIONARY;
     return best;
 }
