@@ -187,6 +187,14 @@ static inline int triggers(void)
     return unlikely(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed));
 }
 
+/* Attached, with a slot, and nothing to be looked after besides the event itself. */
+static inline int is_plain(const struct agent_thread *thread)
+{
+    return likely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED &&
+                  (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD && !triggers() &&
+                  !atomic_load_explicit(&nvtx.unsent, memory_order_relaxed));
+}
+
 /* ---- Marks and ranges --------------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void mark(const struct nvtx_event *event)
@@ -357,10 +365,6 @@ static int domain_push_ex(const void *domain, const struct abi_event *attributes
     struct nvtx_event event = from_attributes(domain, attributes);
     return push(&event);
 }
-static int domain_pop(const void *domain)
-{
-    return pop(&(struct nvtx_event){ .domain = nvtx_domain_of(domain) });
-}
 
 static void mark_ex(const struct abi_event *attributes)
 {
@@ -394,17 +398,72 @@ static int push_ex(const struct abi_event *attributes)
 {
     return domain_push_ex(NULL, attributes);
 }
-static int push_a(const char *message)
+/* The two calls that programs make most: the plain case of push() and pop() again, without an event in memory. */
+static __attribute__((noinline)) int push_text(const char *message)
 {
     return push(&(struct nvtx_event){ .text = nvtx_ascii(message) });
+}
+static int push_a(const char *message)
+{
+    struct agent_thread *thread = agent_self;
+    if (unlikely(!message || !is_plain(thread)))
+        return push_text(message);
+    struct agent_level *level = &thread->nvtx[0];
+    uint32_t depth = level->depth;
+    size_t length = strlen(message);
+    if (unlikely(depth >= 64 || length > WIRE_TEXT_MAX || !records(0)))
+        return push_text(message);
+    level->depth = depth + 1;
+    level->recorded |= UINT64_C(1) << depth;
+    uint32_t words = WIRE_HEAD_WORDS + emit_text_words(length);
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NVTX, WIRE_NVTX_PUSH, words);
+    if (unlikely(!record)) {
+        level->recorded &= ~(UINT64_C(1) << depth);
+        return (int)depth;
+    }
+    *(uint64_t *)record = WIRE_NVTX_PUSH | WIRE_NVTX_HAS_TEXT << 8 | (uint64_t)words << 16 | (uint64_t)depth << 48;
+    emit_text(record->body, message, length);
+    record->ticks = agent_ticks();
+    emit_commit(thread, record);
+    return (int)depth;
 }
 static int push_w(const wchar_t *message)
 {
     return push(&(struct nvtx_event){ .text = nvtx_wide(message) });
 }
+static __attribute__((noinline)) int pop_anywhere(uint32_t domain)
+{
+    return pop(&(struct nvtx_event){ .domain = domain });
+}
+static inline int pop_plain(uint32_t domain)
+{
+    struct agent_thread *thread = agent_self;
+    if (unlikely(!is_plain(thread) || domain >= AGENT_NVTX_DOMAINS))
+        return pop_anywhere(domain);
+    struct agent_level *level = &thread->nvtx[domain];
+    uint32_t depth = level->depth - 1;
+    if (unlikely(depth >= 64))
+        return pop_anywhere(domain);
+    enum wire_fate fate;
+    uint64_t ticks = agent_ticks();
+    struct wire_record *record = level->recorded >> depth & 1
+                                     ? emit_reserve(thread, WIRE_NVTX_POP, WIRE_HEAD_WORDS, &fate) : NULL;
+    if (likely(record != NULL)) {
+        *(uint64_t *)record = WIRE_NVTX_POP | WIRE_HEAD_WORDS << 16 | (uint64_t)domain << 32 | (uint64_t)depth << 48;
+        record->ticks = ticks;
+        emit_commit(thread, record);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    level->depth = depth;
+    return (int)depth;
+}
 static int range_pop(void)
 {
-    return pop(&(struct nvtx_event){ 0 });
+    return pop_plain(0);
+}
+static int domain_pop(const void *domain)
+{
+    return pop_plain(nvtx_domain_of(domain));
 }
 
 #define CALL(number, name) { number, (abi_function)(uintptr_t)(name) }

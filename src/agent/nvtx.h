@@ -114,6 +114,9 @@ void nvtx_send_unsent(struct agent_thread *thread);
 /* The next number of a kind of thing, from 1; 0 when all are taken. */
 uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
 
+/* A new domain of this name; its handle. */
+const void *nvtx_new_domain(struct nvtx_text name);
+
 /* Settings that depend on the arena: filters, the capture range. */
 void nvtx_apply_settings(void);
 

@@ -227,7 +227,8 @@ static void tell_again(struct agent_thread *thread, struct block *block)
         words = atomic_load_explicit(&entry->words, memory_order_relaxed);
         if (words == 0) /* another thread was about to write here when this process was forked */
             return;
-        if (atomic_load_explicit(&entry->ready, memory_order_relaxed) && (!thread || send_entry(thread, entry) != 0))
+        int tells = atomic_load_explicit(&entry->ready, memory_order_relaxed) && entry->record.type != WIRE_NVTX_THREAD;
+        if (tells && (!thread || send_entry(thread, entry) != 0)) /* the threads of the parent are not ours */
             send_later(entry, entry);
     }
 }
@@ -338,7 +339,7 @@ static void tell_text(enum wire_type type, uint32_t domain, uint64_t number, str
 }
 
 /* Filters compare bytes: a wide name is looked at as UTF-8, as far as names of domains go. */
-static const void *domain_create(struct nvtx_text name)
+const void *nvtx_new_domain(struct nvtx_text name)
 {
     if (!agent_attached())
         return NULL;
@@ -358,11 +359,11 @@ static const void *domain_create(struct nvtx_text name)
 }
 static const void *domain_create_a(const char *name)
 {
-    return domain_create(nvtx_ascii(name));
+    return nvtx_new_domain(nvtx_ascii(name));
 }
 static const void *domain_create_w(const wchar_t *name)
 {
-    return domain_create(nvtx_wide(name));
+    return nvtx_new_domain(nvtx_wide(name));
 }
 
 static void domain_destroy(const void *handle)
