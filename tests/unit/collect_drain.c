@@ -1,0 +1,307 @@
+/* Draining an arena that the test writes as an agent would, and then as no agent ever should. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../src/collect/collector.h"
+#include "../../src/report/reader.h"
+#include "../../src/wire/chunks.h"
+
+#define CHUNKS 64
+#define PID 4242
+
+struct scene {
+    char path[64];
+    struct collector *collector;
+    struct collect_options options;
+    struct collect_result result;
+    struct process *process;
+    struct wire_header *arena;
+};
+
+static int set_scene(void **state)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
+    close(mkstemp(scene->path));
+    struct collector *collector = scene->collector = calloc(1, sizeof *collector);
+    collector->options = &scene->options;
+    collector->result = &scene->result;
+    scene->options.sources = WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    struct writer_options how = {.overwrite = 1, .workers = 1};
+    assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
+    /* One tick is one ns, and report time 0 is tick 1000. */
+    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
+    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(scene->arena, MAP_FAILED);
+    scene->arena->chunk_count = CHUNKS;
+    atomic_store(&scene->arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&scene->arena->free_threads, WIRE_LIST_EMPTY);
+    scene->process = process_add(collector, PID, 0, "launch");
+    process_attach(scene->process, scene->arena, wire_arena_bytes(CHUNKS), CHUNKS);
+    *state = scene;
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    struct scene *scene = *state;
+    process_table_free(scene->collector);
+    if (scene->collector->writer)
+        writer_close(scene->collector->writer, NULL);
+    clock_map_free(&scene->collector->clock);
+    collect_result_free(&scene->result);
+    unlink(scene->path);
+    free(scene->collector);
+    free(scene);
+    return 0;
+}
+
+/* ---- The agent's part ------------------------------------------------------------------------------------------------------ */
+
+struct thread {
+    uint32_t slot, chunk;
+    uint32_t used;
+};
+
+static struct thread begin_thread(struct scene *scene, uint32_t tid)
+{
+    struct thread thread = {.slot = wire_take_thread(scene->arena), .chunk = WIRE_NONE};
+    struct wire_thread *slot = &wire_threads(scene->arena)[thread.slot];
+    slot->tid = tid;
+    slot->start_ticks = 1000;
+    strcpy(slot->name, "worker");
+    atomic_store(&slot->first_chunk, WIRE_NONE);
+    atomic_store(&slot->state, WIRE_THREAD_LIVE);
+    return thread;
+}
+
+static struct wire_record *reserve(struct scene *scene, struct thread *thread, enum wire_type type, uint32_t words)
+{
+    if (thread->chunk == WIRE_NONE || thread->used + words * 8 > WIRE_CHUNK_DATA) {
+        uint32_t next = wire_take_chunk(scene->arena);
+        if (next == WIRE_NONE)
+            return NULL;
+        struct wire_chunk *chunk = &wire_chunks(scene->arena)[next];
+        atomic_store(&chunk->committed, 0);
+        atomic_store(&chunk->next, WIRE_NONE);
+        if (thread->chunk == WIRE_NONE)
+            atomic_store(&wire_threads(scene->arena)[thread->slot].first_chunk, next);
+        else
+            atomic_store(&wire_chunks(scene->arena)[thread->chunk].next, next);
+        thread->chunk = next;
+        thread->used = 0;
+    }
+    struct wire_record *record = (struct wire_record *)(wire_chunks(scene->arena)[thread->chunk].data + thread->used);
+    *record = (struct wire_record){.type = (uint8_t)type, .words = (uint16_t)words};
+    return record;
+}
+
+static void commit(struct scene *scene, struct thread *thread, const struct wire_record *record)
+{
+    thread->used += record->words * 8u;
+    atomic_store(&wire_chunks(scene->arena)[thread->chunk].committed, thread->used);
+}
+
+static int write_call(struct scene *scene, struct thread *thread, uint64_t ticks, uint64_t duration, int64_t result)
+{
+    struct wire_record *record = reserve(scene, thread, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
+    if (!record)
+        return -1;
+    record->ticks = ticks;
+    record->body[0] = duration << 16;
+    record->body[1] = (uint64_t)result;
+    commit(scene, thread, record);
+    return 0;
+}
+
+/* ---- The reader's part ----------------------------------------------------------------------------------------------------- */
+
+static struct report *finish(struct scene *scene)
+{
+    struct report *report;
+    if (scene->process->ending == PROCESS_RUNS)
+        process_end(scene->process, PROCESS_EXITED, 0, 1000000);
+    assert_int_equal(writer_close(scene->collector->writer, NULL), 0);
+    scene->collector->writer = NULL;
+    assert_int_equal(report_open(scene->path, &report, NULL), 0);
+    return report;
+}
+
+static uint64_t rows(struct report *report, const char *name)
+{
+    const struct report_table *table = report_table(report, name);
+    return table ? table->rows : 0;
+}
+
+static void every_record_becomes_a_row(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    for (uint64_t i = 0; i < 10; i++)
+        write_call(scene, &thread, 2000 + i * 100, 50, (int64_t)i - 5);
+    assert_true(drain_process(scene->process, SIZE_MAX) > 0);
+    assert_int_equal(drain_process(scene->process, SIZE_MAX), 0);
+    struct report *report = finish(scene);
+    const struct report_table *table = report_table(report, "OSRT_API");
+    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "globalTid"), report_column(table, "returnValue")};
+    struct report_columns read;
+    assert_int_equal(report_read(report, table, columns, 4, &read, NULL), 0);
+    assert_int_equal(read.rows, 10);
+    for (size_t i = 0; i < read.rows; i++) {
+        assert_int_equal(read.values[0][i], 1000 + (int64_t)i * 100);
+        assert_int_equal(read.values[1][i], 1050 + (int64_t)i * 100);
+        assert_int_equal(read.values[2][i], INT64_C(1) << 48 | (int64_t)PID << 24 | 77);
+        assert_int_equal(read.values[3][i], (int64_t)i - 5);
+    }
+    report_columns_free(&read);
+    report_close(report);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, 10);
+}
+
+static void chunks_are_used_again(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    uint64_t written = 0;
+    for (int round = 0; round < 50; round++) { /* ten times what the arena holds */
+        for (uint64_t i = 0; i < 25000; i++, written++)
+            assert_int_equal(write_call(scene, &thread, 2000 + written, 1, 0), 0);
+        while (drain_process(scene->process, SIZE_MAX) > 0)
+            ;
+    }
+    assert_true(atomic_load(&scene->arena->chunks_taken) <= CHUNKS);
+    struct report *report = finish(scene);
+    assert_int_equal(rows(report, "OSRT_API"), written);
+    report_close(report);
+}
+
+static void slots_of_ended_threads_are_used_again(void **state)
+{
+    struct scene *scene = *state;
+    for (uint32_t tid = 1; tid <= 1000; tid++) {
+        struct thread thread = begin_thread(scene, tid);
+        assert_int_equal(write_call(scene, &thread, 2000, 1, 0), 0);
+        atomic_fetch_add(&wire_threads(scene->arena)[thread.slot].counts[WIRE_SOURCE_OSRT][WIRE_UNTIMED], 3);
+        atomic_store(&wire_threads(scene->arena)[thread.slot].state, WIRE_THREAD_ENDED);
+        drain_process(scene->process, SIZE_MAX);
+    }
+    assert_int_equal(atomic_load(&scene->arena->threads_taken), 1);
+    struct report *report = finish(scene);
+    assert_int_equal(rows(report, "OSRT_API"), 1000);
+    assert_int_equal(rows(report, "ThreadNames"), 1000);
+    assert_int_equal(rows(report, "TACHO_THREAD"), 2000);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].fates[WIRE_UNTIMED], 3000);
+    report_close(report);
+}
+
+static void a_call_in_progress_at_death_is_told(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    atomic_store(&wire_threads(scene->arena)[thread.slot].call_function, 0);
+    atomic_store(&wire_threads(scene->arena)[thread.slot].call_ticks, 5000);
+    struct report *report = finish(scene);
+    const struct report_table *table = report_table(report, "OSRT_API");
+    assert_non_null(table);
+    int columns[] = {report_column(table, "start"), report_column(table, "end"), report_column(table, "incomplete")};
+    struct report_columns read;
+    assert_int_equal(report_read(report, table, columns, 3, &read, NULL), 0);
+    assert_int_equal(read.rows, 1);
+    assert_int_equal(read.values[0][0], 4000);
+    assert_int_equal(read.values[1][0], 1000000);
+    assert_int_equal(read.values[2][0], 1);
+    report_columns_free(&read);
+    report_close(report);
+}
+
+static void an_unknown_record_is_counted_as_damage(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    write_call(scene, &thread, 2000, 1, 0);
+    struct wire_record *record = reserve(scene, &thread, WIRE_TYPE_COUNT, 2);
+    commit(scene, &thread, record);
+    struct report *report = finish(scene);
+    assert_int_equal(rows(report, "OSRT_API"), 1);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_NVTX].lost_damaged, 1);
+    report_close(report);
+}
+
+static void sizes_beyond_the_chunk_are_not_believed(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    write_call(scene, &thread, 2000, 1, 0);
+    atomic_store(&wire_chunks(scene->arena)[thread.chunk].committed, WIRE_CHUNK_DATA + 8);
+    assert_int_equal(drain_process(scene->process, SIZE_MAX), 0);
+    struct report *report = finish(scene);
+    assert_int_equal(rows(report, "OSRT_API"), 0);
+    assert_true(scene->result.counts[WIRE_SOURCE_NVTX].lost_damaged > 0);
+    report_close(report);
+}
+
+static void a_chain_that_is_a_circle_ends(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    write_call(scene, &thread, 2000, 1, 0);
+    atomic_store(&wire_chunks(scene->arena)[thread.chunk].next, thread.chunk);
+    drain_process(scene->process, SIZE_MAX);
+    report_close(finish(scene));
+}
+
+static void random_bytes_do_no_harm(void **state)
+{
+    struct scene *scene = *state;
+    uint64_t random = 88172645463325252u;
+    for (int round = 0; round < 300; round++) {
+        if (round % 100 == 0) /* all of the control part too: slots, free lists, counts */
+            for (uint32_t i = 0; i < 64; i++) {
+                struct wire_thread *slot = &wire_threads(scene->arena)[i];
+                for (size_t k = 0; k < sizeof *slot / 8; k++) {
+                    random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+                    ((uint64_t *)slot)[k] = random;
+                }
+                atomic_store(&slot->state, 1 + random % 2);
+                atomic_store(&slot->first_chunk, random % (CHUNKS + 2));
+            }
+        atomic_store(&scene->arena->threads_taken, round % 2 ? 64 : UINT32_MAX);
+        for (uint32_t i = 0; i < CHUNKS; i++) {
+            struct wire_chunk *chunk = &wire_chunks(scene->arena)[i];
+            atomic_store(&chunk->committed, (uint32_t)(random >> 20) % (WIRE_CHUNK_DATA / 8 + 2) * 8);
+            atomic_store(&chunk->next, (uint32_t)(random >> 40) % (CHUNKS + 1));
+            for (size_t k = 0; k < 512; k++) {
+                random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+                ((uint64_t *)chunk->data)[k] = random;
+                if (k % 4 == 0) /* so that many are taken for records */
+                    *(struct wire_record *)&((uint64_t *)chunk->data)[k] = (struct wire_record){
+                        .type = (uint8_t)(random % WIRE_TYPE_COUNT), .flags = (uint8_t)(random >> 8), .words = 4, .a = (uint16_t)(random >> 16 & 255), .b = (uint16_t)(random >> 32 & 7), .ticks = random >> 30};
+            }
+        }
+        drain_process(scene->process, 64u << 20);
+    }
+    report_close(finish(scene));
+}
+
+#define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
+        SCENE_TEST(a_call_in_progress_at_death_is_told), SCENE_TEST(an_unknown_record_is_counted_as_damage),
+        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
