@@ -2,6 +2,7 @@
  * left out and counted, once. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "report_state.h"
 
@@ -392,6 +393,24 @@ static void compact(struct read *read)
     out->rows = kept;
 }
 
+/* Large columns in huge pages where there are any: else the kernel takes longer to give the memory than decoding takes. */
+static int64_t *alloc_column(uint64_t rows)
+{
+    const size_t huge = (size_t)2 << 20;
+    if (rows > SIZE_MAX / 2 / sizeof(int64_t))
+        return NULL;
+    size_t size = (size_t)rows * sizeof(int64_t) + 8;
+    if (size < 2 * huge)
+        return malloc(size);
+    size = (size + huge - 1) & ~(huge - 1);
+    int64_t *column = aligned_alloc(huge, size);
+#ifdef MADV_HUGEPAGE
+    if (column)
+        madvise(column, size, MADV_HUGEPAGE);
+#endif
+    return column;
+}
+
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err)
 {
@@ -406,7 +425,7 @@ int report_read(struct report *report, const struct report_table *table, const i
     out->nulls = calloc(column_count + 1, sizeof *out->nulls);
     int status = read.failed && read.nulls && out->values && out->nulls ? 0 : ERR_NO_MEMORY;
     for (size_t c = 0; c < column_count && !status; c++)
-        if (!(out->values[c] = malloc((size_t)table->rows * sizeof **out->values + 8)))
+        if (!(out->values[c] = alloc_column(table->rows)))
             status = ERR_NO_MEMORY;
     if (!status) {
         report->host.parallel_for(report->host.context, state->chunk_count, read_one, &read);
