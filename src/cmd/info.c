@@ -19,7 +19,7 @@ static const struct option options[] = {
     { 0 },
 };
 
-enum { FEW = 40, LABEL_WIDTH = 12, WIDEST_VALUE = 160 };
+enum { FEW = 40, LABEL_WIDTH = 20, WIDEST_VALUE = 160 };
 
 static void add_label(struct text *out, const char *label)
 {

@@ -173,6 +173,8 @@ static int store(struct option_parse *parse, const struct option *option, const 
     case OPTION_CUSTOM:
         return option->take(parse->settings, value, err);
     case OPTION_IGNORED:
+        if (strcmp(value, "none") == 0 || option_bool(value) == 0)
+            return 0; /* nothing was asked for */
         text_addf(&parse->warnings, "--%s has no effect: %s\n", option->name, option->help);
         return 0;
     }

@@ -1,0 +1,250 @@
+/* What matters most of a capture, for the eyes of whoever waits for the prompt. */
+#include "closing.h"
+
+#include <string.h>
+
+#include "../analyze/analyze.h"
+#include "display.h"
+#include "human.h"
+#include "print.h"
+
+/* Calls that are waiting, not work: for locks, other threads and processes, time, and for something to come. */
+static const char *const waiting_calls[] = {
+    "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2", "pthread_cond_wait", "pthread_cond_timedwait",
+    "pthread_cond_clockwait", "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_rwlock_rdlock",
+    "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock", "pthread_barrier_wait", "pthread_join",
+    "pthread_timedjoin_np", "pthread_spin_lock", "sem_wait", "sem_timedwait", "sem_clockwait", "sleep", "usleep", "nanosleep",
+    "clock_nanosleep", "pause", "sigsuspend", "sigwait", "sigwaitinfo", "sigtimedwait", "wait", "wait3", "wait4", "waitpid", "waitid",
+    "accept", "accept4", "flock", "lockf", "thrd_join", "thrd_sleep", "mtx_lock", "cnd_wait", "cnd_timedwait", NULL,
+};
+
+static const struct { const char *analysis, *heading; } top_tables[] = {
+    { "nvtx_sum", "NVTX ranges" },
+    { "osrt_sum", "OS runtime calls" },
+};
+enum { TOP_TABLES = sizeof top_tables / sizeof top_tables[0], OSRT_TABLE = 1 };
+
+/* Columns of the summary tables. */
+enum { SHARE, TOTAL, COUNT };
+
+struct tables { struct table *top[TOP_TABLES]; };
+
+static const char *bold(const struct closing *closing)
+{
+    return closing->colours ? "\033[1m" : "";
+}
+
+static const char *plain(const struct closing *closing)
+{
+    return closing->colours ? "\033[0m" : "";
+}
+
+static void add_ending(struct text *out, const struct closing *closing)
+{
+    const struct collect_result *result = closing->result;
+
+    text_addf(out, "tacho: %s", bold(closing));
+    display_add(out, closing->program, strlen(closing->program), 40);
+    text_add(out, plain(closing));
+    if (result->ending == COLLECT_SIGNALLED)
+        text_addf(out, " was ended by signal %d (%s)", result->signal, strsignal(result->signal));
+    else if (result->ending == COLLECT_RUNNING)
+        text_add(out, " runs on");
+    else
+        text_addf(out, " ended with status %d", result->exit_status);
+    text_add(out, " after ");
+    human_time(out, result->wall_ns);
+    text_add(out, "; CPU time ");
+    human_time(out, result->cpu_ns);
+    text_addf(out, "; %llu process%s, %llu thread%s\n", (unsigned long long)result->process_count, result->process_count == 1 ? "" : "es",
+              (unsigned long long)result->thread_count, result->thread_count == 1 ? "" : "s");
+}
+
+/* The cell's text at the right end of so many columns; the cell is empty afterwards. */
+static void add_right(struct text *out, struct text *cell, size_t columns)
+{
+    struct text clean = { 0 };
+    size_t taken = display_add(&clean, text_string(cell), cell->length, 0);
+
+    text_add_repeat(out, ' ', taken < columns ? columns - taken : 0);
+    text_add(out, text_string(&clean));
+    text_free(&clean);
+    text_clear(cell);
+}
+
+static void add_top(struct text *out, const struct closing *closing, const struct table *table, const char *heading, size_t rows)
+{
+    size_t name = table_column_count(table) - 1, count = table_row_count(table);
+
+    text_addf(out, "  %s%s%s", bold(closing), heading, plain(closing));
+    if (count > rows)
+        text_addf(out, " (%zu of %zu)", rows, count);
+    text_add_char(out, '\n');
+    for (size_t i = 0; i < rows && i < count; i++) {
+        const struct table_cell *row = table_row(table, i);
+        struct text cell = { 0 };
+        print_fixed(&cell, row[SHARE].kind == CELL_REAL ? row[SHARE].real : 0, 1, 0);
+        add_right(out, &cell, 9);
+        text_add(out, " %");
+        human_time(&cell, row[TOTAL].integer);
+        add_right(out, &cell, 12);
+        human_count(&cell, (uint64_t)row[COUNT].integer);
+        add_right(out, &cell, 14);
+        text_add(out, " ×  ");
+        display_add(out, row[name].text.bytes, row[name].text.length, 60);
+        text_add_char(out, '\n');
+        text_free(&cell);
+    }
+}
+
+static int is_waiting(const struct table_cell *name)
+{
+    for (const char *const *call = waiting_calls; *call; call++)
+        if (strlen(*call) == name->text.length && memcmp(*call, name->text.bytes, name->text.length) == 0)
+            return 1;
+    return 0;
+}
+
+/* The sum of all waiting, over all threads, and the three largest parts. */
+static void add_waits(struct text *out, const struct table *table)
+{
+    size_t name = table_column_count(table) - 1;
+    struct text largest = { 0 };
+    int64_t sum = 0;
+    int named = 0;
+
+    for (size_t i = 0; i < table_row_count(table); i++) {
+        const struct table_cell *row = table_row(table, i);
+        if (!is_waiting(&row[name]))
+            continue;
+        sum += row[TOTAL].integer;
+        if (named++ < 3) {
+            text_add(&largest, named > 1 ? ", " : ": ");
+            text_add_bytes(&largest, row[name].text.bytes, row[name].text.length);
+            text_add_char(&largest, ' ');
+            human_time(&largest, row[TOTAL].integer);
+        }
+    }
+    if (named) {
+        text_add(out, "  waiting, all threads together ");
+        human_time(out, sum);
+        text_add(out, text_string(&largest));
+        text_add(out, named > 3 ? ", …\n" : "\n");
+    }
+    text_free(&largest);
+}
+
+static uint64_t lost_of(const struct collect_counts *counts)
+{
+    static const struct { const char *fate; } fates[] = {
+#define FATE_ROW(name, fate, cause) { fate },
+        WIRE_FATES(FATE_ROW)
+#undef FATE_ROW
+    };
+    uint64_t lost = counts->lost_damaged + counts->lost_disk;
+
+    for (int i = 0; i < WIRE_FATE_COUNT; i++)
+        if (strcmp(fates[i].fate, "lost") == 0)
+            lost += counts->fates[i];
+    return lost;
+}
+
+static void add_events(struct text *out, const struct collect_result *result)
+{
+    static const char *const names[] = {
+#define SOURCE_ROW(name, text) text,
+        WIRE_SOURCES(SOURCE_ROW)
+#undef SOURCE_ROW
+    };
+    uint64_t lost = 0;
+
+    text_add(out, "  events:");
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        const struct collect_counts *counts = &result->counts[i];
+        text_addf(out, "%s %s ", i ? ";" : "", names[i]);
+        human_count(out, counts->recorded);
+        if (counts->fates[WIRE_BELOW_THRESHOLD] || counts->fates[WIRE_UNTIMED]) {
+            text_add(out, " (+ ");
+            human_count(out, counts->fates[WIRE_BELOW_THRESHOLD] + counts->fates[WIRE_UNTIMED]);
+            text_add(out, " too short, counted only)");
+        }
+        lost += lost_of(counts);
+    }
+    text_add(out, lost ? "; LOST " : "; none lost\n");
+    if (lost) {
+        human_count(out, lost);
+        text_add(out, ": tacho info says why\n");
+    }
+}
+
+static void add_cost(struct text *out, const struct collect_result *result)
+{
+    text_add(out, "  profiling cost about ");
+    human_time(out, result->cost_ns);
+    if (result->cpu_ns > 0) {
+        text_add(out, " of CPU time (");
+        print_fixed(out, 100.0 * (double)result->cost_ns / (double)result->cpu_ns, 1, 0);
+        text_add(out, " %)");
+    }
+    text_add(out, "; the report was ready ");
+    human_time(out, result->finish_ns);
+    text_add(out, " after the program\n");
+}
+
+static void add_warnings(struct text *out, const struct collect_result *result, size_t shown)
+{
+    for (size_t i = 0; i < shown; i++) {
+        text_add(out, "  note: ");
+        display_add(out, result->warnings[i], strlen(result->warnings[i]), 160);
+        text_add_char(out, '\n');
+    }
+    if (result->warning_count > shown)
+        text_addf(out, "  note: %zu more are in the report: tacho info\n", result->warning_count - shown);
+}
+
+static void load_tables(const struct closing *closing, struct tables *tables)
+{
+    struct analysis_request request = { 0 };
+    struct error err;
+
+    for (size_t i = 0; i < TOP_TABLES; i++) {
+        if (!closing->report || analysis_run(analysis_find(top_tables[i].analysis), closing->report, &request, &tables->top[i], &err) != 0)
+            tables->top[i] = NULL;
+        if (tables->top[i] && table_row_count(tables->top[i]) == 0) {
+            table_delete(tables->top[i]);
+            tables->top[i] = NULL;
+        }
+    }
+}
+
+void closing_add(struct text *out, const struct closing *closing)
+{
+    const struct collect_result *result = closing->result;
+    enum { FIXED_LINES = 6, MOST_WARNINGS = 2 }; /* ending, waiting, events, cost, report, next */
+    size_t warnings = result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS;
+    size_t warning_lines = warnings + (result->warning_count > warnings);
+    size_t rows = (CLOSING_LINES - FIXED_LINES - warning_lines - TOP_TABLES) / TOP_TABLES;
+    struct tables tables;
+
+    load_tables(closing, &tables);
+    add_ending(out, closing);
+    add_warnings(out, result, warnings);
+    for (size_t i = 0; i < TOP_TABLES; i++)
+        if (tables.top[i])
+            add_top(out, closing, tables.top[i], top_tables[i].heading, rows);
+    if (tables.top[OSRT_TABLE])
+        add_waits(out, tables.top[OSRT_TABLE]);
+    add_events(out, result);
+    add_cost(out, result);
+    text_add(out, "  report: ");
+    display_add(out, closing->report_path, strlen(closing->report_path), 0);
+    text_add(out, " (");
+    human_bytes(out, result->report_bytes);
+    text_add(out, result->report_error ? "; NOT COMPLETE: " : "");
+    text_add(out, result->report_error ? error_name(result->report_error) : "");
+    text_addf(out, ")\n  next:   %stacho stats ", bold(closing));
+    display_add(out, closing->report_path, strlen(closing->report_path), 0);
+    text_addf(out, "%s\n", plain(closing));
+    for (size_t i = 0; i < TOP_TABLES; i++)
+        table_delete(tables.top[i]);
+}

@@ -1,0 +1,460 @@
+/* The options of `tacho profile`, with nsys's names and meanings, as rows; and the functions that read their values. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+#define FIELD(name) offsetof(struct profile_settings, name)
+#define NOT_YET "this version does not record it yet"
+
+/* ---- memory and numbers ------------------------------------------------------------------------------------------- */
+
+/* Keeps an allocation until the settings are freed; NULL when memory or room is short. */
+static void *own(struct profile_settings *settings, void *memory)
+{
+    if (memory && settings->owned_count < sizeof settings->owned / sizeof settings->owned[0]) {
+        settings->owned[settings->owned_count++] = memory;
+        return memory;
+    }
+    free(memory);
+    return NULL;
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+static int read_seconds(const char *name, const char *value, int64_t *out_ns, struct error *err)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (end == value || *end || !(seconds >= 0) || seconds > 9e9)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of seconds, not '%s'", name, value);
+    *out_ns = (int64_t)(seconds * 1e9 + 0.5);
+    return 0;
+}
+
+static int take_delay(void *settings, const char *value, struct error *err)
+{
+    return read_seconds("delay", value, &((struct profile_settings *)settings)->collect.delay_ns, err);
+}
+
+static int take_duration(void *settings, const char *value, struct error *err)
+{
+    return read_seconds("duration", value, &((struct profile_settings *)settings)->collect.duration_ns, err);
+}
+
+static int take_threshold(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    unsigned long long ns = strtoull(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end)
+        return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold is a number of nanoseconds, not '%s'", value);
+    ((struct profile_settings *)settings)->collect.osrt_threshold_ns = ns;
+    return 0;
+}
+
+static int take_buffer_limit(void *settings, const char *value, struct error *err)
+{
+    static const char suffixes[] = "KMGT";
+    char *end;
+    unsigned long long bytes = strtoull(value, &end, 10);
+    const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+
+    if (suffix) {
+        int shift = 10 * (int)(suffix - suffixes + 1);
+        bytes = bytes > UINT64_MAX >> shift ? 0 : bytes << shift;
+        end++;
+        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
+            end += strlen(end);
+    }
+    if (!isdigit((unsigned char)*value) || *end || bytes == 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit is a size such as 64M, not '%s'", value);
+    ((struct profile_settings *)settings)->collect.buffer_limit_bytes = bytes;
+    return 0;
+}
+
+/* ---- what is recorded ------------------------------------------------------------------------------------------------ */
+
+static const struct { const char *name; uint32_t bits; int known_only; } sources[] = {
+    { "nvtx", WIRE_BIT(NVTX), 0 }, { "osrt", WIRE_BIT(OSRT), 0 }, { "none", 0, 0 },
+    { "cuda", 0, 1 }, { "cuda-hw", 0, 1 }, { "cuda-sw", 0, 1 }, { "cublas", 0, 1 }, { "cublas-verbose", 0, 1 }, { "cusolver", 0, 1 },
+    { "cusolver-verbose", 0, 1 }, { "cusparse", 0, 1 }, { "cusparse-verbose", 0, 1 }, { "cudnn", 0, 1 }, { "cudla", 0, 1 },
+    { "cudla-verbose", 0, 1 }, { "gds", 0, 1 }, { "mpi", 0, 1 }, { "oshmem", 0, 1 }, { "ucx", 0, 1 }, { "opengl", 0, 1 },
+    { "opengl-annotations", 0, 1 }, { "openacc", 0, 1 }, { "openmp", 0, 1 }, { "nvvideo", 0, 1 }, { "nvmedia", 0, 1 },
+    { "vulkan", 0, 1 }, { "vulkan-annotations", 0, 1 }, { "openxr", 0, 1 }, { "python-gil", 0, 1 }, { "syscall", 0, 1 }, { "tegra-accelerators", 0, 1 },
+};
+
+enum { SOURCE_NAMES = sizeof sources / sizeof sources[0] };
+
+static const char *const *source_names(void)
+{
+    static const char *names[SOURCE_NAMES + 1];
+
+    for (size_t i = 0; i < SOURCE_NAMES; i++)
+        names[i] = sources[i].name;
+    return names;
+}
+
+static int take_one_source(struct profile_settings *settings, const char *name, struct error *err)
+{
+    for (size_t i = 0; i < SOURCE_NAMES; i++) {
+        if (strcmp(sources[i].name, name) != 0)
+            continue;
+        settings->sources_given |= sources[i].bits;
+        if (sources[i].known_only)
+            text_addf(&settings->warnings, "--trace=%s has no effect: " NOT_YET "\n", name);
+        return 0;
+    }
+    const char *nearest = nearest_name(name, source_names());
+    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'%s%s%s", name, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static int take_trace(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    char **names = option_split(value, NULL);
+
+    if (!names)
+        return no_memory(err);
+    settings->has_sources = 1;
+    settings->sources_given = 0;
+    for (char **name = names; *name && err->code == 0; name++)
+        take_one_source(settings, *name, err);
+    free(names);
+    return err->code;
+}
+
+static int take_domains(struct profile_settings *settings, const char *value, const char *const **field, struct error *err)
+{
+    char **names = own(settings, option_split(value, NULL));
+
+    *field = (const char *const *)names;
+    return names ? 0 : no_memory(err);
+}
+
+static int take_domain_include(void *settings, const char *value, struct error *err)
+{
+    return take_domains(settings, value, &((struct profile_settings *)settings)->collect.nvtx_domain_include, err);
+}
+
+static int take_domain_exclude(void *settings, const char *value, struct error *err)
+{
+    return take_domains(settings, value, &((struct profile_settings *)settings)->collect.nvtx_domain_exclude, err);
+}
+
+/* ---- when it is recorded ------------------------------------------------------------------------------------------------ */
+
+static const char *const *range_names(void)
+{
+    static const char *const names[] = { "none", "nvtx", "cudaProfilerApi", "api", NULL };
+
+    return names;
+}
+
+static int take_range(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+
+    if (strcmp(value, "none") == 0)
+        settings->collect.range = COLLECT_RANGE_NONE;
+    else if (strcmp(value, "nvtx") == 0)
+        settings->collect.range = COLLECT_RANGE_NVTX;
+    else if (strcmp(value, "cudaProfilerApi") == 0 || strcmp(value, "api") == 0)
+        settings->collect.range = COLLECT_RANGE_API;
+    else if (strcmp(value, "hotkey") == 0)
+        text_add(&settings->warnings, "--capture-range=hotkey has no effect: there are no hot keys on a terminal\n");
+    else
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range is none, nvtx, cudaProfilerApi or api, not '%s'", value);
+    return 0;
+}
+
+static const struct { const char *name; enum collect_range_end end; int may_count, must_count; } range_ends[] = {
+    { "none", COLLECT_END_NONE, 0, 0 }, { "stop", COLLECT_END_STOP, 0, 0 }, { "stop-shutdown", COLLECT_END_STOP_SHUTDOWN, 0, 0 },
+    { "repeat", COLLECT_END_REPEAT, 1, 0 }, { "repeat-shutdown", COLLECT_END_REPEAT_SHUTDOWN, 1, 1 },
+};
+
+static const char *const *range_end_names(void)
+{
+    static const char *const names[] = { "none", "stop", "stop-shutdown", "repeat", "repeat-shutdown:1", NULL };
+
+    return names;
+}
+
+static int take_range_end(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    size_t length = strcspn(value, ":");
+    char *end = NULL;
+    unsigned long count = value[length] ? strtoul(value + length + 1, &end, 10) : 0;
+
+    for (size_t i = 0; i < sizeof range_ends / sizeof range_ends[0]; i++) {
+        if (strlen(range_ends[i].name) != length || strncmp(range_ends[i].name, value, length) != 0)
+            continue;
+        if ((value[length] && (!range_ends[i].may_count || !isdigit((unsigned char)value[length + 1]) || *end || count == 0 || count > 1000000)) ||
+            (!value[length] && range_ends[i].must_count))
+            break;
+        settings->collect.range_end = range_ends[i].end;
+        settings->collect.range_repeat = (unsigned)count;
+        return 0;
+    }
+    return error_set(err, ERR_BAD_ARGUMENT, "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or repeat-shutdown:N, not '%s'", value);
+}
+
+/* The old spelling: whether the end of the range ends the capture. */
+static int take_stop_on_range_end(void *context, const char *value, struct error *err)
+{
+    int stops = option_bool(value);
+
+    if (stops < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-range-end is true or false, not '%s'", value);
+    ((struct profile_settings *)context)->collect.range_end = stops ? COLLECT_END_STOP_SHUTDOWN : COLLECT_END_NONE;
+    return 0;
+}
+
+/* range, range@domain or range@*; a backslash makes the next character an ordinary one. */
+static int take_nvtx_capture(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    char *text = own(settings, malloc(strlen(value) + 1)), *out = text;
+
+    if (!text)
+        return no_memory(err);
+    settings->collect.range_domain = NULL;
+    for (const char *at = value; *at; at++) {
+        if (*at == '@' && !settings->collect.range_domain) {
+            *out++ = 0;
+            settings->collect.range_domain = out;
+            continue;
+        }
+        if (*at == '\\' && at[1])
+            at++;
+        *out++ = *at;
+    }
+    *out = 0;
+    settings->collect.range_text = *text ? text : NULL;
+    if (settings->collect.range_domain && !*settings->collect.range_domain)
+        settings->collect.range_domain = NULL;
+    return 0;
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------------------ */
+
+static int take_kill(void *context, const char *value, struct error *err)
+{
+    int number = collect_signal_number(value);
+
+    if (number < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--kill is none, sigkill, sigterm or a signal's number, not '%s'", value);
+    ((struct profile_settings *)context)->collect.kill_signal = number;
+    return 0;
+}
+
+static const char *const *kill_names(void)
+{
+    static const char *const names[] = { "none", "sigterm", "sigkill", NULL };
+
+    return names;
+}
+
+static const char *const *wait_names(void)
+{
+    static const char *const names[] = { "all", "primary", NULL };
+
+    return names;
+}
+
+static int take_wait(void *context, const char *value, struct error *err)
+{
+    if (strcmp(value, "all") != 0 && strcmp(value, "primary") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--wait is all or primary, not '%s'", value);
+    ((struct profile_settings *)context)->collect.wait_primary = strcmp(value, "primary") == 0;
+    return 0;
+}
+
+static int take_variables(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    char **pairs = own(settings, option_split(value, NULL));
+
+    if (!pairs)
+        return no_memory(err);
+    for (; *pairs; pairs++) {
+        char *equals = strchr(*pairs, '=');
+        if (!equals || equals == *pairs)
+            return error_set(err, ERR_BAD_ARGUMENT, "--env-var is NAME=VALUE, not '%s'", *pairs);
+        if (settings->collect.environment_count == sizeof settings->environment / sizeof settings->environment[0])
+            return error_set(err, ERR_BAD_ARGUMENT, "--env-var sets too many variables");
+        *equals = 0;
+        settings->environment[settings->collect.environment_count++] = (struct collect_variable){ *pairs, equals + 1 };
+    }
+    return 0;
+}
+
+/* ---- more options from a file ------------------------------------------------------------------------------------------------- */
+
+/* Splits like a shell: blanks part, quotes and backslashes join, # begins a comment. Works in place; words has room. */
+static size_t split_words(char *text, char **words, size_t room)
+{
+    char *in = text, *out = text;
+    size_t count = 0;
+
+    while (*in && count < room) {
+        while (isspace((unsigned char)*in))
+            in++;
+        if (*in == '#') {
+            in += strcspn(in, "\n");
+            continue;
+        }
+        if (!*in)
+            break;
+        words[count++] = out;
+        char quote = 0;
+        for (; *in && (quote || !isspace((unsigned char)*in)); in++) {
+            if (*in == quote)
+                quote = 0;
+            else if (!quote && (*in == '"' || *in == '\''))
+                quote = *in;
+            else
+                *out++ = *in == '\\' && quote != '\'' && in[1] ? *++in : *in;
+        }
+        in += *in != 0;
+        *out++ = 0;
+    }
+    return count;
+}
+
+static char *read_small_file(const char *path, struct error *err)
+{
+    enum { LARGEST = 1 << 20 };
+    FILE *file = fopen(path, "re");
+    char *text = file ? malloc(LARGEST + 1) : NULL;
+
+    if (!file) {
+        error_set_errno(err, "cannot read the command file '%s'", path);
+        err->code = ERR_BAD_ARGUMENT;
+        return NULL;
+    }
+    if (text)
+        text[fread(text, 1, LARGEST, file)] = 0;
+    else
+        no_memory(err);
+    fclose(file);
+    return text;
+}
+
+static int take_command_file(void *context, const char *value, struct error *err)
+{
+    enum { MOST_WORDS = 1024 };
+    struct profile_settings *settings = context;
+    char *text = own(settings, read_small_file(value, err));
+    char **words = own(settings, calloc(MOST_WORDS + 2, sizeof *words));
+    const char **operands = own(settings, calloc(MOST_WORDS + 2, sizeof *operands));
+
+    if (!text || !words || !operands)
+        return err->code ? err->code : no_memory(err);
+    size_t count = split_words(text, words + 1, MOST_WORDS);
+    struct option_parse parse = { .options = profile_options, .settings = settings, .operands = operands };
+    for (size_t i = 1; i <= count; i++)
+        if (strncmp(words[i], "--command-file", 14) == 0)
+            return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' names another command file", value);
+    int code = options_parse(&parse, (int)count + 1, words, err);
+    text_add(&settings->warnings, text_string(&parse.warnings));
+    text_free(&parse.warnings);
+    if (code == 0 && parse.operand_count)
+        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' holds '%s', which is not an option", value, parse.operands[0]);
+    return code;
+}
+
+static const char *const *export_names(void)
+{
+    static const char *const names[] = { "none", "sqlite", NULL };
+
+    return names;
+}
+
+static const char *const *preload_names(void)
+{
+    static const char *const names[] = { "yes", "no", NULL };
+
+    return names;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+
+const struct option profile_options[] = {
+    { "output", 'o', OPTION_TEXT, FIELD(output), "NAME", "The report. %p is tacho's process id, %h the host, %n a free number, %q{VAR} a variable, %% a percent sign. Default: report%n.", NULL, NULL, 0 },
+    { "force-overwrite", 'f', OPTION_BOOL, FIELD(overwrite), NULL, "Replace a report that is there already.", NULL, NULL, 0 },
+    { "trace", 't', OPTION_CUSTOM, 0, "LIST", "What to record: nvtx, osrt, none. Default: all that this version can.", source_names, take_trace, 0 },
+    { "show-output", 'w', OPTION_BOOL, FIELD(show_output), NULL, "false hides what the program prints and stores it in the report.", NULL, NULL, 0 },
+    { "stop-on-exit", 'x', OPTION_BOOL, FIELD(stop_on_exit), NULL, "false lets the capture run on after the program, until --duration is over.", NULL, NULL, 0 },
+    { "delay", 'y', OPTION_CUSTOM, 0, "SECONDS", "Begin recording so long after the program's start.", NULL, take_delay, 0 },
+    { "duration", 'd', OPTION_CUSTOM, 0, "SECONDS", "End the capture so long after recording began.", NULL, take_duration, 0 },
+    { "capture-range", 'c', OPTION_CUSTOM, 0, "WHAT", "What switches recording on: none (the start), nvtx (a range), cudaProfilerApi or api (a call).", range_names, take_range, 0 },
+    { "capture-range-end", 0, OPTION_CUSTOM, 0, "WHAT", "What the end of the range does: none, stop, stop-shutdown (the default), repeat[:N], repeat-shutdown:N.", range_end_names, take_range_end, 0 },
+    { "nvtx-capture", 'p', OPTION_CUSTOM, 0, "RANGE[@DOMAIN]", "The range for --capture-range=nvtx; @* is any domain.", NULL, take_nvtx_capture, 0 },
+    { "kill", 0, OPTION_CUSTOM, 0, "SIGNAL", "What a program that outlives the capture gets: none, sigterm (the default), sigkill or a number.", kill_names, take_kill, 0 },
+    { "wait", 0, OPTION_CUSTOM, 0, "all|primary", "Wait for all processes of the program (the default) or for the first one.", wait_names, take_wait, 0 },
+    { "env-var", 'e', OPTION_CUSTOM, 0, "A=B,C=D", "Variables for the program.", NULL, take_variables, 0 },
+    { "inherit-environment", 'n', OPTION_BOOL, FIELD(inherit_environment), NULL, "false gives the program only the variables of --env-var.", NULL, NULL, 0 },
+    { "stats", 0, OPTION_BOOL, FIELD(stats), NULL, "Print the tables of `tacho stats` at the end.", NULL, NULL, 0 },
+    { "export", 0, OPTION_LIST, FIELD(exports), "TYPE", "Also write the report as sqlite.", export_names, NULL, 0 },
+    { "command-file", 0, OPTION_CUSTOM, 0, "FILE", "Read more options from a file.", NULL, take_command_file, 0 },
+    { "nvtx-domain-include", 0, OPTION_CUSTOM, 0, "LIST", "Record only these NVTX domains; 'default' is the default domain.", NULL, take_domain_include, 0 },
+    { "nvtx-domain-exclude", 0, OPTION_CUSTOM, 0, "LIST", "Record all NVTX domains but these.", NULL, take_domain_exclude, 0 },
+    { "osrt-threshold", 0, OPTION_CUSTOM, 0, "NS", "Calls shorter than this are counted only. Default: 1000.", NULL, take_threshold, 0 },
+    { "trace-fork-before-exec", 0, OPTION_BOOL, FIELD(trace_fork), NULL, "Record forked children that have not called exec. Default: true.", NULL, NULL, 0 },
+    { "buffer-limit", 0, OPTION_CUSTOM, 0, "SIZE", "The most memory that the events of one process may take before they are written: 64M. Default: 256M, less in a small container.", NULL, take_buffer_limit, 0 },
+    { "preload", 0, OPTION_BOOL, FIELD(preload), NULL, "no leaves only what NVTX injection reaches: no OS runtime, no child processes.", preload_names, NULL, 0 },
+    { "quiet", 'q', OPTION_FLAG, FIELD(quiet), NULL, "No summary at the end.", NULL, NULL, 0 },
+    { "stop-on-range-end", 0, OPTION_CUSTOM, 0, "BOOL", "Old spelling of --capture-range-end.", NULL, take_stop_on_range_end, 1 },
+#define IGNORED(name, letter, why) { name, letter, OPTION_IGNORED, 0, "VALUE", why, NULL, NULL, 0 },
+#include "profile_ignored.def"
+#undef IGNORED
+    { 0 },
+};
+
+void profile_settings_init(struct profile_settings *settings)
+{
+    *settings = (struct profile_settings){ .output = "report%n", .show_output = 1, .inherit_environment = 1, .stop_on_exit = 1,
+                                           .trace_fork = 1, .preload = 1 };
+    settings->collect.osrt_threshold_ns = 1000;
+    settings->collect.range_end = COLLECT_END_STOP_SHUTDOWN;
+    settings->collect.kill_signal = collect_signal_number("sigterm");
+}
+
+int profile_settings_finish(struct profile_settings *settings, struct error *err)
+{
+    struct collect_options *collect = &settings->collect;
+
+    collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    collect->overwrite = settings->overwrite;
+    collect->hide_output = !settings->show_output;
+    collect->clean_environment = !settings->inherit_environment;
+    collect->run_on_exit = !settings->stop_on_exit;
+    collect->trace_fork_before_exec = settings->trace_fork;
+    collect->no_preload = !settings->preload;
+    collect->environment = settings->environment;
+    if (collect->range == COLLECT_RANGE_NVTX && !(collect->sources & WIRE_BIT(NVTX)))
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs --trace=nvtx");
+    if (collect->range == COLLECT_RANGE_NVTX && !collect->range_text)
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs the name of a range: --nvtx-capture=NAME");
+    if (collect->nvtx_domain_include && collect->nvtx_domain_exclude)
+        return error_set(err, ERR_BAD_ARGUMENT, "--nvtx-domain-include and --nvtx-domain-exclude cannot be used together");
+    if (collect->run_on_exit && collect->duration_ns == 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-exit=false needs --duration, or the capture would never end");
+    return 0;
+}
+
+void profile_settings_free(struct profile_settings *settings)
+{
+    for (size_t i = 0; i < settings->owned_count; i++)
+        free(settings->owned[i]);
+    text_free(&settings->warnings);
+}
