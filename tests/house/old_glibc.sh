@@ -1,0 +1,29 @@
+# The agent on a real old glibc, from before dlsym and the threads moved into libc: Debian 11's (2.31), with programs of
+# that time, unpacked into a folder and profiled there.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$SOURCE/scripts/lib.sh"
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+[ "$ARCH" = "$(uname -m)" ] || skip "this build is for $ARCH"
+[ -e $keyring ] && command -v apt-get >/dev/null || skip "this is not Debian, so its older packages cannot be had"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+old=$folder/old
+echo "deb [signed-by=$keyring] http://deb.debian.org/debian bullseye main" >"$folder/sources"
+unpack_packages "$folder/apt" "$old" -o Dir::Etc::SourceList="$folder/sources" -o Dir::Etc::SourceParts=/dev/null -- libc6 coreutils >"$folder/log" 2>&1 ||
+    skip "Debian 11's packages could not be fetched: $(tail -n 1 "$folder/log")"
+loader=$(echo "$old"/lib/*/ld-2.*.so)
+libraries=$(dirname "$loader")
+grep -qaF 'GLIBC_2.34' "$libraries/libc.so.6" && { complain "that libc is not old"; exit 1; }
+
+run_old() {
+    "$@" "$loader" --library-path "$libraries" "$old/bin/cat" /proc/self/maps 2>"$folder/log"
+}
+output=$(run_old env -u TACHO_SESSION LD_PRELOAD="$AGENT")
+grep -qF "$AGENT" <<<"$output" || complain "the agent did not load: $(cat "$folder/log")"
+grep -qF "$libraries/libc" <<<"$output" || complain "the program did not run on the old libc"
+
+output=$(run_old "$TACHO" profile --osrt-threshold=0 -o "$folder/report")
+grep -qF "$AGENT" <<<"$output" || complain "profiled, the agent did not load: $(cat "$folder/log")"
+"$TACHO" stats -r osrt_sum --format csv "$folder/report.tacho" | grep -q ',read$' || complain "no read() of the program was recorded"
+exit $bad
