@@ -59,6 +59,8 @@ struct agent_level {
     uint32_t depth;
 };
 
+#define AGENT_CALL_FRAMES 8 /* nested OS calls whose frames are known: see os.h */
+
 struct agent_thread {
     unsigned char *cursor;          /* where the next record goes */
     unsigned char *limit;
@@ -69,6 +71,7 @@ struct agent_thread {
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
+    uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
     uint64_t chunk_sequence;
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];

@@ -1,0 +1,47 @@
+/* The hooks that are made from rows of osrt.def, and the record that they leave. See os.h. */
+#include "os.h"
+
+uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
+{
+    uint32_t alive = level < AGENT_CALL_FRAMES ? level : AGENT_CALL_FRAMES;
+    uint32_t known = alive;
+    while (alive > 0 && thread->call_frames[alive - 1] <= frame)
+        alive--;
+    if (alive == known)
+        return level;
+    for (uint32_t gone = alive; gone < level; gone++)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+    return alive;
+}
+
+__attribute__((noinline)) void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+{
+    struct agent_thread *thread = call->thread;
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
+    if (!record)
+        return;
+    record->a = (uint16_t)function;
+    record->b = (uint16_t)(call->level < UINT16_MAX ? call->level : UINT16_MAX);
+    record->ticks = call->start;
+    record->body[0] = call->duration << 16 | (uint16_t)error;
+    record->body[1] = (uint64_t)value;
+    emit_commit(thread, record);
+}
+
+#define OS(type, symbol, shown, parameters, arguments, fails)                                                        \
+    type os_hook_##symbol parameters                                                                                 \
+    {                                                                                                                \
+        struct agent_thread *os_thread = agent_enter(WIRE_BIT(OSRT));                                                \
+        if (unlikely(!os_thread))                                                                                    \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
+    }
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails)
+#include "../wire/osrt.def"
+
+#if defined(__x86_64__)
+OS_OLD(pthread_cond_wait)
+OS_OLD(pthread_cond_timedwait)
+OS_OLD(pthread_cond_signal)
+OS_OLD(pthread_cond_broadcast)
+#endif

@@ -1,0 +1,176 @@
+/* What the hooks of OS runtime calls share: the real functions, the hooks' names, and how a call is timed.
+ *
+ * A hook is called os_hook_<symbol> in C and <symbol> to the linker, so that libc's own declarations never get in the
+ * way. It must leave errno exactly as the real function did, and may run anywhere: in constructors before ours, in
+ * signal handlers, between vfork and exec, in dlsym.
+ *
+ * Threads that are cancelled unwind through a hook, and signal handlers jump out of one with siglongjmp; neither comes
+ * back to it. A cleanup in the hook would need the unwinder's library, and longjmp would skip it all the same, so the
+ * nesting level is put right by the next call instead: a frame that lies below the caller's is dead (os_resync).      */
+#ifndef TACHO_AGENT_OS_H
+#define TACHO_AGENT_OS_H
+
+#include <aio.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "../wire/osrt.h"
+#include "agent.h"
+
+/* ---- The real functions ---------------------------------------------------------------------------------------- */
+
+union os_real {
+    struct {
+#define OS(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
+#include "../wire/osrt.def"
+#undef OS
+#undef OS_OWN
+    };
+    void *all[OSRT_FUNCTION_COUNT]; /* NULL: not looked up yet */
+};
+extern union os_real os_real;
+
+/* Looks one up; if this libc does not have it, something that fails with ENOSYS. Keeps errno. */
+void *os_find(enum osrt_function function);
+
+#define OS_REAL(symbol) (likely(os_real.symbol) ? os_real.symbol : (__typeof__(os_real.symbol))os_find(OSRT_##symbol))
+
+/* ---- The hooks ------------------------------------------------------------------------------------------------- */
+
+#define OS(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
+#include "../wire/osrt.def"
+#undef OS
+#undef OS_OWN
+
+/* Puts the hook os_old_<symbol>, which must be in the same file, under the old version of the symbol: see
+ * versions.x86_64.map. */
+#define OS_OLD(symbol) __asm__(".symver os_old_" #symbol ", " #symbol "@GLIBC_2.2.5");
+
+/* Once, at the start: learns of the program's exit. */
+void os_process_prepare(void);
+
+/* ---- Timing a call --------------------------------------------------------------------------------------------- */
+
+struct os_call {
+    struct agent_thread *thread;
+    uint64_t start, duration; /* ticks */
+    uint32_t level;
+};
+
+/* The level of a call whose hook's frame is here, given the level that the thread believes to be at: calls that were
+ * left by a jump are taken off, and counted as lost. */
+uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
+
+/* Writes the record, or counts the loss. Keeps errno. */
+void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error);
+
+static inline uintptr_t os_frame(void)
+{
+    uintptr_t frame;
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rsp, %0" : "=r"(frame));
+#else
+    __asm__ volatile("mov %0, sp" : "=r"(frame));
+#endif
+    return frame;
+}
+
+static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
+{
+    uintptr_t frame = os_frame();
+    uint32_t level = thread->call_depth;
+    if (unlikely(level))
+        level = os_resync(thread, level, frame);
+    if (likely(level < AGENT_CALL_FRAMES))
+        thread->call_frames[level] = frame;
+    thread->call_depth = level + 1;
+    struct os_call call = { .thread = thread, .level = level, .start = agent_ticks() };
+    if (likely(level == 0)) {
+        atomic_store_explicit(&thread->slot->call_function, function, memory_order_relaxed);
+        atomic_store_explicit(&thread->slot->call_ticks, call.start, memory_order_release);
+    }
+    return call;
+}
+
+/* True if the call is to be recorded; else it was counted. */
+static inline int os_end(struct os_call *call)
+{
+    struct agent_thread *thread = call->thread;
+    uint64_t end = agent_ticks();
+    /* A signal handler inside the call may have forked: then this is the child, and the parent's memory is not here. */
+    if (unlikely(agent_self != thread || !agent_attached()))
+        return 0;
+    thread->call_depth = call->level;
+    if (likely(call->level == 0))
+        atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
+    call->duration = likely(end > call->start) ? end - call->start : 0;
+    if (call->duration < agent.osrt_threshold_ticks) {
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
+        return 0;
+    }
+    return 1;
+}
+
+/* By the `fails` of a row: what happens around the call, the value to record, and the error number if it failed.
+ * Streams return the same at the end of a file and on an error; whether the call sets errno tells them apart. */
+#define OS_BEFORE_MINUS_ONE
+#define OS_BEFORE_NULL_ERRNO
+#define OS_BEFORE_ERROR_NUMBER
+#define OS_BEFORE_NOT_ZERO
+#define OS_BEFORE_NO_POINTER
+#define OS_BEFORE_NEVER
+#define OS_BEFORE_VOID
+#define OS_BEFORE_STREAM int old_error = errno; errno = 0;
+#define OS_BEFORE_STREAM_EOF OS_BEFORE_STREAM
+#define OS_BEFORE_STREAM_NULL OS_BEFORE_STREAM
+#define OS_BEFORE_STREAM_SHORT OS_BEFORE_STREAM
+
+#define OS_AFTER_MINUS_ONE
+#define OS_AFTER_NULL_ERRNO
+#define OS_AFTER_ERROR_NUMBER
+#define OS_AFTER_NOT_ZERO
+#define OS_AFTER_NO_POINTER
+#define OS_AFTER_NEVER
+#define OS_AFTER_VOID
+#define OS_AFTER_STREAM int new_error = errno; if (!new_error) errno = old_error;
+#define OS_AFTER_STREAM_EOF OS_AFTER_STREAM
+#define OS_AFTER_STREAM_NULL OS_AFTER_STREAM
+#define OS_AFTER_STREAM_SHORT OS_AFTER_STREAM
+
+#define OS_ERROR_MINUS_ONE(result) ((int64_t)(result) == -1 ? errno : 0)
+#define OS_ERROR_NULL_ERRNO(result) ((result) ? 0 : errno)
+#define OS_ERROR_ERROR_NUMBER(result) (result)
+#define OS_ERROR_NOT_ZERO(result) 0
+#define OS_ERROR_NO_POINTER(result) 0
+#define OS_ERROR_NEVER(result) 0
+#define OS_ERROR_VOID(result) 0
+#define OS_ERROR_STREAM_EOF(result) ((int64_t)(result) == -1 ? new_error : 0)
+#define OS_ERROR_STREAM_NULL(result) ((result) ? 0 : new_error)
+#define OS_ERROR_STREAM_SHORT(result) ((result) < count ? new_error : 0)
+
+/* The body of a hook from here on: call the real function, timed, and return its result. */
+#define OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
+    OS_BEFORE_##fails                                                                                                \
+    struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
+    type os_result = OS_REAL(symbol) arguments;                                                                      \
+    OS_AFTER_##fails                                                                                                 \
+    if (os_end(&os_call))                                                                                            \
+        os_emit(&os_call, OSRT_##symbol, (int64_t)os_result, OS_ERROR_##fails(os_result));                           \
+    return os_result;
+
+#endif

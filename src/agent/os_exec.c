@@ -1,0 +1,276 @@
+/* The exec family and posix_spawn: whatever environment a program passes on, its new image is to be followed.
+ *
+ * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers on the stack: a
+ * vfork child shares its parent's memory, and malloc is not for signal handlers. The program's own strings are passed as
+ * they are. An environment beyond ENVIRONMENT_MAX entries is passed on untouched.                                     */
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core.h"
+#include "os.h"
+#include "os_process.h"
+
+#define ENVIRONMENT_MAX 16384 /* 128 KB of pointers on the stack */
+#define INJECTION_VARIABLE "NVTX_INJECTION64_PATH"
+#define PRELOAD_VARIABLE "LD_PRELOAD"
+#define ADDED 3
+
+typedef char *const *strings;
+
+/* One call of the family. `run` calls the real function with the environment that it is given. */
+struct request {
+    int (*run)(const struct request *request, strings environment);
+    enum osrt_function function;
+    const char *path;
+    strings arguments;
+    strings environment;
+    int file, flags;
+    pid_t *pid; /* of posix_spawn */
+    const void *actions, *attributes;
+};
+
+/* ---- The environment ------------------------------------------------------------------------------------------- */
+
+static const char *value_of(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+/* Is the agent in this list of LD_PRELOAD? */
+static int names_agent(const char *list)
+{
+    size_t length = strlen(agent.library);
+    for (const char *found = list; (found = strstr(found, agent.library)) != NULL; found += length) {
+        int starts = found == list || found[-1] == ':' || found[-1] == ' ';
+        if (starts && (found[length] == 0 || found[length] == ':' || found[length] == ' '))
+            return 1;
+    }
+    return 0;
+}
+
+struct found {
+    size_t count;
+    const char *preload, *session, *injection; /* values, or NULL */
+};
+
+static struct found look_at(strings environment)
+{
+    struct found found = { 0 };
+    for (; environment && environment[found.count]; found.count++) {
+        const char *entry = environment[found.count], *value;
+        if ((value = value_of(entry, PRELOAD_VARIABLE)) != NULL)
+            found.preload = value;
+        else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
+            found.session = value;
+        else if ((value = value_of(entry, INJECTION_VARIABLE)) != NULL)
+            found.injection = value;
+    }
+    return found;
+}
+
+static char *join(char *to, const char *a, const char *b, const char *c, const char *d)
+{
+    char *end = to;
+    const char *parts[] = { a, b, c, d };
+    for (int i = 0; i < 4; i++) {
+        size_t length = strlen(parts[i]);
+        memcpy(end, parts[i], length);
+        end += length;
+    }
+    *end = 0;
+    return to;
+}
+
+/* The agent goes first, except that ASan's runtime insists on being first itself. */
+static void make_preload(char *to, const char *own)
+{
+    if (!own || !*own)
+        join(to, PRELOAD_VARIABLE "=", agent.library, "", "");
+    else if (names_agent(own))
+        join(to, PRELOAD_VARIABLE "=", own, "", "");
+    else if (strstr(own, "asan"))
+        join(to, PRELOAD_VARIABLE "=", own, ":", agent.library);
+    else
+        join(to, PRELOAD_VARIABLE "=", agent.library, ":", own);
+}
+
+static int run_with_added(const struct request *request, const struct found *found)
+{
+    size_t library = strlen(agent.library), own = found->preload ? strlen(found->preload) : 0;
+    char preload[sizeof PRELOAD_VARIABLE + library + 1 + own + 1];
+    char session[sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + 1];
+    char injection[sizeof INJECTION_VARIABLE + library + 1];
+    char *environment[found->count + ADDED + 1];
+    size_t count = 0;
+    make_preload(preload, found->preload);
+    environment[count++] = preload;
+    environment[count++] = join(session, WIRE_SESSION_VARIABLE "=", agent.session, "", "");
+    if (!found->injection)
+        environment[count++] = join(injection, INJECTION_VARIABLE "=", agent.library, "", "");
+    for (size_t i = 0; i < found->count; i++) {
+        char *entry = request->environment[i];
+        if (!value_of(entry, PRELOAD_VARIABLE) && !value_of(entry, WIRE_SESSION_VARIABLE))
+            environment[count++] = entry;
+    }
+    environment[count] = NULL;
+    return request->run(request, environment);
+}
+
+static int run_followed(const struct request *request)
+{
+    if (!agent.session[0] || !agent.library[0]) /* not under tacho */
+        return request->run(request, request->environment);
+    struct found found = look_at(request->environment);
+    int complete = found.preload && names_agent(found.preload) && found.session &&
+                   strcmp(found.session, agent.session) == 0 && found.injection;
+    if (complete || found.count > ENVIRONMENT_MAX)
+        return request->run(request, request->environment);
+    return run_with_added(request, &found);
+}
+
+/* ---- exec ------------------------------------------------------------------------------------------------------ */
+
+/* A call that succeeds never returns, and in a vfork child its state would stay behind in the parent: so nothing is
+ * published for the time of the call, and only a failure leaves a row. */
+static int execute(const struct request *request)
+{
+    int own = os_is_own_process();
+    struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
+    uint64_t start = own ? agent_ticks() : 0;
+    if (own)
+        emit_note(WIRE_EXEC, 0, NULL, 0, request->path ? request->path : "");
+    int result = run_followed(request);
+    int error = errno;
+    if (own)
+        emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
+    if (thread) {
+        struct os_call call = { .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start };
+        if (call.duration < agent.osrt_threshold_ticks)
+            agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
+        else
+            os_emit(&call, request->function, result, error);
+    }
+    errno = error;
+    return result;
+}
+
+static int run_execve(const struct request *request, strings environment)
+{
+    return OS_REAL(execve)(request->path, request->arguments, environment);
+}
+static int run_execvpe(const struct request *request, strings environment)
+{
+    return OS_REAL(execvpe)(request->path, request->arguments, environment);
+}
+static int run_fexecve(const struct request *request, strings environment)
+{
+    return OS_REAL(fexecve)(request->file, request->arguments, environment);
+}
+static int run_execveat(const struct request *request, strings environment)
+{
+    return OS_REAL(execveat)(request->file, request->path, request->arguments, environment, request->flags);
+}
+
+int os_hook_execve(const char *path, strings arguments, strings environment)
+{
+    return execute(&(struct request){ .run = run_execve, .function = OSRT_execve, .path = path, .arguments = arguments, .environment = environment });
+}
+int os_hook_execvpe(const char *path, strings arguments, strings environment)
+{
+    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execvpe, .path = path, .arguments = arguments, .environment = environment });
+}
+int os_hook_fexecve(int file, strings arguments, strings environment)
+{
+    return execute(&(struct request){ .run = run_fexecve, .function = OSRT_fexecve, .path = NULL, .arguments = arguments, .environment = environment, .file = file });
+}
+int os_hook_execveat(int folder, const char *path, strings arguments, strings environment, int flags)
+{
+    return execute(&(struct request){ .run = run_execveat, .function = OSRT_execveat, .path = path, .arguments = arguments, .environment = environment, .file = folder, .flags = flags });
+}
+int os_hook_execv(const char *path, strings arguments)
+{
+    return execute(&(struct request){ .run = run_execve, .function = OSRT_execv, .path = path, .arguments = arguments, .environment = environ });
+}
+int os_hook_execvp(const char *path, strings arguments)
+{
+    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execvp, .path = path, .arguments = arguments, .environment = environ });
+}
+
+/* The argument list of execl and its kin, up to its NULL, as an array on the stack of the caller. */
+#define COUNT_ARGUMENTS(first, count)                                                                                \
+    size_t count = 0;                                                                                                \
+    va_list list;                                                                                                    \
+    va_start(list, first);                                                                                           \
+    for (const char *argument = first; argument; argument = va_arg(list, const char *))                              \
+        count++;                                                                                                     \
+    va_end(list);
+#define TAKE_ARGUMENTS(first, count, array)                                                                          \
+    char *array[count + 1];                                                                                          \
+    va_start(list, first);                                                                                           \
+    array[0] = (char *)(uintptr_t)first;                                                                             \
+    for (size_t i = 1; i <= count; i++)                                                                              \
+        array[i] = va_arg(list, char *);                                                                             \
+    array[count] = NULL;
+
+int os_hook_execl(const char *path, const char *first, ...)
+{
+    COUNT_ARGUMENTS(first, count)
+    TAKE_ARGUMENTS(first, count, arguments)
+    va_end(list);
+    return execute(&(struct request){ .run = run_execve, .function = OSRT_execl, .path = path, .arguments = arguments, .environment = environ });
+}
+int os_hook_execlp(const char *path, const char *first, ...)
+{
+    COUNT_ARGUMENTS(first, count)
+    TAKE_ARGUMENTS(first, count, arguments)
+    va_end(list);
+    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execlp, .path = path, .arguments = arguments, .environment = environ });
+}
+int os_hook_execle(const char *path, const char *first, ...)
+{
+    COUNT_ARGUMENTS(first, count)
+    TAKE_ARGUMENTS(first, count, arguments)
+    strings environment = va_arg(list, strings); /* behind the NULL */
+    va_end(list);
+    return execute(&(struct request){ .run = run_execve, .function = OSRT_execle, .path = path, .arguments = arguments, .environment = environment });
+}
+
+/* ---- posix_spawn ----------------------------------------------------------------------------------------------- */
+
+#define SPAWN(symbol)                                                                                                \
+    static int run_##symbol(const struct request *request, strings environment)                                      \
+    {                                                                                                                \
+        return OS_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                   \
+                               request->arguments, environment);                                                     \
+    }                                                                                                                \
+    int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                  \
+                         strings arguments, strings environment)                                                     \
+    {                                                                                                                \
+        return spawn(&(struct request){ .run = run_##symbol, .function = OSRT_##symbol, .path = path, .pid = pid,    \
+                                        .arguments = arguments, .environment = environment, .actions = actions,      \
+                                        .attributes = attributes });                                                 \
+    }
+
+static int spawn(const struct request *request)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return run_followed(request);
+    struct os_call call = os_begin(thread, request->function);
+    int result = run_followed(request);
+    if (os_end(&call))
+        os_emit(&call, request->function, result, result);
+    return result;
+}
+
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
+#if defined(__x86_64__)
+SPAWN(os_old_posix_spawn)
+SPAWN(os_old_posix_spawnp)
+OS_OLD(posix_spawn)
+OS_OLD(posix_spawnp)
+#endif

@@ -1,0 +1,162 @@
+/* Processes: fork, the wait calls (which tell how a child ended), exits, and names that a thread gives itself.
+ *
+ * fork() needs no care here beyond not touching the parent's memory in the child: the handler that agent.c registers has
+ * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
+ * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "core.h"
+#include "os.h"
+#include "os_process.h"
+#include "sys.h"
+
+pid_t os_hook_fork(void)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(fork)();
+    struct os_call call = os_begin(thread, OSRT_fork);
+    pid_t child = OS_REAL(fork)();
+    if (child != 0 && os_end(&call))
+        os_emit(&call, OSRT_fork, child, child < 0 ? errno : 0);
+    return child;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
+
+static void note_status(pid_t pid, int status)
+{
+    if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
+        emit_note(WIRE_CHILD_STATUS, 0, words, 2, NULL);
+    }
+}
+
+static inline pid_t finish_wait(pid_t child, const int *status)
+{
+    if (child > 0 && agent_attached())
+        note_status(child, *status);
+    return child;
+}
+
+/* Times the call if it is to be timed; the status is wanted whether or not OS calls are recorded. */
+#define WAIT(symbol, parameters, arguments)                                                                          \
+    static pid_t timed_##symbol parameters                                                                           \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (!thread)                                                                                                 \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, pid_t, symbol, arguments, MINUS_ONE)                                                        \
+    }                                                                                                                \
+    pid_t os_hook_##symbol parameters                                                                                \
+    {                                                                                                                \
+        int own_status;                                                                                              \
+        if (!status)                                                                                                 \
+            status = &own_status;                                                                                    \
+        return finish_wait(timed_##symbol arguments, status);                                                        \
+    }
+
+WAIT(wait, (int *status), (status))
+WAIT(waitpid, (pid_t pid, int *status, int options), (pid, status, options))
+WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage))
+WAIT(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage))
+
+static int timed_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(waitid)(which, id, information, options);
+    OS_TIMED(thread, int, waitid, (which, id, information, options), MINUS_ONE)
+}
+
+int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
+{
+    siginfo_t own_information;
+    if (!information)
+        information = &own_information;
+    int result = timed_waitid(which, id, information, options);
+    if (result != 0 || !agent_attached() || information->si_pid == 0)
+        return result;
+    if (information->si_code == CLD_EXITED)
+        note_status(information->si_pid, (information->si_status & 0xff) << 8);
+    else if (information->si_code == CLD_KILLED || information->si_code == CLD_DUMPED)
+        note_status(information->si_pid, (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0));
+    return result;
+}
+
+/* ---- Exits ----------------------------------------------------------------------------------------------------- */
+
+int os_is_own_process(void)
+{
+    return agent_attached() && (uint32_t)sys_getpid() == agent.pid;
+}
+
+static void note_exit(int status)
+{
+    if (os_is_own_process()) {
+        uint64_t word = (uint64_t)(uint32_t)(status & 0xff);
+        emit_note(WIRE_EXIT, 0, &word, 1, NULL);
+    }
+}
+
+/* exit() and the return from main come here, the only place that knows their status; musl has no such thing. */
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static void at_exit(int status, void *unused)
+{
+    int saved_errno = errno;
+    note_exit(status);
+    errno = saved_errno;
+}
+
+void os_process_prepare(void)
+{
+    if (on_exit)
+        on_exit(at_exit, NULL);
+}
+
+#define EXIT(symbol)                                                                                                 \
+    int os_hook_##symbol(int status)                                                                                 \
+    {                                                                                                                \
+        note_exit(status);                                                                                           \
+        return OS_REAL(symbol)(status);                                                                              \
+    }
+EXIT(_exit)
+EXIT(_Exit)
+EXIT(quick_exit)
+
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
+
+static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(prctl)(option, a, b, c, d);
+    OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
+}
+
+int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    int result = timed_prctl(option, a, b, c, d);
+    if (option == PR_SET_NAME && result == 0 && agent_attached())
+        agent_set_thread_name((const char *)a);
+    return result;
+}
+
+static int timed_pthread_setname_np(pthread_t thread, const char *name)
+{
+    struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
+    if (!self)
+        return OS_REAL(pthread_setname_np)(thread, name);
+    OS_TIMED(self, int, pthread_setname_np, (thread, name), ERROR_NUMBER)
+}
+
+/* A name for another thread stays with the kernel: which slot is that thread's cannot be asked through pthread_t. */
+int os_hook_pthread_setname_np(pthread_t thread, const char *name)
+{
+    int result = timed_pthread_setname_np(thread, name);
+    if (result == 0 && agent_attached() && pthread_equal(thread, pthread_self()))
+        agent_set_thread_name(name);
+    return result;
+}
