@@ -55,7 +55,8 @@ int64_t clock_map_time_slow(const struct clock_map *map, uint64_t ticks);
 
 static inline int64_t clock_stretch_time(const struct clock_stretch *stretch, uint64_t ticks)
 {
-    return stretch->time_ns + (int64_t)(((__int128)(int64_t)(ticks - stretch->ticks) * stretch->slope) >> CLOCK_SLOPE_SHIFT);
+    /* Unsigned, since ticks from a damaged record may be anything. */
+    return (int64_t)((uint64_t)stretch->time_ns + (uint64_t)(((__int128)(int64_t)(ticks - stretch->ticks) * stretch->slope) >> CLOCK_SLOPE_SHIFT));
 }
 
 /* Report time of a tick: monotone in ticks. */

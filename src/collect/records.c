@@ -122,14 +122,21 @@ static void diagnostic(const struct origin *origin, const struct wire_record *re
     collector_diagnostic(origin->collector, time_of(origin, record), record->a, origin->process->global_pid, copy);
 }
 
+/* A switch was pressed after the capture began and before now, whatever the record says. */
+static int64_t switch_time(const struct origin *origin, const struct wire_record *record)
+{
+    int64_t time = time_of(origin, record), now = collector_now(origin->collector);
+    return time < 0 ? 0 : time > now ? now : time;
+}
+
 static void capture_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    capture_range_begins(origin->collector, origin->process, record->a, time_of(origin, record));
+    capture_range_begins(origin->collector, origin->process, record->a, switch_time(origin, record));
 }
 
 static void capture_ends(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    capture_range_ends(origin->collector, origin->process, record->a, time_of(origin, record));
+    capture_range_ends(origin->collector, origin->process, record->a, switch_time(origin, record));
 }
 
 static void nvtx(const struct origin *origin, const struct wire_record *record, uint32_t words)
