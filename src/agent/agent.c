@@ -43,8 +43,7 @@ static void attach(enum wire_origin origin)
     agent_thread();
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
-    if (nvtx_after_attach)
-        nvtx_after_attach();
+    nvtx_after_attach();
 }
 
 static void find_own_path(void)
@@ -56,8 +55,7 @@ static void find_own_path(void)
 
 static void start(void)
 {
-    if (os_resolve)
-        os_resolve();
+    os_resolve();
     const char *session = getenv(WIRE_SESSION_VARIABLE);
     if (!session || strlen(session) >= sizeof agent.session) {
         set_state(AGENT_OFF);
@@ -88,7 +86,8 @@ static void once(uint32_t from, void (*body)(void))
 
 void agent_start(void)
 {
-    once(NOT_STARTED, start);
+    if (environ) /* else libc is not set up yet: a sanitizer's runtime runs that early. The constructor will come. */
+        once(NOT_STARTED, start);
 }
 
 __attribute__((constructor)) static void construct(void)

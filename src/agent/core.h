@@ -16,7 +16,7 @@ struct agent_thread *thread_attach(void);      /* a slot for the calling thread,
 void agent_note_modules(void);
 
 /* A source that keeps state on both sides tells a new arena what it must know (NVTX: domains, strings, names). */
-void nvtx_after_attach(void) __attribute__((weak));
-void nvtx_thread_end(struct agent_thread *thread) __attribute__((weak)); /* gives back what the source holds for it */
+void nvtx_after_attach(void);
+void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */
 
 #endif

@@ -26,8 +26,7 @@ static void thread_end(struct agent_thread *thread)
         emit_commit(thread, record);
     }
     agent_self = AGENT_NO_THREAD;
-    if (nvtx_thread_end)
-        nvtx_thread_end(thread);
+    nvtx_thread_end(thread);
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
 }

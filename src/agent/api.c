@@ -1,0 +1,71 @@
+/* The agent's side of <tacho/tacho.h>: what libtacho.so finds in a program that is being profiled. */
+#include "../../include/tacho/tacho.h"
+
+#include "core.h"
+#include "nvtx.h"
+
+/* Steps are numbered over the whole process and may come from any thread; one that comes while another is being
+ * changed is counted but not drawn. */
+static _Atomic uint64_t step_count;
+static _Atomic uint64_t open_step; /* the range id, 0 for none */
+
+static void start(void)
+{
+    agent_capture_begin(WIRE_CAPTURE_API);
+}
+
+static void stop(void)
+{
+    agent_capture_end(WIRE_CAPTURE_API);
+}
+
+static void mark(const char *text)
+{
+    nvtx_mark(&(struct nvtx_event){ .text = nvtx_ascii(text) });
+}
+
+static void push(const char *text)
+{
+    nvtx_push(&(struct nvtx_event){ .text = nvtx_ascii(text) });
+}
+
+static void pop(void)
+{
+    nvtx_pop(&(struct nvtx_event){ 0 });
+}
+
+static uint32_t step_domain(void)
+{
+    static _Atomic(const void *) domain;
+    const void *handle = atomic_load(&domain);
+    if (!handle) {
+        handle = nvtx_new_domain(nvtx_ascii("tacho"));
+        atomic_store(&domain, handle);
+    }
+    return nvtx_domain_of(handle);
+}
+
+static void step(void)
+{
+    struct nvtx_event event = {
+        .domain = step_domain(),
+        .flags = 2 << WIRE_NVTX_PAYLOAD_SHIFT, /* a signed 64-bit number */
+        .payload = atomic_fetch_add(&step_count, 1),
+        .text = nvtx_ascii("step"),
+    };
+    uint64_t ended = atomic_exchange(&open_step, 0);
+    if (ended)
+        nvtx_end(ended, &(struct nvtx_event){ .domain = event.domain });
+    atomic_store(&open_step, nvtx_start(&event));
+}
+
+static const struct tacho_calls calls = {
+    .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
+};
+
+/* Found by name; NULL when this process is not being recorded. */
+EXPORT const struct tacho_calls *tacho_agent_calls(void);
+EXPORT const struct tacho_calls *tacho_agent_calls(void)
+{
+    return agent_thread() ? &calls : NULL;
+}
