@@ -154,6 +154,18 @@ static inline void agent_count(struct agent_thread *thread, enum wire_source sou
 #endif
 }
 
+/* The next number of a thread's own counter, from 1; no handler gets the same one, for the same reason. */
+static inline uint32_t agent_next(uint32_t *counter)
+{
+#if defined(__x86_64__)
+    uint32_t before = 1;
+    __asm__ volatile("xaddl %0, %1" : "+r"(before), "+m"(*counter) : : "cc");
+    return before + 1;
+#else
+    return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 /* A chunk with room for a record of this size: 0, or -1 when the buffer is full. */
 int agent_next_chunk(struct agent_thread *thread, uint32_t words);
 
@@ -222,6 +234,6 @@ void agent_thread_begin(void);         /* a new thread, called from the pthread_
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
 void agent_capture_end(enum wire_capture cause);
-void os_resolve(void) __attribute__((weak));                 /* real functions behind the hooks; once, before anything is recorded */
+void os_resolve(void);               /* real functions behind the hooks; once, before anything is recorded */
 
 #endif

@@ -258,7 +258,7 @@ static inline uint64_t next_range(struct agent_thread *thread)
 {
     if (unlikely(thread->range_serial == 0))
         thread->range_block = atomic_fetch_add_explicit(&nvtx.range_blocks, 1, memory_order_relaxed) & INT32_MAX;
-    return (uint64_t)thread->range_block << 33 | (uint64_t)++thread->range_serial << 1;
+    return (uint64_t)thread->range_block << 33 | (uint64_t)agent_next(&thread->range_serial) << 1;
 }
 
 static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_event *event)

@@ -195,6 +195,10 @@ static inline int sys_prctl(int option, long a, long b, long c, long d)
 {
     return (int)sys_call6(SYS_prctl, option, a, b, c, d, 0);
 }
+static inline int sys_sigaltstack(const stack_t *set, stack_t *old)
+{
+    return (int)sys_call3(SYS_sigaltstack, (long)set, (long)old, 0);
+}
 static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the kernel says it */
 {
     return (int)sys_call3(SYS_getpriority, which, who, 0);
