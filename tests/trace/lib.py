@@ -36,11 +36,14 @@ def until(condition, what, seconds=60):
 
 def children(pid):
     """The children of all threads of a process."""
+    found = []
     try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-        return [int(child) for task in tasks for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
     except OSError:
-        return []
+        pass  # gone meanwhile
+    return found
 
 
 def state(pid):
@@ -96,15 +99,21 @@ class Report:
 
     def ranges(self):
         """(name, count) of the finished NVTX ranges."""
+        if not self.has("NVTX_EVENTS"):
+            return {}
         return dict(self.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS name, count(*)
                                  FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NOT NULL GROUP BY name"""))
 
     def open_ranges(self):
+        if not self.has("NVTX_EVENTS"):
+            return []
         return [name for name, in self.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
                                  FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NULL ORDER BY start""")]
 
     def calls(self):
         """(function, count) of the recorded OS runtime calls."""
+        if not self.has("OSRT_API"):
+            return {}
         return dict(self.rows("SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value"))
 
 

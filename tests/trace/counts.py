@@ -1,0 +1,85 @@
+"""Recorded + below threshold + untimed + lost = produced, exactly, whatever happens. The program counts for itself."""
+import re
+
+import lib
+
+
+class Counts(lib.Case):
+    def numbers(self):
+        found = dict(re.findall(r"^(nvtx|osrt) (\d+)$", self.output.stdout, re.MULTILINE))
+        return int(found["nvtx"]), int(found["osrt"])
+
+    def measure(self, *arguments, options=()):
+        """(made by the program, produced by the report's account) for both sources, and the report."""
+        report = self.profile(lib.program("counts"), *map(str, arguments), options=["-t", "nvtx,osrt", *options])
+        self.rows_agree(report)
+        nvtx, osrt = self.numbers()
+        return nvtx, osrt, report
+
+    def rows_agree(self, report):
+        """The account's word "recorded" means rows."""
+        ranges = report.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60)") if report.has("NVTX_EVENTS") else 0
+        calls = report.value("SELECT count(*) FROM OSRT_API WHERE coalesce(incomplete, 0) = 0") if report.has("OSRT_API") else 0
+        self.assertEqual((report.count("nvtx", "recorded"), report.count("osrt", "recorded")), (ranges, calls))
+
+    def compare(self, empty, arguments, options=()):
+        """The same program with less to do shows what its start costs; the rest must be exact."""
+        nvtx_base, osrt_base, base = self.measure(*empty, options=options)
+        nvtx, osrt, report = self.measure(*arguments, options=options)
+        self.assertEqual(base.produced("nvtx"), nvtx_base)
+        self.assertEqual(report.produced("nvtx"), nvtx)
+        self.assertEqual(report.produced("osrt") - base.produced("osrt"), osrt - osrt_base)
+        return report
+
+    def test_plenty_of_room(self):
+        report = self.compare(("burst", 2, 0, 8), ("burst", 2, 5000, 8), options=["--osrt-threshold", "0"])
+        self.assertEqual(report.count("nvtx", "lost"), 0)
+        self.assertEqual(report.count("osrt", "lost"), 0)
+        self.assertEqual(report.count("nvtx", "recorded"), 40000)
+
+    def test_below_threshold(self):
+        report = self.compare(("burst", 2, 0, 8), ("burst", 2, 5000, 8), options=["--osrt-threshold", "1000000000"])
+        self.assertGreaterEqual(report.count("osrt", "below-threshold") + report.count("osrt", "untimed"), 40000)
+        self.assertEqual(report.count("osrt", "lost"), 0)
+
+    def test_tiny_buffer(self):
+        report = self.compare(("burst", 4, 0, 1000), ("burst", 4, 50000, 1000), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+        self.assertGreater(report.count("nvtx", "lost", "buffer-full"), 0)
+        self.assertGreater(report.count("nvtx", "recorded"), 0)
+
+    def test_more_threads_than_chunks(self):
+        self.compare(("burst", 32, 0, 100), ("burst", 32, 1000, 100), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+
+    def test_signals(self):
+        report = self.compare(("signals", 2, 0), ("signals", 2, 3000), options=["--osrt-threshold", "0"])
+        self.assertEqual(report.count("nvtx", "lost", "buffer-full"), 0)
+
+    def test_signals_with_a_tiny_buffer(self):
+        self.compare(("signals", 3, 0), ("signals", 3, 3000), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
+
+    def test_fork(self):
+        report = self.compare(("fork", 4, 0), ("fork", 4, 2000), options=["--osrt-threshold", "0"])
+        self.assertEqual(report.count("nvtx", "lost"), 0)
+        pids = report.value("SELECT count(DISTINCT globalPid) FROM TACHO_COUNT WHERE source = 'nvtx' AND count > 0")
+        self.assertEqual(pids, 5)
+
+    def test_threads_that_emit_to_their_last_breath(self):
+        report = self.compare(("churn", 100, 0), ("churn", 100, 20), options=["--osrt-threshold", "0"])
+        self.assertEqual(report.count("nvtx", "lost", "buffer-full"), 0)
+
+    def test_capture_range_off_and_on(self):
+        options = ["-c", "nvtx", "-p", "capture", "--capture-range-end", "repeat", "--osrt-threshold", "0"]
+        nvtx, osrt, report = self.measure("capture", 5, 1000, options=options)
+        self.assertEqual(nvtx, 5000)
+        marks = dict(report.rows("SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS name, count(*) "
+                                 "FROM NVTX_EVENTS WHERE eventType = 34 GROUP BY name"))
+        self.assertEqual(marks, {"inside": 5000})
+        self.assertEqual(report.calls().get("read", 0), osrt)
+        self.assertEqual(report.calls().get("write", 0), 0)
+        # The range that is the capture may count, its own five times; nothing else may.
+        self.assertIn(report.produced("nvtx"), (5000, 5005))
+        self.assertEqual(report.count("nvtx", "lost"), 0)
+
+
+if __name__ == "__main__":
+    lib.main()

@@ -1,0 +1,146 @@
+"""A program killed with SIGKILL at 200 random moments: its report opens, holds every step that was finished, and names
+what was open. The program counts its steps in a file that outlives it."""
+import concurrent.futures
+import mmap
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import lib
+
+MOMENTS = 200
+WORKERS = 3
+WORKERS_MAX = 8
+STEPS = 6  # push outer, push inner, read, mark, pop, pop
+SEED = 20261115
+
+
+class Truth:
+    """The file that the program counts in."""
+
+    def __init__(self, path):
+        with open(path, "wb") as file:
+            file.write(bytes(4096))
+        with open(path, "r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 4096)
+
+    def word(self, index):
+        return struct.unpack_from("=Q", self.map, index * 8)[0]
+
+    pid = property(lambda self: self.word(0))
+    running = property(lambda self: self.word(1))
+    waiter = property(lambda self: self.word(2))
+
+    def tid(self, worker):
+        return self.word(3 + worker)
+
+    def steps(self, worker):
+        return self.word(3 + WORKERS_MAX + worker)
+
+
+def waits(pid, tid):
+    """Is the thread asleep inside its system call?"""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "S"
+    except OSError:
+        return False
+
+
+def expected(total):
+    """What a worker that finished so many steps has recorded."""
+    rounds, at = divmod(total, STEPS)
+    return {"outer": rounds, "outer open": int(at in (1, 2, 3, 4, 5)),
+            "inner": rounds + (at >= 5), "inner open": int(at in (2, 3, 4)),
+            "reads": rounds + (at >= 3), "marks": rounds + (at >= 4)}
+
+
+def recorded(report, tid):
+    tid_is = "globalTid & 0xFFFFFF = ?"
+    name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+
+    def ranges(text, ended):
+        return report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND {tid_is} AND {name} = ? AND (end IS NOT NULL) = ?",
+                            tid, text, ended)
+    reads = report.value(f"""SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId
+                             WHERE {tid_is} AND value = 'read' AND coalesce(incomplete, 0) = 0""", tid)
+    marks = report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 34 AND {tid_is}", tid)
+    return {"outer": ranges("outer", 1), "outer open": ranges("outer", 0), "inner": ranges("inner", 1),
+            "inner open": ranges("inner", 0), "reads": reads, "marks": marks}
+
+
+class Kill(lib.Case):
+    def until(self, condition, tacho, what):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(tacho.poll(), f"ended before {what}")
+            self.assertLess(time.monotonic(), deadline, f"never {what}")
+            time.sleep(0.0005)
+
+    def kill_once(self, moment, spin, delay, early):
+        name = f"report{moment}.tacho"
+        truth = Truth(self.path(f"truth{moment}"))
+        command = self.command(lib.program("kill"), self.path(f"truth{moment}"), str(WORKERS), str(spin),
+                               options=["-t", "nvtx,osrt", "--osrt-threshold", "0"], output=name)
+        tacho = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            if early:
+                self.until(lambda: lib.children(tacho.pid), tacho, "the program was started")
+                victim = lib.children(tacho.pid)[0]
+            else:
+                self.until(lambda: truth.running == WORKERS and truth.waiter and waits(truth.pid, truth.waiter), tacho, "all threads ran")
+                victim = truth.pid
+            time.sleep(delay)  # the random moment
+            os.kill(victim, signal.SIGKILL)
+            output, _ = tacho.communicate(timeout=60)
+        finally:
+            tacho.kill()
+            tacho.wait()
+        return name, truth, tacho.returncode, output
+
+    def check(self, moment, spin, delay, early):
+        name, truth, status, output = self.kill_once(moment, spin, delay, early)
+        about = f"moment {moment}: spin {spin}, delay {delay:.6f}, early {early}\n{output}"
+        if early and truth.pid == 0:
+            self.assertIn(status, (-signal.SIGKILL, 128 + signal.SIGKILL), about)
+        else:
+            self.assertIn(status, (-signal.SIGKILL, 128 + signal.SIGKILL), about)
+        report = lib.Report(self.path(name))
+        try:
+            if truth.running < WORKERS:
+                return 0
+            self.assertIn("main", report.open_ranges(), about)
+            for worker in range(WORKERS):
+                steps = truth.steps(worker)
+                found = recorded(report, truth.tid(worker))
+                self.assertIn(found, (expected(steps), expected(steps + 1)), f"worker {worker} after {steps} steps; {about}")
+            if not early:
+                waiting = report.rows("""SELECT value FROM OSRT_API JOIN StringIds ON id = nameId
+                                         WHERE incomplete = 1 AND globalTid & 0xFFFFFF = ?""", truth.waiter)
+                self.assertEqual(waiting, [("read",)], about)
+            self.assertEqual(report.count("nvtx", "lost"), 0, about)
+            return sum(truth.steps(worker) for worker in range(WORKERS))
+        finally:
+            report.database.close()
+            for path in (name, name + ".sqlite", f"truth{moment}"):
+                os.unlink(self.path(path))
+
+    def test_sigkill_at_random_moments(self):
+        chance = random.Random(SEED)
+        moments = []
+        for moment in range(MOMENTS):
+            early = moment % 10 == 0
+            spin = 0 if moment % 2 else chance.choice((1000, 10000))
+            delay = chance.uniform(0, 0.004 if early or not spin else 0.08)
+            moments.append((moment, spin, delay, early))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            total = sum(pool.map(lambda one: self.check(*one), moments))
+        self.assertGreater(total, 1000 * MOMENTS // 2, "the programs hardly ran")
+
+
+if __name__ == "__main__":
+    lib.main()
