@@ -1,0 +1,64 @@
+"""Files that are not what they say they are: every command that reads one ends with a sentence and status 1, never with a crash."""
+
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+
+TACHO = os.environ["TACHO"]
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
+
+
+def main():
+    whole = gzip.open(f"{FOLDER}/wait_stream.sqlite.gz").read()
+    header = bytearray(whole)
+    header[16:100] = b"\xff" * 84
+    middle = bytearray(whole)
+    for at in range(4096, len(middle), 97):
+        middle[at] ^= 0x5A
+    files = {
+        "empty": b"",
+        "one byte": b"S",
+        "text": b"this is no report\n" * 100,
+        "zeros": bytes(100000),
+        "cut.sqlite": whole[: len(whole) // 2],
+        "only-a-header.sqlite": whole[:100],
+        "bad-header.sqlite": bytes(header),
+        "scrambled.sqlite": bytes(middle),
+        "other-database.sqlite": None,
+    }
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, content in files.items():
+            if content is None:
+                subprocess.run(["python3", "-c", f"import sqlite3; c = sqlite3.connect({name!r}); c.execute('CREATE TABLE NVTX_EVENTS(a)'); c.commit()"], check=True)
+            else:
+                with open(name, "wb") as out:
+                    out.write(content)
+            for command in (["stats"], ["info"], ["import", "-o", "out.tacho"], ["export", "-o", "out.sqlite"], ["recover", "-o", "out.tacho"]):
+                done = subprocess.run([TACHO, *command, name], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                said = done.stderr.decode(errors="replace")
+                # A database that holds other tables is an import without rows: that is no failure.
+                allowed = (0, 1) if name.endswith(".sqlite") else (1,)
+                if done.returncode not in allowed or (done.returncode == 1 and said.count("\n") != 1):
+                    print(f"{' '.join(command)} {name}: status {done.returncode}, said: {said}")
+                    bad = 1
+                if done.returncode == 1 and os.path.exists("out.tacho"):
+                    print(f"{' '.join(command)} {name}: failed, but left a file behind")
+                    bad = 1
+                for left in ("out.tacho", "out.sqlite"):
+                    if os.path.exists(left):
+                        os.unlink(left)
+        if set(os.listdir(".")) != set(files):
+            print(f"left behind: {sorted(set(os.listdir('.')) - set(files))}")
+            bad = 1
+        missing = subprocess.run([TACHO, "stats", "nowhere.tacho"], stderr=subprocess.PIPE)
+        if missing.returncode != 1 or b"nowhere.tacho" not in missing.stderr:
+            print("a file that is not there:", missing)
+            bad = 1
+    sys.exit(bad)
+
+
+main()
