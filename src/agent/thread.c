@@ -17,8 +17,18 @@ __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"
 static pthread_key_t end_key;
 static int has_end_key;
 
+/* Other threads may have given it a name, which no hook of its own has seen. */
+static void note_last_name(const struct wire_thread *slot)
+{
+    char name[sizeof slot->name + 1] = { 0 };
+    sys_prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0);
+    if (memcmp(name, slot->name, sizeof slot->name) != 0)
+        agent_set_thread_name(name);
+}
+
 static void thread_end(struct agent_thread *thread)
 {
+    note_last_name(thread->slot);
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, WIRE_THREAD_END, WIRE_HEAD_WORDS, &fate);
     if (record) {

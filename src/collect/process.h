@@ -39,7 +39,7 @@ struct process_counts {
 };
 
 struct process_module {
-    int64_t start_ns, path_id;
+    int64_t start_ns, path_id, build_id; /* in the writer's string pool; 0: none */
     uint64_t address, bytes;
 };
 

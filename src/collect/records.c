@@ -1,5 +1,6 @@
 /* One function for each kind of record, in a table. Those of NVTX and OS runtime have files of their own; here is what
  * a process says about itself: threads, exec, exit, children, modules, the capture. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -92,14 +93,31 @@ static void module_row(const struct origin *origin, const struct process_module 
     ROW_SET(&row, TACHO_MODULE, pathId, module->path_id);
     ROW_SET(&row, TACHO_MODULE, address, (int64_t)module->address);
     ROW_SET(&row, TACHO_MODULE, size, (int64_t)module->bytes);
+    if (module->build_id)
+        ROW_SET(&row, TACHO_MODULE, buildId, module->build_id);
     writer_append(origin->collector->writer, TABLE_TACHO_MODULE, &row);
+}
+
+#define BUILD_ID_WORDS 3
+
+static int64_t build_id(const struct origin *origin, const struct wire_record *record)
+{
+    char hex[2 * 8 * BUILD_ID_WORDS + 1];
+    size_t bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0;
+    const unsigned char *id = (const unsigned char *)(record->body + 2);
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    return bytes ? writer_string(origin->collector->writer, hex, 2 * bytes) : 0;
 }
 
 static void module(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (!has_body(origin, words, 2))
+    if (!has_body(origin, words, 2 + BUILD_ID_WORDS))
         return;
-    struct process_module module = {time_of(origin, record), text_id(origin, record, words, 2), record->body[0], record->body[1]};
+    struct process_module module = {
+        .start_ns = time_of(origin, record), .path_id = text_id(origin, record, words, 2 + BUILD_ID_WORDS),
+        .build_id = build_id(origin, record), .address = record->body[0], .bytes = record->body[1],
+    };
     module_row(origin, &module, PROCESS_NO_TIME);
     process_add_module(origin->process, &module);
 }
