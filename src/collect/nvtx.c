@@ -16,7 +16,7 @@
 #define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
 #define RANGES_MAX (1u << 20)     /* open at the same time, and ends without a start */
 #define STRINGS_MAX (1u << 24)
-#define WAITING_MAX (1u << 16)
+#define WAITING_MAX (1u << 14)
 #define PARTS_MAX 64              /* payloads of one event */
 
 /* ---- Text --------------------------------------------------------------------------------------------------------- */
@@ -164,9 +164,13 @@ static void finish_row(struct nvtx_process *process, struct nvtx_row *row)
     process->waiting[process->waiting_count++] = *row;
 }
 
+/* Looking through all of them costs as much as there are, so it is done once in a while. */
 void nvtx_write_waiting(struct nvtx_process *process, int force)
 {
     size_t kept = 0;
+    if (!force && ++process->told * 16 < process->waiting_count)
+        return;
+    process->told = 0;
     for (size_t i = 0; i < process->waiting_count; i++) {
         if (force || is_complete(process, &process->waiting[i].event))
             write_row(process, &process->waiting[i]);
@@ -383,7 +387,13 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
     struct nvtx_range half = { .id = row->range, .ended = 1, .row = *row }, other;
     if (take_half(process, row->range, 0, &other) == 0) {
         finish_range(process, &other.row, row);
-    } else if (take_half(process, row->range, 1, &other) == 0 || keep_half(process, &half) != 0) {
+        return;
+    }
+    if (take_half(process, row->range, 1, &other) == 0) { /* ended twice: the last one counts */
+        process->counts.damaged++;
+        nvtx_parts_free(other.row.event.parts);
+    }
+    if (keep_half(process, &half) != 0) {
         process->counts.damaged++;
         nvtx_parts_free(row->event.parts);
     }

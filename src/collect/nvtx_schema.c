@@ -13,7 +13,7 @@
 
 #define SCHEMAS_MAX 65536u
 #define COUNTERS_MAX 65536u
-#define POSTPONED_MAX 16384u
+#define POSTPONED_MAX 4096u
 #define DYNAMIC_ID (UINT64_C(1) << 32)
 
 struct counter {
@@ -34,6 +34,7 @@ struct nvtx_payload_state {
     size_t counter_count, counter_capacity;
     struct postponed *postponed;
     size_t postponed_count, postponed_capacity;
+    size_t told; /* descriptions since they were last tried again */
 };
 
 /* Static ids are unique in their domain, dynamic ones in the process. */
@@ -423,10 +424,14 @@ static void postpone(struct nvtx_payload_state *state, const struct sample *samp
     state->postponed[state->postponed_count++] = (struct postponed){ .tid = sample->tid, .words = words, .record = copy };
 }
 
+/* Once in a while, as with the rows that wait. */
 static void retry(struct nvtx_process *process, int force)
 {
     struct nvtx_payload_state *state = process->payload;
     size_t kept = 0;
+    if (!force && ++state->told * 16 < state->postponed_count)
+        return;
+    state->told = 0;
     for (size_t i = 0; i < state->postponed_count; i++) {
         struct postponed *one = &state->postponed[i];
         struct sample sample = { .process = process, .record = one->record, .tid = one->tid };

@@ -74,6 +74,7 @@ struct nvtx_process {
 
     struct nvtx_row *waiting; /* rows whose string or schema has not been read yet */
     size_t waiting_count, waiting_capacity;
+    size_t told;              /* strings and schemas since they were last looked through */
 
     struct nvtx_payload_state *payload;
 };
@@ -98,7 +99,7 @@ struct nvtx_thread {
 int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32_t count);
 size_t nvtx_text_length(const uint64_t *words, uint32_t count);
 
-/* Writes the rows that waited for this, or with `force` all of them. */
+/* Something was told: writes the rows that waited for it, now or a little later; with `force` all of them. */
 void nvtx_write_waiting(struct nvtx_process *process, int force);
 
 /* The writer's id of a registered string, or -1 while it is unknown. */
