@@ -71,7 +71,7 @@ int64_t nvtx_domain_name(const struct nvtx_domains *domains, int64_t process, in
 void nvtx_domains_free(struct nvtx_domains *domains)
 {
     free(domains->list);
-    *domains = (struct nvtx_domains){ 0 };
+    *domains = (struct nvtx_domains){0};
 }
 
 void nvtx_label(struct text *out, struct report *report, int64_t domain_name, int64_t name)

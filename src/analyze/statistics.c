@@ -74,7 +74,7 @@ static void sort_few(int64_t *values, size_t count)
 static int64_t select_rank(int64_t *values, size_t count, uint64_t rank)
 {
     while (count > 32) {
-        uint32_t counts[BUCKETS] = { 0 };
+        uint32_t counts[BUCKETS] = {0};
         int64_t min = values[0];
         for (size_t i = 1; i < count; i++)
             min = values[i] < min ? values[i] : min;
@@ -118,7 +118,7 @@ static uint64_t count_up_to(const struct number_piece *pieces, int64_t value)
 /* The first round of select_rank(), over the pieces: what is left after it is in scratch. */
 static int64_t lower_middle(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
 {
-    uint32_t counts[BUCKETS] = { 0 };
+    uint32_t counts[BUCKETS] = {0};
     uint64_t rank = (count - 1) / 2;
     size_t kept = 0;
 

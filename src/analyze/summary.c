@@ -31,7 +31,7 @@ static int add_row(struct table *table, const struct summary_shape *shape, const
                    void *context)
 {
     const struct statistics *figures = &group->figures;
-    struct summary_label label = { 0 };
+    struct summary_label label = {0};
     struct table_cell *row = table_add_row(table);
 
     if (!row)

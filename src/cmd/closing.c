@@ -63,7 +63,7 @@ static void add_ending(struct text *out, const struct closing *closing)
 /* The cell's text at the right end of so many columns; the cell is empty afterwards. */
 static void add_right(struct text *out, struct text *cell, size_t columns)
 {
-    struct text clean = { 0 };
+    struct text clean = {0};
     size_t taken = display_add(&clean, text_string(cell), cell->length, 0);
 
     text_add_repeat(out, ' ', taken < columns ? columns - taken : 0);
@@ -82,7 +82,7 @@ static void add_top(struct text *out, const struct closing *closing, const struc
     text_add_char(out, '\n');
     for (size_t i = 0; i < rows && i < count; i++) {
         const struct table_cell *row = table_row(table, i);
-        struct text cell = { 0 };
+        struct text cell = {0};
         print_fixed(&cell, row[SHARE].kind == CELL_REAL ? row[SHARE].real : 0, 1, 0);
         add_right(out, &cell, 9);
         text_add(out, " %");
@@ -109,7 +109,7 @@ static int is_waiting(const struct table_cell *name)
 static void add_waits(struct text *out, const struct table *table)
 {
     size_t name = table_column_count(table) - 1;
-    struct text largest = { 0 };
+    struct text largest = {0};
     int64_t sum = 0;
     int named = 0;
 
@@ -204,7 +204,7 @@ static void add_warnings(struct text *out, const struct collect_result *result, 
 
 static void load_tables(const struct closing *closing, struct tables *tables)
 {
-    struct analysis_request request = { 0 };
+    struct analysis_request request = {0};
     struct error err;
 
     for (size_t i = 0; i < TOP_TABLES; i++) {

@@ -49,7 +49,7 @@ int command_options(const struct command *self, int argc, char **argv, void *set
                     size_t *operand_count, int *status)
 {
     struct option_parse parse = { .options = self->options, .settings = settings, .stop_at_operand = self->takes_program, .operands = operands };
-    struct error err = { 0 };
+    struct error err = {0};
     int code = options_parse(&parse, argc, argv, &err);
 
     *operand_count = parse.operand_count;
@@ -63,7 +63,7 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     if (code != 0)
         *status = command_fail(self, &err);
     if (code == 0 && parse.wants_help) {
-        struct text help = { 0 };
+        struct text help = {0};
         command_help(self, &help);
         *status = command_write(self, &help);
         text_free(&help);
@@ -101,7 +101,7 @@ int command_main(int argc, char **argv)
     if (!command)
         return run_unknown(name);
     if (argc < 2) {
-        struct text help = { 0 };
+        struct text help = {0};
         commands_help(&help);
         fputs(text_string(&help), stderr);
         text_free(&help);

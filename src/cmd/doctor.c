@@ -58,9 +58,9 @@ static void add_finding(struct text *out, const char *name, const struct finding
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct text out = { 0 };
+    struct text out = {0};
     const char *operands[argc];
-    size_t count, counts[VERDICT_NOTE + 1] = { 0 };
+    size_t count, counts[VERDICT_NOTE + 1] = {0};
     int status, colours = isatty(STDOUT_FILENO);
 
     if (!command_options(self, argc, argv, NULL, operands, &count, &status))
@@ -82,7 +82,7 @@ static int run(const struct command *self, int argc, char **argv)
     return status;
 }
 
-static const struct option no_options[] = { { 0 } };
+static const struct option no_options[] = { {0} };
 
 const struct command command_doctor = {
     .name = "doctor", .arguments = "", .summary = "what can be traced here, what cannot, why, and how to allow it",

@@ -22,7 +22,7 @@
 
 static int have_agent(struct finding *finding)
 {
-    struct error err = { 0 };
+    struct error err = {0};
 
     if (collect_agent_path(&err))
         return 1;
@@ -130,7 +130,7 @@ static void find_file(const char *const *patterns, char *out, size_t size)
 {
     out[0] = 0;
     for (; *patterns && !out[0]; patterns++) {
-        glob_t found = { 0 };
+        glob_t found = {0};
         if (glob(*patterns, 0, NULL, &found) == 0 && found.gl_pathc)
             snprintf(out, size, "%s", found.gl_pathv[0]);
         globfree(&found);
@@ -276,5 +276,5 @@ const struct examination examinations[] = {
     { "Process limit", look_at_processes },
     { "Seccomp", look_at_seccomp },
     { "ptrace", look_at_ptrace },
-    { 0 },
+    {0},
 };

@@ -64,13 +64,13 @@ static int finish(const struct command *self, int code, const struct error *err,
 /* ---- import -------------------------------------------------------------------------------------------------- */
 
 static const struct option import_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
 };
 
 static int run_import(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
-    struct error err = { 0 };
+    struct settings settings = {0};
+    struct error err = {0};
     const char *file;
     int status;
 
@@ -116,13 +116,13 @@ static const struct option export_options[] = {
     { "include-blobs", 0, OPTION_IGNORED, 0, "BOOL", "binary payloads are always included", NULL, NULL, 0 },
     { "include-json", 0, OPTION_IGNORED, 0, "BOOL", "JSON payloads are always included", NULL, NULL, 0 },
     { "separate-strings", 0, OPTION_IGNORED, 0, "BOOL", "strings are always in StringIds", NULL, NULL, 0 },
-    { 0 },
+    {0},
 };
 
 static int run_export(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .type = "sqlite" };
-    struct error err = { 0 };
+    struct error err = {0};
     struct report *report;
     const char *file;
     int status;
@@ -154,14 +154,14 @@ const struct command command_export = {
 /* ---- recover ------------------------------------------------------------------------------------------------- */
 
 static const struct option recover_options[] = {
-    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, { 0 },
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
 };
 
 static int run_recover(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
-    struct report_health health = { 0 };
-    struct error err = { 0 };
+    struct settings settings = {0};
+    struct report_health health = {0};
+    struct error err = {0};
     const char *file;
     int status;
 

@@ -36,7 +36,7 @@ static void add_choices(struct text *out, const struct option *option)
 
 static void add_option(struct text *out, const struct option *option)
 {
-    struct text left = { 0 };
+    struct text left = {0};
 
     if (option->letter)
         text_addf(&left, "  -%c, --%s", option->letter, option->name);
@@ -207,11 +207,11 @@ void commands_bash_completion(struct text *out)
 
 /* ---- the commands that only explain ---------------------------------------------------------------------------- */
 
-static const struct option no_options[] = { { 0 } };
+static const struct option no_options[] = { {0} };
 
 static int run_completion(const struct command *self, int argc, char **argv)
 {
-    struct text out = { 0 };
+    struct text out = {0};
     const char *operands[argc];
     size_t count;
     int status;
@@ -237,7 +237,7 @@ static int run_version(const struct command *self, int argc, char **argv)
 
 static int run_help(const struct command *self, int argc, char **argv)
 {
-    struct text out = { 0 };
+    struct text out = {0};
 
     if (argc > 1 && argv[1][0] != '-') {
         const struct command *const *at = commands;

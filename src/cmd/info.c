@@ -16,7 +16,7 @@ struct settings { int all; };
 
 static const struct option options[] = {
     { "all", 'a', OPTION_FLAG, offsetof(struct settings, all), NULL, "Every process, table and message, however many there are.", NULL, NULL, 0 },
-    { 0 },
+    {0},
 };
 
 enum { FEW = 40, LABEL_WIDTH = 20, WIDEST_VALUE = 160 };
@@ -65,7 +65,7 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
     int code = rows_read(&rows, report, table, names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        struct text label = { 0 };
+        struct text label = {0};
         const char *bytes = rows_text(&rows, i, 0, &length);
         display_add(&label, bytes, length, 40);
         add_label(out, text_string(&label));
@@ -204,8 +204,8 @@ int info_print(struct text *out, struct report *report, const char *path, int al
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
-    struct error err = { 0 };
+    struct settings settings = {0};
+    struct error err = {0};
     const char *files[argc];
     size_t count;
     int status;
@@ -218,7 +218,7 @@ static int run(const struct command *self, int argc, char **argv)
     }
     for (size_t i = 0; i < count && status == EXIT_OK; i++) {
         struct report *report;
-        struct text out = { 0 };
+        struct text out = {0};
         if (open_report(files[i], &report, &err) != 0)
             return command_fail(self, &err);
         if (i)

@@ -26,7 +26,7 @@ static void measure(const struct table *table, const struct print_request *reque
 {
     const struct table_column *columns = table_columns(table);
     size_t rows = table_row_count(table);
-    struct text cell = { 0 };
+    struct text cell = {0};
 
     for (size_t i = 0; i < table_column_count(table); i++) {
         text_clear(&cell);
@@ -45,7 +45,7 @@ static void measure(const struct table *table, const struct print_request *reque
 
 static void add_header(struct text *out, const struct table *table, const struct print_request *request, const size_t *widths)
 {
-    struct text name = { 0 };
+    struct text name = {0};
 
     for (size_t i = 0; i < table_column_count(table); i++) {
         text_clear(&name);
@@ -69,7 +69,7 @@ static void print_table(struct text *out, const struct table *table, const struc
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
     size_t *widths = calloc(count + 1, sizeof *widths);
-    struct text cell = { 0 };
+    struct text cell = {0};
 
     if (!widths) {
         out->failed = 1;

@@ -25,7 +25,7 @@ static void add_field(struct text *out, const char *bytes, size_t length)
 
 static void add_text(struct text *out, const struct table_cell *cell, int to_terminal)
 {
-    struct text clean = { 0 };
+    struct text clean = {0};
 
     if (!to_terminal) {
         add_field(out, cell->text.bytes, cell->text.length);
@@ -40,7 +40,7 @@ static void print_table(struct text *out, const struct table *table, const struc
 {
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
-    struct text header = { 0 };
+    struct text header = {0};
 
     for (size_t i = 0; i < count; i++) {
         text_clear(&header);

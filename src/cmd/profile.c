@@ -67,12 +67,12 @@ static void print_stats(const struct command *self, struct report *report, const
 {
     const struct analysis *wanted[64];
     struct stats_style style = { .format = print_formats[0], .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
-    struct text out = { 0 };
+    struct text out = {0};
     struct error err;
 
     stats_defaults(wanted, sizeof wanted / sizeof wanted[0]);
     for (const struct analysis **at = wanted; *at; at++) {
-        struct analysis_request request = { 0 };
+        struct analysis_request request = {0};
         if (stats_print(&out, report, path, *at, &request, &style, &err) != 0)
             command_fail(self, &err);
     }
@@ -84,7 +84,7 @@ static void print_stats(const struct command *self, struct report *report, const
 static void write_export(const struct command *self, struct report *report, const char *path, const char *type, int overwrite)
 {
     const struct exporter *exporter = exporter_find(type);
-    struct text name = { 0 };
+    struct text name = {0};
     struct error err;
 
     if (strcmp(type, "none") == 0)
@@ -104,8 +104,8 @@ static void write_export(const struct command *self, struct report *report, cons
 static void conclude(const struct command *self, const struct profile_settings *settings, const struct collect_result *result, const char *path)
 {
     struct report *report = NULL;
-    struct error err = { 0 };
-    struct text out = { 0 };
+    struct error err = {0};
+    struct text out = {0};
 
     if (report_open(path, &report, &err) != 0)
         command_fail(self, &err);
@@ -142,8 +142,8 @@ static int end_like(const struct collect_result *result)
 
 static int run_program(const struct command *self, struct profile_settings *settings, struct text *path)
 {
-    struct collect_result result = { 0 };
-    struct error err = { 0 };
+    struct collect_result result = {0};
+    struct error err = {0};
     int status;
 
     int code = capture(settings, path, &result, &err);
@@ -163,8 +163,8 @@ static int run_program(const struct command *self, struct profile_settings *sett
 static int run(const struct command *self, int argc, char **argv)
 {
     struct profile_settings *settings = malloc(sizeof *settings);
-    struct text command_line = { 0 }, path = { 0 };
-    struct error err = { 0 };
+    struct text command_line = {0}, path = {0};
+    struct error err = {0};
     const char *program[argc + 1];
     size_t count = 0;
     int status = EXIT_OK;

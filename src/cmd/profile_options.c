@@ -417,7 +417,7 @@ const struct option profile_options[] = {
 #define IGNORED(name, letter, why) { name, letter, OPTION_IGNORED, 0, "VALUE", why, NULL, NULL, 0 },
 #include "profile_ignored.def"
 #undef IGNORED
-    { 0 },
+    {0},
 };
 
 void profile_settings_init(struct profile_settings *settings)

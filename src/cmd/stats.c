@@ -58,7 +58,7 @@ static const struct option options[] = {
     { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "reports are read directly; nothing is exported on the way", NULL, NULL, 0 },
     { "force-overwrite", 0, OPTION_IGNORED, 0, "BOOL", "nothing is written", NULL, NULL, 0 },
     { "report-dir", 0, OPTION_IGNORED, 0, "FOLDER", "reports are part of the program", NULL, NULL, 0 },
-    { 0 },
+    {0},
 };
 
 size_t stats_defaults(const struct analysis **out, size_t room)
@@ -187,8 +187,8 @@ static int parse_style(const struct settings *settings, struct stats_style *styl
 static int print_file(const struct command *self, const char *path, const struct wanted *wanted, size_t count, const struct stats_style *style)
 {
     struct report *report;
-    struct error err = { 0 };
-    struct text out = { 0 };
+    struct error err = {0};
+    struct text out = {0};
     int status = EXIT_OK;
 
     if (open_report(path, &report, &err) != 0)
@@ -208,7 +208,7 @@ static int print_file(const struct command *self, const char *path, const struct
 
 static int print_help(const struct command *self, const struct settings *settings)
 {
-    struct text out = { 0 };
+    struct text out = {0};
 
     if (settings->help_reports)
         for (const struct analysis *const *at = analyses; *at; at++)
@@ -223,11 +223,11 @@ static int print_help(const struct command *self, const struct settings *setting
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct settings settings = {0};
     struct stats_style style;
-    struct error err = { 0 };
+    struct error err = {0};
     const char *files[argc];
-    char **texts[64] = { 0 };
+    char **texts[64] = {0};
     size_t file_count, count = 0;
     int status;
 

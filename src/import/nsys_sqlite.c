@@ -160,7 +160,7 @@ static int64_t value_of(const struct import *import, sqlite3_stmt *statement, in
 static int import_table(struct import *import, enum table_id id, struct error *err)
 {
     const struct schema_table *table = &schema_tables[id];
-    struct query query = { 0 };
+    struct query query = {0};
     uint64_t row[65]; /* present bits, then the columns: see schema.h */
     int step;
 
@@ -207,7 +207,7 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
     }
     int code = writer_open(out_path, &options, &import.writer, err);
     if (code == 0) {
-        struct error close_error = { 0 };
+        struct error close_error = {0};
         code = import_all(&import, err);
         int closed = writer_close(import.writer, &close_error);
         if (code == 0 && closed != 0) {

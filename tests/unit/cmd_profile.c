@@ -1,0 +1,349 @@
+/* What `tacho profile` makes of its options (nsys's own command lines among them), of -o, and of a container's limits. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../src/cmd/cgroup.h"
+#include "../../src/cmd/closing.h"
+#include "../../src/cmd/output_name.h"
+#include "../../src/cmd/profile.h"
+
+static char folder[] = "/tmp/tacho-unit-XXXXXX";
+static struct profile_settings settings;
+static const char *program[64];
+static size_t program_count;
+static struct error err;
+static struct text warnings;
+
+static int enter_folder(void **state)
+{
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    char command[128];
+
+    text_free(&warnings);
+    profile_settings_free(&settings);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
+/* Parses a line, split at blanks, and finishes it; returns the code. */
+static int parse(const char *line)
+{
+    static char copy[1024];
+    char *argv[64] = { (char *)"profile" };
+    int argc = 1;
+
+    strcpy(copy, line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    profile_settings_free(&settings);
+    profile_settings_init(&settings);
+    memset(&err, 0, sizeof err);
+    text_clear(&warnings);
+    struct option_parse rules = { .options = profile_options, .settings = &settings, .stop_at_operand = 1, .operands = program };
+    int code = options_parse(&rules, argc, argv, &err);
+    program_count = rules.operand_count;
+    text_add(&warnings, text_string(&rules.warnings));
+    text_add(&warnings, text_string(&settings.warnings));
+    text_free(&rules.warnings);
+    return code == 0 ? profile_settings_finish(&settings, &err) : code;
+}
+
+static void defaults(void **state)
+{
+    assert_int_equal(parse("./a.out -o x"), 0);
+    assert_int_equal(program_count, 3);
+    assert_int_equal(settings.collect.sources, WIRE_BIT(NVTX) | WIRE_BIT(OSRT));
+    assert_int_equal(settings.collect.osrt_threshold_ns, 1000);
+    assert_int_equal(settings.collect.kill_signal, SIGTERM);
+    assert_int_equal(settings.collect.range_end, COLLECT_END_STOP_SHUTDOWN);
+    assert_int_equal(settings.collect.wait_primary, 0);
+    assert_int_equal(settings.collect.hide_output, 0);
+    assert_string_equal(settings.output, "report%n");
+}
+
+static void a_command_line_of_nsys(void **state)
+{
+    assert_int_equal(parse("-w true -t cuda,nvtx,osrt,cudnn,cublas -s cpu --capture-range=cudaProfilerApi --stop-on-range-end=true "
+                           "--cudabacktrace=true --cudabacktrace-threshold=10000 --osrt-threshold=10000 -x true -o my_profile -f true python main.py --lr 1"), 0);
+    assert_int_equal(program_count, 4);
+    assert_int_equal(settings.collect.sources, WIRE_BIT(NVTX) | WIRE_BIT(OSRT));
+    assert_int_equal(settings.collect.range, COLLECT_RANGE_API);
+    assert_int_equal(settings.collect.range_end, COLLECT_END_STOP_SHUTDOWN);
+    assert_int_equal(settings.collect.osrt_threshold_ns, 10000);
+    assert_int_equal(settings.collect.overwrite, 1);
+    assert_non_null(strstr(text_string(&warnings), "--sample has no effect"));
+    assert_non_null(strstr(text_string(&warnings), "--cudabacktrace has no effect"));
+    assert_non_null(strstr(text_string(&warnings), "--trace=cuda has no effect"));
+    assert_null(strstr(text_string(&warnings), "--trace=nvtx"));
+}
+
+static void sources(void **state)
+{
+    assert_int_equal(parse("-t nvtx, p"), 0); /* a trailing comma */
+    assert_int_equal(settings.collect.sources, WIRE_BIT(NVTX));
+    assert_int_equal(parse("--trace none p"), 0);
+    assert_int_equal(settings.collect.sources, 0);
+    assert_int_equal(parse("-t nvxt p"), ERR_BAD_ARGUMENT);
+    assert_string_equal(err.text, "--trace does not know 'nvxt'; did you mean nvtx?");
+}
+
+static void times_and_sizes(void **state)
+{
+    assert_int_equal(parse("-y 1.5 -d 0.25 --buffer-limit=64M -x false p"), 0);
+    assert_int_equal(settings.collect.delay_ns, 1500000000);
+    assert_int_equal(settings.collect.duration_ns, 250000000);
+    assert_int_equal(settings.collect.buffer_limit_bytes, 64 << 20);
+    assert_int_equal(settings.collect.run_on_exit, 1);
+    static const char *const wrong[] = { "-y soon p", "-d -1 p", "--buffer-limit=much p", "--buffer-limit=0 p", "--buffer-limit=99999999999999999G p",
+                                         "--osrt-threshold=-5 p", "--osrt-threshold=1us p", "-x false p" };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
+            fail_msg("accepted: %s", wrong[i]);
+}
+
+static void capture_ranges(void **state)
+{
+    assert_int_equal(parse("-c nvtx -p train@model --capture-range-end=repeat:3 p"), 0);
+    assert_int_equal(settings.collect.range, COLLECT_RANGE_NVTX);
+    assert_string_equal(settings.collect.range_text, "train");
+    assert_string_equal(settings.collect.range_domain, "model");
+    assert_int_equal(settings.collect.range_end, COLLECT_END_REPEAT);
+    assert_int_equal(settings.collect.range_repeat, 3);
+    assert_int_equal(parse("-c nvtx -p a\\@b@* --capture-range-end=repeat-shutdown:2 p"), 0);
+    assert_string_equal(settings.collect.range_text, "a@b");
+    assert_string_equal(settings.collect.range_domain, "*");
+    assert_int_equal(settings.collect.range_end, COLLECT_END_REPEAT_SHUTDOWN);
+    assert_int_equal(parse("-c nvtx -p plain --capture-range-end none p"), 0);
+    assert_null(settings.collect.range_domain);
+    static const char *const wrong[] = { "-c nvtx p", "-c nvtx -p a -t osrt p", "-c sometimes p", "--capture-range-end=repeat:0 p",
+                                         "--capture-range-end=repeat-shutdown p", "--capture-range-end=stop:2 p", "--capture-range-end=repeat:x p" };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
+            fail_msg("accepted: %s", wrong[i]);
+}
+
+static void the_programs_surroundings(void **state)
+{
+    assert_int_equal(parse("-e A=1,B=x=y -e C= -n false --kill none --wait=primary -w false --preload=no p"), 0);
+    assert_int_equal(settings.collect.environment_count, 3);
+    assert_string_equal(settings.collect.environment[1].name, "B");
+    assert_string_equal(settings.collect.environment[1].value, "x=y");
+    assert_string_equal(settings.collect.environment[2].value, "");
+    assert_int_equal(settings.collect.clean_environment, 1);
+    assert_int_equal(settings.collect.kill_signal, 0);
+    assert_int_equal(settings.collect.wait_primary, 1);
+    assert_int_equal(settings.collect.hide_output, 1);
+    assert_int_equal(settings.collect.no_preload, 1);
+    assert_int_equal(parse("-e NOVALUE p"), ERR_BAD_ARGUMENT);
+    assert_int_equal(parse("--kill=sigwhat p"), ERR_BAD_ARGUMENT);
+}
+
+static void domains(void **state)
+{
+    assert_int_equal(parse("--nvtx-domain-include=default,a\\,b p"), 0);
+    assert_string_equal(settings.collect.nvtx_domain_include[0], "default");
+    assert_string_equal(settings.collect.nvtx_domain_include[1], "a,b");
+    assert_null(settings.collect.nvtx_domain_include[2]);
+    assert_int_equal(parse("--nvtx-domain-include=a --nvtx-domain-exclude=b p"), ERR_BAD_ARGUMENT);
+}
+
+static void write_file(const char *name, const char *content)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+static void options_from_a_file(void **state)
+{
+    write_file("options", "# what we always want\n-t osrt --osrt-threshold=5\n  --output \"a name\" -e 'X=1 2'\n");
+    assert_int_equal(parse("--command-file=options --osrt-threshold=7 p"), 0);
+    assert_int_equal(settings.collect.sources, WIRE_BIT(OSRT));
+    assert_int_equal(settings.collect.osrt_threshold_ns, 7);
+    assert_string_equal(settings.output, "a name");
+    assert_string_equal(settings.collect.environment[0].value, "1 2");
+    write_file("with-program", "-t osrt ls");
+    assert_int_equal(parse("--command-file=with-program p"), ERR_BAD_ARGUMENT);
+    write_file("itself", "--command-file=itself");
+    assert_int_equal(parse("--command-file=itself p"), ERR_BAD_ARGUMENT);
+    assert_int_equal(parse("--command-file=nowhere p"), ERR_BAD_ARGUMENT);
+}
+
+/* ---- the output's name -------------------------------------------------------------------------------------------- */
+
+static void expect_name(const char *pattern, const char *expected)
+{
+    struct text out = {0};
+    int uses_number;
+
+    if (output_name(&out, pattern, 4, &uses_number, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(text_string(&out), expected);
+    text_free(&out);
+}
+
+static void names_of_reports(void **state)
+{
+    char expected[400], host[256];
+
+    setenv("RANK", "12", 1);
+    expect_name("report%n", "report4.tacho");
+    expect_name("a%%b", "a%b.tacho");
+    expect_name("r%q{RANK}", "r12.tacho");
+    expect_name("x.nsys-rep", "x.tacho");
+    expect_name("x.qdrep", "x.tacho");
+    expect_name("x.tacho", "x.tacho");
+    expect_name("x.y", "x.y.tacho");
+    expect_name("./", "./report4.tacho");
+    gethostname(host, sizeof host);
+    snprintf(expected, sizeof expected, "%s-%d.tacho", host, (int)getpid());
+    expect_name("%h-%p", expected);
+}
+
+static void names_that_mean_nothing(void **state)
+{
+    static const char *const wrong[] = { "", "%z", "end%", "%q", "%q{", "%q{}", "%q{SURELY_NOT_SET}" };
+    struct text out = {0};
+    int uses_number;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (output_name(&out, wrong[i], 1, &uses_number, &err) != ERR_BAD_ARGUMENT)
+            fail_msg("accepted: %s", wrong[i]);
+    text_free(&out);
+}
+
+static void the_next_free_number(void **state)
+{
+    struct text out = {0};
+    unsigned number = 1;
+    int uses_number;
+
+    write_file("free1.tacho", "");
+    write_file("free2.tacho", "");
+    assert_int_equal(output_name_free(&out, "free%n", &number, &uses_number, &err), 0);
+    assert_string_equal(text_string(&out), "free3.tacho");
+    assert_int_equal(number, 3);
+    assert_int_equal(output_name_free(&out, "free1", &number, &uses_number, &err), 0); /* taken, but that is for the writer to say */
+    assert_string_equal(text_string(&out), "free1.tacho");
+    assert_int_equal(uses_number, 0);
+    text_free(&out);
+}
+
+/* ---- limits of containers ------------------------------------------------------------------------------------------------ */
+
+static void write_below(const char *root, const char *path, const char *content)
+{
+    char full[512];
+
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *slash = full + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        mkdir(full, 0777);
+        *slash = '/';
+    }
+    write_file(full, content);
+}
+
+static void limits_of_version_two(void **state)
+{
+    write_below("./v2", "/proc/self/cgroup", "0::/pod/app\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/app/memory.max", "max\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/app/pids.max", "100\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/app/pids.current", "7\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/memory.max", "1048576\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/memory.current", "4096\n");
+    write_below("./v2", "/sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
+    struct cgroup_limits limits = cgroup_read("./v2");
+    assert_int_equal(limits.memory_bytes, 1048576); /* of the parent: the tightest counts */
+    assert_int_equal(limits.memory_used_bytes, 4096);
+    assert_int_equal(limits.pids, 100);
+    assert_int_equal(limits.pids_used, 7);
+    assert_true(limits.cpus == 1.5);
+}
+
+static void limits_of_version_one(void **state)
+{
+    write_below("./v1", "/proc/self/cgroup", "5:memory:/docker/abc\n3:pids:/docker/abc\n2:cpu,cpuacct:/docker/abc\n");
+    write_below("./v1", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n"); /* the host's folder is not seen in there */
+    write_below("./v1", "/sys/fs/cgroup/pids/docker/abc/pids.max", "max\n");
+    write_below("./v1", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n");
+    write_below("./v1", "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+    struct cgroup_limits limits = cgroup_read("./v1");
+    assert_int_equal(limits.memory_bytes, 2097152);
+    assert_int_equal(limits.pids, -1);
+    assert_true(limits.cpus == 0.5);
+}
+
+static void no_limits(void **state)
+{
+    write_below("./v0", "/proc/self/cgroup", "5:memory:/\n");
+    write_below("./v0", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    struct cgroup_limits limits = cgroup_read("./v0");
+    assert_int_equal(limits.memory_bytes, -1);
+    assert_int_equal(cgroup_read("./nothing-here").memory_bytes, -1);
+}
+
+/* ---- the last lines ------------------------------------------------------------------------------------------------------- */
+
+static void at_most_fifteen_lines(void **state)
+{
+    struct collect_result result = { .ending = COLLECT_EXITED, .exit_status = 3, .wall_ns = 1500000000, .cpu_ns = 1000000000, .cost_ns = 10000000,
+                                     .process_count = 1, .thread_count = 2, .report_bytes = 1000 };
+    struct closing closing = { .result = &result, .report_path = "r.tacho", .program = "prog\033[31m" };
+    struct text out = {0};
+
+    result.counts[WIRE_SOURCE_NVTX].fates[WIRE_LOST_BUFFER_FULL] = 5;
+    for (result.warning_count = 0; result.warning_count < COLLECT_WARNINGS_MAX; result.warning_count++)
+        result.warnings[result.warning_count] = (char *)"something is not as it should be";
+    closing_add(&out, &closing);
+    size_t lines = 0;
+    for (const char *at = text_string(&out); *at; at++)
+        lines += *at == '\n';
+    assert_in_range(lines, 1, CLOSING_LINES);
+    assert_null(strchr(text_string(&out), '\033'));
+    assert_non_null(strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 process, 2 threads"));
+    assert_non_null(strstr(text_string(&out), "LOST 5"));
+    assert_non_null(strstr(text_string(&out), "about 10.0 ms of CPU time (1.0 %)"));
+    assert_non_null(strstr(text_string(&out), "tacho stats r.tacho"));
+    text_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(a_command_line_of_nsys),
+        cmocka_unit_test(sources),
+        cmocka_unit_test(times_and_sizes),
+        cmocka_unit_test(capture_ranges),
+        cmocka_unit_test(the_programs_surroundings),
+        cmocka_unit_test(domains),
+        cmocka_unit_test(options_from_a_file),
+        cmocka_unit_test(names_of_reports),
+        cmocka_unit_test(names_that_mean_nothing),
+        cmocka_unit_test(the_next_free_number),
+        cmocka_unit_test(limits_of_version_two),
+        cmocka_unit_test(limits_of_version_one),
+        cmocka_unit_test(no_limits),
+        cmocka_unit_test(at_most_fifteen_lines),
+    };
+
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
