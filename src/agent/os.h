@@ -90,7 +90,7 @@ static inline uintptr_t os_frame(void)
     return frame;
 }
 
-static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
+__attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
 {
     uintptr_t frame = os_frame();
     uint32_t level = thread->call_depth;
@@ -108,7 +108,7 @@ static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_fun
 }
 
 /* True if the call is to be recorded; else it was counted. */
-static inline int os_end(struct os_call *call)
+__attribute__((always_inline)) static inline int os_end(struct os_call *call)
 {
     struct agent_thread *thread = call->thread;
     uint64_t end = agent_ticks();
