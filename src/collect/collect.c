@@ -170,7 +170,7 @@ static int start_program(struct collector *collector, const struct program *prog
         return not_started(collector, -pid, err);
     collector->result->ending = COLLECT_RUNNING;
     collector->children_left = 1;
-    collector->primary = process_add(collector, pid, 0, "launch");
+    collector->primary = process_add(collector, pid, getpid(), "launch");
     if (!collector->primary)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     collector->primary->start_ns = collector->launch_ns;

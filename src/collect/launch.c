@@ -20,7 +20,7 @@ struct recipe {
     const struct collector *collector;
     const char *path;
     char *const *argv, *const *environment;
-    char **shell_argv; /* for a script without "#!", as execvp() has it */
+    char **shell_argv; /* for a script without "#!", as execvp() has it; NULL: it is none */
     int tell;          /* CLOEXEC: closed by a successful exec, else it gets errno */
 };
 
@@ -38,7 +38,7 @@ static _Noreturn void become_program(const struct recipe *recipe)
     if (points_to(collector->streams.out.descriptor, STDOUT_FILENO) && points_to(collector->streams.err.descriptor, STDERR_FILENO)) {
         sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
         execve(recipe->path, recipe->argv, recipe->environment);
-        if (errno == ENOEXEC)
+        if (errno == ENOEXEC && recipe->shell_argv)
             execve(_PATH_BSHELL, recipe->shell_argv, recipe->environment);
     }
     int error = errno;
@@ -79,9 +79,9 @@ pid_t launch_program(struct collector *collector, const struct program *program,
     int tell[2];
     struct recipe recipe = {
         .collector = collector, .path = program->path, .argv = collector->options->argv, .environment = environment,
-        .shell_argv = shell_arguments(program->path, collector->options->argv),
+        .shell_argv = program->is_script ? shell_arguments(program->path, collector->options->argv) : NULL,
     };
-    if (!recipe.shell_argv)
+    if (program->is_script && !recipe.shell_argv)
         return -ENOMEM;
     if (pipe2(tell, O_CLOEXEC) != 0) {
         int error = errno;

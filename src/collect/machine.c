@@ -176,6 +176,23 @@ static void describe_start(struct collector *collector)
     writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
+/* Values given with -e are as private as the environment: only those of kept variables are stored. */
+static void command_line(struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    char *text = strdup(options->command_line);
+    for (size_t i = 0; text && i < options->environment_count; i++) {
+        const struct collect_variable *variable = &options->environment[i];
+        size_t length = strlen(variable->value);
+        if (length == 0 || environment_is_kept(variable->name, strlen(variable->name)))
+            continue;
+        for (char *at = text; (at = strstr(at, variable->value)); at += length)
+            memset(at, '*', length);
+    }
+    parameter(collector, "COMMAND_LINE", text ? text : "");
+    free(text);
+}
+
 static void describe_capture(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
@@ -183,7 +200,7 @@ static void describe_capture(struct collector *collector)
     char number[32], folder[4096];
     parameter(collector, "TACHO_VERSION", TACHO_VERSION);
     if (options->command_line)
-        parameter(collector, "COMMAND_LINE", options->command_line);
+        command_line(collector);
     for (char *const *argument = options->argv; *argument; argument++) {
         if (argument != options->argv)
             text_add_char(&text, ' ');

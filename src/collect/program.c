@@ -230,6 +230,15 @@ static int read_shebang(int file, const char *search_path, char *path, size_t si
     return snprintf(path, size, "%s", word) < (int)size ? 0 : -1;
 }
 
+/* What neither the kernel nor a shell can run. A shell takes a file for a script unless its first line has a zero byte. */
+static int is_script(int file)
+{
+    char line[256];
+    ssize_t length = pread(file, line, sizeof line, 0);
+    const char *end = length > 0 ? memchr(line, '\n', (size_t)length) : NULL;
+    return length == 0 || (length > 0 && !memchr(line, 0, end ? (size_t)(end - line) : (size_t)length));
+}
+
 void program_inspect(struct program *program, const char *search_path)
 {
     char path[PROGRAM_PATH_MAX];
@@ -244,6 +253,8 @@ void program_inspect(struct program *program, const char *search_path)
             inspect_rights(program, file);
             inspect_elf(program, file);
         }
+        if (depth == 0)
+            program->is_script = !is_elf && is_script(file);
         int script = is_elf ? -1 : read_shebang(file, search_path, path, sizeof path);
         close(file);
         if (script != 0)

@@ -13,13 +13,14 @@ struct program {
     char warning[512];             /* one sentence about what will not be recorded, or "" */
     char first_library[256];       /* a sanitizer's runtime, which must come before the agent; or "" */
     int no_preload;                /* the agent would keep it from starting */
+    int is_script;                 /* a shell would read it if the kernel cannot run it */
 };
 
 /* Finds `name` along `search_path` (the value of PATH; NULL: the system's default). *exit_status is 127 or 126 when it
  * fails, as a shell's. */
 int program_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err);
 
-/* Fills warning, first_library and no_preload; follows the "#!" of scripts. */
+/* Fills all but the path; follows the "#!" of scripts. */
 void program_inspect(struct program *program, const char *search_path);
 
 #endif

@@ -125,8 +125,7 @@ static struct process *introduce(struct collector *collector, const struct wire_
         int64_t now = collector_now(collector);
         process_end(known, PROCESS_EXECED, 0, known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
     }
-    pid_t parent = (pid_t)hello->parent_pid == getpid() ? 0 : (pid_t)hello->parent_pid;
-    return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
+    return process_add(collector, pid, (pid_t)(hello->parent_pid & 0xffffff), hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
 static void refuse(struct collector *collector, int socket, int error)
