@@ -8,10 +8,10 @@
 
 static int add_variable(struct text *out, const char **at, struct error *err)
 {
-    const char *name = *at + 1, *end = strchr(name, '}');
+    const char *name = *at + 1, *end = **at == '{' ? strchr(name, '}') : NULL;
     char variable[256];
 
-    if (**at != '{' || !end || end == name || (size_t)(end - name) >= sizeof variable)
+    if (!end || end == name || (size_t)(end - name) >= sizeof variable)
         return error_set(err, ERR_BAD_ARGUMENT, "%%q in the output's name is followed by a variable in braces: %%q{SLURM_PROCID}");
     memcpy(variable, name, (size_t)(end - name));
     variable[end - name] = 0;

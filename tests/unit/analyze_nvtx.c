@@ -40,7 +40,7 @@ static struct writer *start(void)
 
 static struct report *finish(struct writer *writer)
 {
-    struct report *report;
+    struct report *report = NULL;
     struct error err;
 
     if (writer_close(writer, &err) != 0 || report_open(path, &report, &err) != 0)
