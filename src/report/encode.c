@@ -47,7 +47,7 @@ static uint8_t *buffer_room(struct buffer *buffer, size_t extra)
 {
     if (buffer->failed)
         return NULL;
-    if (buffer->capacity - buffer->size < extra) {
+    if (!buffer->bytes || buffer->capacity - buffer->size < extra) {
         size_t capacity = buffer->capacity * 2 + extra + 256;
         uint8_t *bytes = realloc(buffer->bytes, capacity);
         if (!bytes) {

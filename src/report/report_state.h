@@ -64,7 +64,7 @@ struct scratch {
     uint8_t *chunk; /* header and payload */
     size_t chunk_capacity;
     struct column_view views[TABLE_MAX_COLUMNS];
-    size_t column_capacity;
+    size_t column_capacity, row_capacity; /* of values and nulls */
     int64_t **values;
     uint64_t **nulls;
 };

@@ -17,7 +17,7 @@ struct scratch *scratch_take(struct report *report)
     pthread_mutex_unlock(&report->lock);
     if (!scratch && (scratch = malloc(sizeof *scratch))) {
         scratch->chunk = NULL;
-        scratch->chunk_capacity = scratch->column_capacity = 0;
+        scratch->chunk_capacity = scratch->column_capacity = scratch->row_capacity = 0;
         scratch->values = NULL;
         scratch->nulls = NULL;
     }
@@ -32,7 +32,7 @@ void scratch_give(struct report *report, struct scratch *scratch)
     pthread_mutex_unlock(&report->lock);
 }
 
-void scratch_delete(struct scratch *scratch)
+static void free_columns(struct scratch *scratch)
 {
     for (size_t i = 0; i < scratch->column_capacity; i++) {
         free(scratch->values[i]);
@@ -40,32 +40,38 @@ void scratch_delete(struct scratch *scratch)
     }
     free(scratch->values);
     free(scratch->nulls);
+    scratch->values = NULL;
+    scratch->nulls = NULL;
+    scratch->column_capacity = scratch->row_capacity = 0;
+}
+
+void scratch_delete(struct scratch *scratch)
+{
+    free_columns(scratch);
     free(scratch->chunk);
     free(scratch);
 }
 
-static int scratch_columns(struct scratch *scratch, size_t count)
+/* Room for count columns of rows each; what was there before is lost. */
+static int scratch_columns(struct scratch *scratch, size_t count, size_t rows)
 {
-    if (count <= scratch->column_capacity)
+    if (count <= scratch->column_capacity && rows <= scratch->row_capacity)
         return 0;
-    int64_t **values = realloc(scratch->values, count * sizeof *values);
-    if (values)
-        scratch->values = values;
-    uint64_t **nulls = realloc(scratch->nulls, count * sizeof *nulls);
-    if (nulls)
-        scratch->nulls = nulls;
-    if (!values || !nulls)
+    count = count > scratch->column_capacity ? count : scratch->column_capacity;
+    rows = rows > scratch->row_capacity ? rows : scratch->row_capacity;
+    free_columns(scratch);
+    scratch->values = calloc(count + 1, sizeof *scratch->values);
+    scratch->nulls = calloc(count + 1, sizeof *scratch->nulls);
+    if (!scratch->values || !scratch->nulls)
         return ERR_NO_MEMORY;
-    for (; scratch->column_capacity < count; scratch->column_capacity++) {
-        size_t i = scratch->column_capacity;
-        values[i] = malloc(CHUNK_MAX_ROWS * sizeof **values);
-        nulls[i] = malloc(CHUNK_MAX_ROWS / 8);
-        if (!values[i] || !nulls[i]) {
-            free(values[i]);
-            free(nulls[i]);
+    scratch->column_capacity = count;
+    for (size_t i = 0; i < count; i++) {
+        scratch->values[i] = malloc(rows * sizeof **scratch->values);
+        scratch->nulls[i] = malloc((rows + 63) / 64 * sizeof **scratch->nulls);
+        if (!scratch->values[i] || !scratch->nulls[i])
             return ERR_NO_MEMORY;
-        }
     }
+    scratch->row_capacity = rows;
     return 0;
 }
 
@@ -223,7 +229,7 @@ static void scan_one(void *argument, int worker, size_t i)
         return;
     struct scratch *scratch = scratch_take(scan->report);
     int has_nulls[TABLE_MAX_COLUMNS];
-    if (!scratch || scratch_columns(scratch, scan->column_count)) {
+    if (!scratch || scratch_columns(scratch, scan->column_count, chunk->rows)) {
         scan->status = ERR_NO_MEMORY;
         if (scratch)
             scratch_give(scan->report, scratch);
@@ -355,7 +361,7 @@ static void read_one(void *argument, int worker, size_t i)
     struct scratch *scratch = scratch_take(read->report);
     int64_t *values[TABLE_MAX_COLUMNS];
     int has_nulls[TABLE_MAX_COLUMNS];
-    if (!scratch || scratch_columns(scratch, count)) {
+    if (!scratch || scratch_columns(scratch, count, chunk->rows)) {
         read->status = ERR_NO_MEMORY;
         goto out;
     }
