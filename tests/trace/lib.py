@@ -75,7 +75,7 @@ class Report:
         self.path = path
         self.sqlite = path + ".sqlite"
         done = subprocess.run([TACHO, "export", "--type", "sqlite", "--force-overwrite", "true", "-o", self.sqlite, path],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, errors="surrogateescape")
         if done.returncode != 0:
             raise AssertionError(f"export of {path} failed with {done.returncode}: {done.stderr}")
         self.database = sqlite3.connect(self.sqlite)
@@ -91,10 +91,14 @@ class Report:
 
     def count(self, source, fate, cause=None):
         """How many events of a source had this fate; 0 when none."""
+        if not self.has("TACHO_COUNT"):
+            return 0
         return self.value("SELECT coalesce(sum(count), 0) FROM TACHO_COUNT WHERE source = ? AND fate = ? AND (? IS NULL OR cause = ?)",
                           source, fate, cause, cause)
 
     def produced(self, source):
+        if not self.has("TACHO_COUNT"):
+            return 0
         return self.value("SELECT coalesce(sum(count), 0) FROM TACHO_COUNT WHERE source = ?", source)
 
     def ranges(self):
@@ -137,6 +141,7 @@ class Case(unittest.TestCase):
         """Profiles a program to its end. The process with its status, stdout and stderr."""
         more.setdefault("timeout", 200)
         more.setdefault("cwd", self.folder)
+        more.setdefault("errors", "surrogateescape")  # as in names of files
         return subprocess.run(self.command(*arguments, options=options, output=output), capture_output=True, text=True, **more)
 
     def profile(self, *arguments, status=0, **more):

@@ -1,0 +1,158 @@
+/* A program with phases for the options that say when to record.
+ *
+ *     capture ticks SECONDS    a mark every few milliseconds, its text the monotonic clock
+ *     capture phases           ranges called "work" in two domains, a mark in each and between them, then until the end
+ *                              of stdin (which may be at once) nothing
+ *     capture domains          one range in each of three domains and in the default one
+ *     capture repeat N         N ranges called "work", each around a mark with its number; then until the end of stdin
+ *     capture sleeps           one sleep of 1 ms, one of 30 ms
+ *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its own
+ *     capture range NAME       one range                                                                              */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nvtx_client.h"
+
+static void sleep_ms(long ms)
+{
+    struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+
+    nanosleep(&time, NULL);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void range(const char *name)
+{
+    nvtx_push(name);
+    nvtx_pop();
+}
+
+static void domain_push(const void *domain, const char *text)
+{
+    struct nvtx_attributes attributes = nvtx_text(text);
+
+    nvtx_domain_push(domain, &attributes);
+}
+
+static void until_stdin_ends(void)
+{
+    char byte;
+
+    puts("done");
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        ;
+}
+
+static void ticks(double seconds)
+{
+    uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
+    char text[32];
+
+    for (uint64_t now; (now = now_ns()) < end; sleep_ms(5)) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)now);
+        nvtx_mark(text);
+    }
+}
+
+static void phases(void)
+{
+    const void *library = nvtx_domain("library");
+
+    nvtx_mark("before");
+    domain_push(library, "work");
+    nvtx_mark("in library's");
+    nvtx_domain_pop(library);
+    nvtx_mark("between");
+    nvtx_push("work");
+    nvtx_mark("in default's");
+    nvtx_pop();
+    nvtx_mark("between");
+    uint64_t id = nvtx_start("work");
+    nvtx_mark("in start and end");
+    nvtx_end(id);
+    nvtx_mark("between");
+    nvtx_push("a@b");
+    nvtx_mark("in a@b");
+    nvtx_pop();
+    nvtx_mark("after");
+    until_stdin_ends();
+}
+
+static void repeat(int times)
+{
+    char text[32];
+
+    for (int i = 0; i < times; i++) {
+        snprintf(text, sizeof text, "inside %d", i);
+        nvtx_push("work");
+        nvtx_mark(text);
+        nvtx_pop();
+        nvtx_mark("outside");
+    }
+    until_stdin_ends();
+}
+
+static void domains(void)
+{
+    static const char *const names[] = { "one", "two", "three, with a comma" };
+
+    range("in default");
+    for (int i = 0; i < 3; i++) {
+        const void *domain = nvtx_domain(names[i]);
+        char text[64];
+        snprintf(text, sizeof text, "in %s", names[i]);
+        domain_push(domain, text);
+        nvtx_domain_pop(domain);
+    }
+}
+
+static void fork_and_exec(char *self)
+{
+    for (int executes = 0; executes < 2; executes++) {
+        pid_t child = fork();
+        if (child == 0) {
+            range(executes ? "before exec" : "forked");
+            if (executes)
+                execl(self, self, "range", "executed", (char *)NULL);
+            _exit(executes);
+        }
+        waitpid(child, NULL, 0);
+    }
+    range("parent");
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+
+    if (strcmp(mode, "ticks") == 0)
+        ticks(atof(argv[2]));
+    else if (strcmp(mode, "phases") == 0)
+        phases();
+    else if (strcmp(mode, "domains") == 0)
+        domains();
+    else if (strcmp(mode, "repeat") == 0)
+        repeat(atoi(argv[2]));
+    else if (strcmp(mode, "sleeps") == 0)
+        sleep_ms(1), sleep_ms(30);
+    else if (strcmp(mode, "fork") == 0)
+        fork_and_exec(argv[0]);
+    else if (strcmp(mode, "range") == 0)
+        range(argv[2]);
+    else
+        return 1;
+    return 0;
+}

@@ -1,0 +1,311 @@
+"""Circumstances that are not as one would wish: each has one clear sentence or no effect, the right exit status, and a
+report of all that could be recorded."""
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+
+import lib
+
+CONDITIONS = lib.program("conditions")
+COUNTS = lib.program("counts")
+
+
+class Conditions(lib.Case):
+    def fails(self, done, status, *words):
+        """One sentence on stderr that has these words, and no report."""
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("tacho profile: "), lines[0])
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def recorded(self, report):
+        self.assertEqual(report.ranges().get("range"), 1)
+
+    # ---- the program ------------------------------------------------------------------------------------------
+
+    def test_program_not_found(self):
+        for name in ("no-such-program", "./no-such-program", "/no/such/program"):
+            self.fails(self.run_tacho(name), 127, name)
+            self.assertFalse(os.path.exists(self.path("report.tacho")), name)
+
+    def test_not_executable(self):
+        with open(self.path("data"), "w") as file:
+            file.write("not a program\n")
+        self.fails(self.run_tacho("./data"), 126, "./data")
+        self.fails(self.run_tacho("/"), 126, "/")
+        self.fails(self.run_tacho("./data/more"), 126 if self.shell_status("./data/more") == 126 else 127, "./data/more")
+        self.assertFalse(os.path.exists(self.path("report.tacho")))
+
+    def shell_status(self, program):
+        return subprocess.run(["sh", "-c", program], cwd=self.folder, capture_output=True).returncode
+
+    def test_not_a_program_although_executable(self):
+        with open(self.path("garbage"), "wb") as file:
+            file.write(b"\x7fELF and nothing more")
+        os.chmod(self.path("garbage"), 0o755)
+        self.fails(self.run_tacho("./garbage"), 126, "./garbage")
+
+    def test_script_without_interpreter_line(self):
+        """execvp and every shell run it with /bin/sh."""
+        with open(self.path("script"), "w") as file:
+            file.write(f"{CONDITIONS} range\nexit 8\n")
+        os.chmod(self.path("script"), 0o755)
+        self.recorded(self.profile("./script", status=8))
+        with open(self.path("empty"), "w"):
+            os.chmod(self.path("empty"), 0o755)
+        self.profile("./empty", status=0)
+
+    def test_script_with_an_interpreter_that_is_missing(self):
+        with open(self.path("script"), "w") as file:
+            file.write("#!/no/such/interpreter\n")
+        os.chmod(self.path("script"), 0o755)
+        self.fails(self.run_tacho("./script"), 127, "./script")
+
+    def test_shell_builtin(self):
+        self.fails(self.run_tacho("ulimit", "-a"), 127, "ulimit", "shell")
+
+    def test_relative_entries_in_the_path(self):
+        os.mkdir(self.path("bin"))
+        shutil.copy(CONDITIONS, self.path("bin/by-relative-path"))
+        shutil.copy(CONDITIONS, self.path("in-here"))
+        environment = dict(os.environ, PATH="bin::/usr/bin:/bin")
+        self.recorded(self.profile("by-relative-path", "range", status=3, env=environment))
+        self.recorded(self.profile("in-here", "range", status=3, env=environment))
+
+    def compile(self, name, *flags):
+        with open(self.path("plain.c"), "w") as file:
+            file.write('#include <stdio.h>\nint main(void) { puts("plain"); return 4; }\n')
+        done = subprocess.run([os.environ.get("CC", "cc"), *flags, "-o", self.path(name), self.path("plain.c")], capture_output=True, text=True)
+        if done.returncode != 0:
+            self.skipTest("cannot build: " + done.stderr.strip().splitlines()[-1])
+
+    def test_static_binary(self):
+        self.compile("static", "-static")
+        self.profile("./static", status=4)
+        self.assertEqual(self.output.stdout, "plain\n")
+        self.assertIn("static", self.output.stderr)
+
+    def test_setuid_binary(self):
+        """The loader ignores preloads there: the program runs as it would, and the user is told."""
+        self.need_root()
+        self.as_nobody()
+        self.compile("setuid")
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.path("setuid"), 0o4755)
+        done = self.run_as_nobody(self.path("setuid"))
+        self.assertEqual((done.returncode, done.stdout), (4, "plain\n"), done.stderr)
+        self.assertIn("set-user-ID", done.stderr)
+        self.assertEqual(lib.Report(self.nobody + "/report.tacho").value("SELECT count(*) FROM TACHO_PROCESS") > 0, True)
+
+    # ---- the user ---------------------------------------------------------------------------------------------
+
+    def as_nobody(self):
+        self.nobody = tempfile.mkdtemp(prefix="tacho-nobody-")
+        self.addCleanup(shutil.rmtree, self.nobody, ignore_errors=True)
+        os.chmod(self.nobody, 0o777)
+        probe = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", lib.TACHO, "version"], capture_output=True)
+        if probe.returncode != 0:
+            self.skipTest("the build is not readable for others")
+
+    def run_as_nobody(self, *arguments, options=()):
+        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                               lib.TACHO, "profile", "-o", self.nobody + "/report.tacho", "-f", "true", *options, *arguments],
+                              capture_output=True, text=True, cwd="/", timeout=60)
+
+    def test_user_who_is_not_root(self):
+        self.need_root()
+        self.as_nobody()
+        done = self.run_as_nobody(CONDITIONS, "range")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.recorded(lib.Report(self.nobody + "/report.tacho"))
+
+    # ---- the output -------------------------------------------------------------------------------------------
+
+    def marker(self):
+        """A program that leaves a trace, to show that it was not started."""
+        return ["touch", self.path("started")]
+
+    def refused(self, done, *words):
+        self.fails(done, 1, *words)
+        self.assertFalse(os.path.exists(self.path("started")), "the program was started all the same")
+
+    def test_output_exists(self):
+        with open(self.path("report.tacho"), "w") as file:
+            file.write("precious")
+        command = [lib.TACHO, "profile", "-o", self.path("report.tacho"), *self.marker()]
+        self.refused(subprocess.run(command, capture_output=True, text=True), self.path("report.tacho"), "exists", "-f")
+        with open(self.path("report.tacho")) as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_output_cannot_be_written(self):
+        self.refused(self.run_tacho(*self.marker(), output="no/such/folder/report.tacho"), "no/such/folder")
+        self.refused(self.run_tacho(*self.marker(), output="/proc/report.tacho"), "/proc/report.tacho")
+
+    def test_output_is_a_folder(self):
+        """Then the report goes into it."""
+        os.mkdir(self.path("folder"))
+        self.run_tacho(CONDITIONS, "range", output="folder")
+        self.recorded(self.report("folder/report1.tacho"))
+
+    def test_output_folder_is_not_mine(self):
+        self.need_root()
+        self.as_nobody()
+        os.chmod(self.nobody, 0o755)
+        done = self.run_as_nobody("touch", self.path("started"))
+        self.refused(done, self.nobody)
+
+    def test_odd_names_for_the_output(self):
+        for name in ("with space.tacho", "100%.tacho", "new\nline.tacho", "\udcff.tacho", "%%p.tacho"):
+            given = name.replace("%", "%%") if "%%" not in name else name
+            self.run_tacho(CONDITIONS, "range", output=given)
+            self.recorded(self.report(name.replace("%%", "%")))
+
+    def small_disk(self, size):
+        self.need_root()
+        disk = self.path("disk")
+        os.mkdir(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", disk], capture_output=True).returncode != 0:
+            self.skipTest("cannot mount a file system")
+        self.addCleanup(subprocess.run, ["umount", disk])
+
+    def test_disk_full_from_the_start(self):
+        self.small_disk("16k")
+        self.refused(self.run_tacho(*self.marker(), output="disk/report.tacho"), "space")
+
+    def test_disk_full(self):
+        """The program runs on to its end; what was written before opens, and the loss is counted and told."""
+        self.small_disk("1500k")
+        done = self.run_tacho(COUNTS, "burst", "2", "200000", "64", options=["-t", "nvtx"], output="disk/report.tacho")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[0], "nvtx 1600000")
+        self.assertIn("space", done.stderr)
+        shutil.copy(self.path("disk/report.tacho"), self.path("copy.tacho"))
+        report = self.report("copy.tacho")
+        rows = report.value("SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60)")
+        self.assertGreater(rows, 0)
+        self.assertEqual(report.count("nvtx", "recorded"), rows)
+        self.assertGreater(report.count("nvtx", "lost", "disk-full"), 0)
+        self.assertEqual(report.produced("nvtx"), 1600000)
+
+    def test_read_only_root(self):
+        """No folder can be written but the one for the output."""
+        self.need_root()
+        script = """
+            mount --make-rprivate / && mount -t tmpfs none "$0" && mount -t tmpfs -o size=64m none /dev/shm &&
+            mount -o remount,bind,ro / || exit 77
+            for folder in /tmp /var/tmp /run; do mount --bind "$folder" "$folder" 2>/dev/null && mount -o remount,bind,ro "$folder"; done
+            touch /tmp/writable 2>/dev/null && exit 77
+            cd "$0" || exit 77
+            "$@" ; status=$?
+            "$1" export --type sqlite -o "$0/report.sqlite" "$0/report.tacho" >/dev/null || exit 1
+            python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59").fetchall())' "$0/report.sqlite"
+            exit $status"""
+        place = tempfile.mkdtemp(prefix="tacho-place-", dir="/var/lib" if os.path.isdir("/var/lib") else None)
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, place, lib.TACHO, "profile", "-o", place + "/report.tacho", CONDITIONS, "range"],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode == 77:
+            self.skipTest("cannot make the file systems read-only here: " + done.stderr.strip())
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("[(1,)]", done.stdout)
+
+    def test_small_shared_memory(self):
+        """More goes through the buffer than /dev/shm could hold."""
+        self.need_root()
+        script = 'mount --make-rprivate / && mount -t tmpfs -o size=64m none /dev/shm || exit 77; exec "$@"'
+        command = self.command(COUNTS, "burst", "2", "20000", "3000", options=["-t", "nvtx"])
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=120)
+        if done.returncode == 77:
+            self.skipTest("cannot mount a file system")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.report().produced("nvtx"), 160000)
+
+    # ---- limits of the process ----------------------------------------------------------------------------------
+
+    def test_little_address_space(self):
+        """For the program alone; the agent switches itself off when it does not fit, the program never notices."""
+        for megabytes in (24, 64, 300, 2000):
+            with self.subTest(megabytes=megabytes):
+                limited = ["sh", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "sh", CONDITIONS, "range"]
+                if subprocess.run(limited, capture_output=True).returncode != 3:
+                    continue  # too little even without us
+                self.profile(*limited, status=3)
+                self.assertEqual(self.output.stdout, "done\n")
+
+    def test_little_address_space_for_both(self):
+        size = 1 << 30
+        done = self.run_tacho(CONDITIONS, "range", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stdout, "done\n")
+        self.report()
+
+    def test_few_descriptors(self):
+        """The collector needs more than the program does: a soft limit is raised for itself, not for the program."""
+        limited = ["sh", "-c", "ulimit -n; exec " + CONDITIONS + " range"]
+        done = self.run_tacho(*limited, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)))
+        self.assertEqual((done.returncode, done.stdout), (3, "20\ndone\n"), done.stderr)
+        self.recorded(self.report())
+
+    def test_program_sees_no_descriptor_of_ours(self):
+        subprocess.run([CONDITIONS, "descriptors", self.path("bare")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        self.profile(CONDITIONS, "descriptors", self.path("profiled"), stdin=subprocess.DEVNULL)
+        with open(self.path("bare")) as bare, open(self.path("profiled")) as profiled:
+            self.assertEqual(profiled.read(), bare.read())
+
+    def test_closed_standard_streams(self):
+        """A closed stream stays closed for the program, and no file of ours takes its number."""
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed=closed):
+                for file in ("bare", "profiled"):
+                    command = [CONDITIONS, "descriptors", self.path(file)]
+                    if file == "profiled":
+                        command = self.command(*command)
+                    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *command], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                with open(self.path("bare")) as bare, open(self.path("profiled")) as profiled:
+                    self.assertEqual(profiled.read(), bare.read())
+                self.recorded(self.report())
+
+    def test_deleted_working_folder(self):
+        os.mkdir(self.path("gone"))
+        script = f'cd "{self.path("gone")}" && rmdir "{self.path("gone")}" && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, "sh", *self.command(CONDITIONS, "range")], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.recorded(self.report())
+
+    # ---- names ----------------------------------------------------------------------------------------------------
+
+    def test_hostile_names(self):
+        report = self.profile(CONDITIONS, "hostile", options=["-t", "nvtx,osrt"])
+        report.database.text_factory = bytes
+        names = [bytes(name) for name, in report.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
+                                                         FROM NVTX_EVENTS WHERE eventType = 59 ORDER BY start""")]
+        self.assertEqual(len(names), 8)
+        self.assertGreater(len(names[0]), 16000, "a long name is cut, but not to nothing")
+        self.assertEqual(names[0].strip(b"L"), b"")
+        self.assertEqual(names[1], b"line\nbreak")
+        self.assertEqual(names[4:], [b"", b"'; DROP TABLE NVTX_EVENTS; --", b"%s%n \"quoted\", with\ttab", b"last"])
+        self.assertIn(b"not UTF-8", names[2])
+        for command in (["info"], ["stats"], ["stats", "--format", "csv"], ["stats", "-r", "nvtx_pushpop_trace", "--format", "csv"]):
+            done = subprocess.run([lib.TACHO, *command, self.path("report.tacho")], capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done.stdout.decode("utf-8")  # what is printed is text
+            if "csv" not in command:  # which is for programs
+                self.assertNotIn(b"\x1b", done.stdout, f"{command}: an escape sequence reached the terminal")
+
+    def test_hostile_arguments(self):
+        report = self.profile("sh", "-c", f'exec {CONDITIONS} range', "\udcff\n\x1b[31m", status=3)
+        self.recorded(report)
+        info = subprocess.run([lib.TACHO, "info", self.path("report.tacho")], capture_output=True)
+        self.assertEqual(info.returncode, 0)
+        info.stdout.decode("utf-8")
+        self.assertNotIn(b"\x1b", info.stdout)
+
+
+if __name__ == "__main__":
+    lib.main()
