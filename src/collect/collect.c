@@ -80,16 +80,16 @@ static void clock_row(struct collector *collector, const struct clock_pair *pair
     writer_append(collector->writer, TABLE_TACHO_CLOCK, &row);
 }
 
-static int start_clock(struct collector *collector, struct clock_pair *second)
+static int start_clock(struct collector *collector)
 {
     enum wire_clock clock = clock_choose();
     struct clock_pair first = clock_read_pair(clock);
     struct timespec pause = {0, FIRST_BASELINE_NS};
     if (clock == WIRE_CLOCK_COUNTER)
         nanosleep(&pause, NULL);
-    *second = clock_read_pair(clock);
+    struct clock_pair second = clock_read_pair(clock);
     collector->next_calibration_ns = FIRST_CALIBRATION_NS;
-    return clock_map_init(&collector->clock, clock, &first, second);
+    return clock_map_init(&collector->clock, clock, &first, &second);
 }
 
 static void calibrate(struct collector *collector, int64_t next_ns)
@@ -158,19 +158,25 @@ static int not_started(struct collector *collector, int error, struct error *err
     return error_set(err, ERR_DENIED, "cannot run %s: %s", collector->options->argv[0], strerror(error));
 }
 
-static int start_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
+static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program, const char *agent_path, struct error *err)
 {
     char **environment = environment_build(collector->options, program, agent_path, collector->session.variable);
     if (!environment)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+    int failed = launch_prepare(launch, collector, program, environment);
+    environment_free(environment); /* the child has its own copy */
+    return failed ? not_started(collector, -failed, err) : 0;
+}
+
+static int start_program(struct collector *collector, struct launch *launch, struct error *err)
+{
     collector->launch_ns = collector_now(collector);
-    pid_t pid = launch_program(collector, program, environment);
-    environment_free(environment);
-    if (pid < 0)
-        return not_started(collector, -pid, err);
+    int failed = launch_go(launch);
+    if (failed)
+        return not_started(collector, -failed, err);
     collector->result->ending = COLLECT_RUNNING;
     collector->children_left = 1;
-    collector->primary = process_add(collector, pid, getpid(), "launch");
+    collector->primary = process_add(collector, launch->pid, getpid(), "launch");
     if (!collector->primary)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     collector->primary->start_ns = collector->launch_ns;
@@ -249,7 +255,7 @@ static void close_report(struct collector *collector)
     flush(collector);
     result->report_error = writer_close(collector->writer, &err);
     struct stat status;
-    result->report_bytes = stat(collector->options->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    result->report_bytes = stat(collector->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
     collector->writer = NULL;
     if (result->report_error && !collector->flush_failed && result->warning_count < COLLECT_WARNINGS_MAX) {
         char text[600];
@@ -264,20 +270,17 @@ static void discard_report(struct collector *collector)
     struct stat status;
     writer_close(collector->writer, NULL);
     collector->writer = NULL;
-    if (lstat(collector->options->output_path, &status) == 0 && S_ISREG(status.st_mode))
-        unlink(collector->options->output_path);
+    if (lstat(collector->output_path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(collector->output_path);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------------------------------------ */
 
 static int set_up(struct collector *collector, struct error *err)
 {
-    struct clock_pair pair;
     collector->base = event_base_new();
-    if (!collector->base || start_clock(collector, &pair) != 0)
+    if (!collector->base || start_clock(collector) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
-    osrt_init(&collector->osrt, collector->writer, &collector->clock);
-    clock_row(collector, &pair);
     int failed = session_open(collector, err);
     if (failed)
         return failed;
@@ -285,8 +288,61 @@ static int set_up(struct collector *collector, struct error *err)
         return error_set_errno(err, "the capture could not be set up");
     if (collector->options->hide_output && streams_open(&collector->streams) != 0)
         return error_set_errno(err, "no memory file could be made for the program's output");
+    return 0;
+}
+
+/* The report is opened when the program's process is there, but has not run yet: its name may have the pid in it. */
+static int open_report(struct collector *collector, const struct launch *launch, struct error *err)
+{
+    const struct collect_options *options = collector->options;
+    struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
+    collector->output_path = options->output_path;
+    int failed = options->name_output ? options->name_output(options->name_context, launch->pid, &collector->output_path, err) : 0;
+    if (!failed)
+        failed = writer_open(collector->output_path, &how, &collector->writer, err);
+    if (failed)
+        return failed;
+    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    clock_row(collector, &collector->clock.pairs[1]);
     machine_describe(collector);
     return 0;
+}
+
+static int run(struct collector *collector, struct launch *launch, struct error *err)
+{
+    capture_begin(collector);
+    int failed = start_program(collector, launch, err);
+    if (!failed && start_timers(collector) != 0)
+        failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
+    if (failed) {
+        discard_report(collector);
+        return failed;
+    }
+    event_base_dispatch(collector->base);
+    int64_t over_ns = collector_now(collector);
+    finish(collector);
+    close_report(collector);
+    int last_was_primary = collector->options->wait_primary || collector->processes.count == 1;
+    collector->result->finish_ns = collector_now(collector) - (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
+    return 0;
+}
+
+static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
+{
+    struct launch launch;
+    int failed = set_up(collector, err);
+    if (!failed)
+        failed = prepare_program(collector, &launch, program, agent_path, err);
+    if (failed)
+        return failed;
+    failed = open_report(collector, &launch, err);
+    if (failed) {
+        launch_cancel(&launch);
+        return failed;
+    }
+    if (program->warning[0])
+        collector_warn(collector, 0, "%s", program->warning);
+    return run(collector, &launch, err);
 }
 
 static void take_down(struct collector *collector)
@@ -305,31 +361,6 @@ static void take_down(struct collector *collector)
         event_base_free(collector->base);
     clock_map_free(&collector->clock);
     life_restore_signals(collector);
-}
-
-static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
-{
-    const struct collect_options *options = collector->options;
-    int failed = set_up(collector, err);
-    if (!failed && program->warning[0])
-        collector_warn(collector, 0, "%s", program->warning);
-    if (!failed)
-        capture_begin(collector);
-    if (!failed)
-        failed = start_program(collector, program, agent_path, err);
-    if (!failed && start_timers(collector) != 0)
-        failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
-    if (failed) {
-        discard_report(collector);
-        return failed;
-    }
-    event_base_dispatch(collector->base);
-    int64_t over_ns = collector_now(collector);
-    finish(collector);
-    close_report(collector);
-    int last_was_primary = options->wait_primary || collector->processes.count == 1;
-    collector->result->finish_ns = collector_now(collector) - (last_was_primary && collector->ended_ns ? collector->ended_ns : over_ns);
-    return 0;
 }
 
 int collect_run(const struct collect_options *options, struct collect_result *result, struct error *err)
@@ -354,10 +385,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
     collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
     life_block_signals(collector); /* before the writer's threads, which inherit it */
-    struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
-    failed = writer_open(options->output_path, &how, &collector->writer, err);
-    if (!failed)
-        failed = capture_program(collector, &program, agent_path, err);
+    failed = capture_program(collector, &program, agent_path, err);
     take_down(collector);
     free(collector);
     return failed;

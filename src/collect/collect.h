@@ -37,6 +37,10 @@ struct collect_options {
     const char *command_line;          /* the whole tacho command line, for the report; NULL: not stored */
 
     const char *output_path;           /* the report, as it is to be called */
+    /* Instead, for names with the program's process id in them: asked once that process exists, before it runs anything.
+     * 0, or an ERR_ code and err, and no program is started. *path must live until collect_run() returns. */
+    int (*name_output)(void *context, int pid, const char **path, struct error *err);
+    void *name_context;
     int overwrite;                     /* 0: an existing file is ERR_EXISTS, before the program starts */
     int writer_workers, writer_level;  /* as in struct writer_options */
 

@@ -21,6 +21,7 @@ struct event;
 struct collector {
     const struct collect_options *options;
     struct collect_result *result;
+    const char *output_path;
     struct event_base *base;
     struct writer *writer;
     struct clock_map clock;

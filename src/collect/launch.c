@@ -1,6 +1,4 @@
-/* Starting the program: see launch.h.
- *
- * Between fork and exec only system calls are made: the writer's threads do not exist in the child, whatever locks they held. */
+/* Starting the program: see launch.h. Between fork and exec only system calls are made. */
 #include "launch.h"
 
 #include <errno.h>
@@ -21,7 +19,7 @@ struct recipe {
     const char *path;
     char *const *argv, *const *environment;
     char **shell_argv; /* for a script without "#!", as execvp() has it; NULL: it is none */
-    int tell;          /* CLOEXEC: closed by a successful exec, else it gets errno */
+    int wait, tell;    /* CLOEXEC: a byte comes when it may go on; closed by a successful exec, else it gets errno */
 };
 
 static int points_to(int descriptor, int standard)
@@ -32,6 +30,9 @@ static int points_to(int descriptor, int standard)
 static _Noreturn void become_program(const struct recipe *recipe)
 {
     const struct collector *collector = recipe->collector;
+    char byte;
+    if (read(recipe->wait, &byte, 1) != 1) /* cancelled, or the collector is gone */
+        _exit(127);
     sigaction(SIGCHLD, &collector->old_child, NULL);
     sigaction(SIGPIPE, &collector->old_pipe, NULL);
     setrlimit(RLIMIT_NOFILE, &collector->old_files);
@@ -63,40 +64,70 @@ static char **shell_arguments(const char *path, char *const *argv)
     return result;
 }
 
-/* errno of a failed exec, or 0 once the program runs. */
-static int hear_exec(int descriptor)
+int launch_prepare(struct launch *launch, struct collector *collector, const struct program *program, char *const *environment)
 {
-    int error = 0;
-    ssize_t got;
-    do
-        got = read(descriptor, &error, sizeof error);
-    while (got < 0 && errno == EINTR);
-    return got == (ssize_t)sizeof error ? error : 0;
-}
-
-pid_t launch_program(struct collector *collector, const struct program *program, char *const *environment)
-{
-    int tell[2];
+    int go[2], tell[2];
     struct recipe recipe = {
         .collector = collector, .path = program->path, .argv = collector->options->argv, .environment = environment,
         .shell_argv = program->is_script ? shell_arguments(program->path, collector->options->argv) : NULL,
     };
     if (program->is_script && !recipe.shell_argv)
         return -ENOMEM;
-    if (pipe2(tell, O_CLOEXEC) != 0) {
-        int error = errno;
-        free(recipe.shell_argv);
-        return -error;
+    int error = 0;
+    if (pipe2(go, O_CLOEXEC) != 0) {
+        error = errno;
+        goto no_go;
     }
-    recipe.tell = tell[1];
-    pid_t pid = fork();
-    if (pid == 0)
+    if (pipe2(tell, O_CLOEXEC) != 0) {
+        error = errno;
+        goto no_tell;
+    }
+    launch->pid = fork();
+    if (launch->pid == 0) {
+        close(go[1]); /* so that the end of the collector is the end of the wait */
+        recipe.wait = go[0];
+        recipe.tell = tell[1];
         become_program(&recipe);
-    int error = errno;
+    }
+    if (launch->pid < 0) {
+        error = errno;
+        goto no_fork;
+    }
+    launch->go = go[1];
+    launch->tell = tell[0];
+    close(go[0]);
     close(tell[1]);
-    if (pid > 0 && (error = hear_exec(tell[0])) != 0)
-        waitpid(pid, NULL, 0);
-    close(tell[0]);
     free(recipe.shell_argv);
-    return pid < 0 || error != 0 ? -error : pid;
+    return 0;
+no_fork:
+    close(tell[0]);
+    close(tell[1]);
+no_tell:
+    close(go[0]);
+    close(go[1]);
+no_go:
+    free(recipe.shell_argv);
+    return -error;
+}
+
+int launch_go(struct launch *launch)
+{
+    int error = 0;
+    ssize_t got = write(launch->go, "", 1);
+    close(launch->go);
+    do
+        got = read(launch->tell, &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    close(launch->tell);
+    if (got != (ssize_t)sizeof error) /* closed by exec: the program runs */
+        return 0;
+    waitpid(launch->pid, NULL, 0);
+    return -error;
+}
+
+void launch_cancel(struct launch *launch)
+{
+    close(launch->go);
+    close(launch->tell);
+    waitpid(launch->pid, NULL, 0);
 }
