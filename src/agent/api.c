@@ -1,5 +1,5 @@
 /* The agent's side of <tacho/tacho.h>: what libtacho.so finds in a program that is being profiled. */
-#include "../../include/tacho/tacho.h"
+#include "tacho/tacho.h"
 
 #include "core.h"
 #include "nvtx.h"
