@@ -1,5 +1,5 @@
 /* Open addressing with linear probing. A slot keeps half of the hash beside the id, so that a probe touches the
- * string itself only when it is almost surely the one. */
+ * string itself only when it is almost surely the one, and growing touches no string at all. */
 #include "intern.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "hash.h"
 
 struct intern_slot {
-    uint32_t hash_high;
+    uint32_t hash;
     uint32_t id_plus_1; /* 0: free */
 };
 
@@ -29,11 +29,11 @@ void intern_free(struct intern *intern)
 static struct intern_slot *slot_for(const struct intern *intern, uint64_t hash, const void *bytes, size_t length)
 {
     size_t mask = intern->slot_count - 1;
-    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    for (size_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
         struct intern_slot *slot = &intern->slots[i];
         if (!slot->id_plus_1)
             return slot;
-        if (slot->hash_high != (uint32_t)(hash >> 32))
+        if (slot->hash != (uint32_t)hash)
             continue;
         const struct intern_string *string = &intern->strings[slot->id_plus_1 - 1];
         if (string->length == length && (!length || !memcmp(string->bytes, bytes, length)))
@@ -47,12 +47,13 @@ static int grow_slots(struct intern *intern)
     struct intern_slot *slots = calloc(count, sizeof *slots);
     if (!slots)
         return -1;
-    for (size_t id = 0; id < intern->count; id++) {
-        uint64_t hash = hash_bytes(intern->strings[id].bytes, intern->strings[id].length);
-        size_t i = hash & (count - 1);
+    for (size_t old = 0; old < intern->slot_count; old++) {
+        if (!intern->slots[old].id_plus_1)
+            continue;
+        size_t i = intern->slots[old].hash & (count - 1);
         while (slots[i].id_plus_1)
             i = (i + 1) & (count - 1);
-        slots[i] = (struct intern_slot){(uint32_t)(hash >> 32), (uint32_t)id + 1};
+        slots[i] = intern->slots[old];
     }
     free(intern->slots);
     intern->slots = slots;
@@ -85,7 +86,7 @@ static int64_t add(struct intern *intern, const void *bytes, size_t length, int 
     if (!kept)
         return -1;
     intern->strings[intern->count] = (struct intern_string){kept, length};
-    *slot = (struct intern_slot){(uint32_t)(hash >> 32), (uint32_t)intern->count + 1};
+    *slot = (struct intern_slot){(uint32_t)hash, (uint32_t)intern->count + 1};
     return (int64_t)intern->count++;
 }
 
