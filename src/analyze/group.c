@@ -143,10 +143,14 @@ static int add_piece(struct part *part, struct group *group)
     struct number_piece *piece = arena_alloc(&part->pieces, sizeof *piece + capacity * sizeof piece->values[0]);
     if (!piece)
         return ERR_NO_MEMORY;
+    if (group->pieces)
+        group->pieces->used = group->pieces->capacity;
     piece->next = group->pieces;
     piece->used = 0;
     piece->capacity = capacity;
     group->pieces = piece;
+    group->next = piece->values;
+    group->end = piece->values + capacity;
     return 0;
 }
 
@@ -157,9 +161,9 @@ int groups_add(struct groups *groups, int worker, const struct group_key *key, i
 
     if (!group)
         return ERR_NO_MEMORY;
-    if ((!group->pieces || group->pieces->used == group->pieces->capacity) && add_piece(part, group) != 0)
+    if (group->next == group->end && add_piece(part, group) != 0)
         return ERR_NO_MEMORY;
-    group->pieces->values[group->pieces->used++] = value;
+    *group->next++ = value;
     statistics_add(&group->figures, value);
     return 0;
 }
@@ -173,6 +177,8 @@ static int join(struct part *part, const struct group_key *key, const struct gro
     statistics_merge(&group->figures, &from->figures);
     if (!from->pieces)
         return 0;
+    if (from->next)
+        from->pieces->used = (uint32_t)(from->next - from->pieces->values);
     struct number_piece *last = from->pieces;
     while (last->next)
         last = last->next;

@@ -16,6 +16,7 @@ struct group {
     struct statistics figures;
     double median;               /* after groups_finish() */
     struct number_piece *pieces; /* the one being filled is first */
+    int64_t *next, *end;         /* where in it the next number goes; its `used` is set when the group is joined */
 };
 
 struct groups;

@@ -42,9 +42,9 @@ static void add_option(struct text *out, const struct option *option)
         text_addf(&left, "  -%c, --%s", option->letter, option->name);
     else
         text_addf(&left, "      --%s", option->name);
-    if (option->kind == OPTION_BOOL) {
+    if (option->kind == OPTION_BOOL && !option->choices) {
         text_add(&left, "=true|false");
-    } else if (option->kind == OPTION_CHOICE) {
+    } else if (option->kind == OPTION_BOOL || option->kind == OPTION_CHOICE) {
         text_add_char(&left, '=');
         add_choices(&left, option);
     } else if (option->kind != OPTION_FLAG) {

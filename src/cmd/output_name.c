@@ -23,7 +23,7 @@ static int add_variable(struct text *out, const char **at, struct error *err)
     return 0;
 }
 
-static int expand(struct text *out, const char *pattern, unsigned number, int *uses_number, struct error *err)
+static int expand(struct text *out, const char *pattern, int pid, unsigned number, int *uses_number, struct error *err)
 {
     char host[256] = "localhost";
 
@@ -39,7 +39,7 @@ static int expand(struct text *out, const char *pattern, unsigned number, int *u
             text_add_char(out, '%');
             break;
         case 'p':
-            text_addf(out, "%d", (int)getpid());
+            text_addf(out, "%d", pid);
             break;
         case 'n':
             *uses_number = 1;
@@ -82,13 +82,13 @@ static int is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int output_name(struct text *out, const char *pattern, unsigned number, int *uses_number, struct error *err)
+int output_name(struct text *out, const char *pattern, int pid, unsigned number, int *uses_number, struct error *err)
 {
     text_clear(out);
     *uses_number = 0;
     if (!*pattern)
         return error_set(err, ERR_BAD_ARGUMENT, "the output's name is empty");
-    if (expand(out, pattern, number, uses_number, err) != 0)
+    if (expand(out, pattern, pid, number, uses_number, err) != 0)
         return err->code;
     if (out->length && (out->bytes[out->length - 1] == '/' || is_folder(text_string(out)))) {
         *uses_number = 1;
@@ -98,10 +98,10 @@ int output_name(struct text *out, const char *pattern, unsigned number, int *use
     return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
 }
 
-int output_name_free(struct text *out, const char *pattern, unsigned *number, int *uses_number, struct error *err)
+int output_name_free(struct text *out, const char *pattern, int pid, unsigned *number, int *uses_number, struct error *err)
 {
     for (;; ++*number) {
-        if (output_name(out, pattern, *number, uses_number, err) != 0)
+        if (output_name(out, pattern, pid, *number, uses_number, err) != 0)
             return err->code;
         if (!*uses_number || access(text_string(out), F_OK) != 0)
             return 0;

@@ -45,21 +45,35 @@ static void print_warnings(const struct command *self, const struct text *warnin
     }
 }
 
+struct naming {
+    const char *pattern;
+    struct text *path;
+    unsigned number;
+    int uses_number;
+};
+
+static int name_output(void *context, int pid, const char **path, struct error *err)
+{
+    struct naming *naming = context;
+    int code = output_name_free(naming->path, naming->pattern, pid, &naming->number, &naming->uses_number, err);
+
+    *path = text_string(naming->path);
+    return code;
+}
+
 /* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the
  * next. */
 static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result, struct error *err)
 {
-    unsigned number = 1;
-    int uses_number, code;
+    struct naming naming = { .pattern = settings->output, .path = path, .number = 1 };
+    int code;
 
+    settings->collect.name_output = name_output;
+    settings->collect.name_context = &naming;
     do {
-        code = output_name_free(path, settings->output, &number, &uses_number, err);
-        if (code != 0)
-            return code;
-        settings->collect.output_path = text_string(path);
         code = collect_run(&settings->collect, result, err);
-        number++;
-    } while (code == ERR_EXISTS && uses_number && !settings->overwrite);
+        naming.number++;
+    } while (code == ERR_EXISTS && naming.uses_number && !settings->overwrite);
     return code;
 }
 
