@@ -1,4 +1,5 @@
-# The agent loads under musl's loader too, finds what it needs there, and leaves a program without a session alone.
+# The agent loads under musl's loader too, finds what it needs there, leaves a program without a session alone, and
+# records one that has one.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 command -v musl-gcc >/dev/null || skip "musl-gcc is not installed"
 [ "$ARCH" = "$(uname -m)" ] || skip "this machine cannot run programs for $ARCH"
@@ -42,4 +43,12 @@ musl-gcc -pthread -o "$folder/program" "$folder/program.c" || exit 1
 output=$(env -u TACHO_SESSION LD_PRELOAD="$AGENT" "$folder/program" 2>&1)
 status=$?
 [ "$output $status" = "mapped 0" ] || complain "under musl, with the agent: '$output', exit status $status; expected 'mapped', 0"
+
+output=$("$TACHO" profile --osrt-threshold=0 -o "$folder/report" "$folder/program" 2>"$folder/log")
+status=$?
+[ "$output $status" = "mapped 0" ] || complain "under musl, profiled: '$output', exit status $status; $(cat "$folder/log")"
+calls=$("$TACHO" stats -r osrt_sum --format csv "$folder/report.tacho")
+for call in read pthread_join pthread_create fgets; do
+    grep -q ",$call\$" <<<"$calls" || complain "under musl, $call() was not recorded: $calls"
+done
 exit $bad

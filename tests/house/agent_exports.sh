@@ -1,0 +1,25 @@
+# The agent exports what it must, each for a reason, and nothing else: a stray symbol would stand in front of the
+# program's own functions of that name.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ -e "$AGENT" ] || { complain "$AGENT was not built"; exit 1; }
+
+# Entry points that others look up by name, beside the hooks.
+entries="
+InitializeInjectionNvtx2          NVTX calls it in the library that NVTX_INJECTION64_PATH names
+InitializeInjectionNvtxExtension  the same for extensions of NVTX
+tacho_agent_calls                 libtacho.so looks for it
+"
+hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/osrt.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
+[ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in osrt.def: fewer than 200, or the check itself is broken"
+
+# Hooks of an older version of a function (os_old_NAME) are exported as NAME, under that version.
+expected=$({ tr -s ' ' '\n' <<<"$hooks"; awk '{ print $1 }' <<<"$entries"; } | grep . | sort)
+uniq -d <<<"$expected" | sed 's/$/ stands twice in osrt.def/' | grep . && bad=1
+for name in $(sed -n 's/^os_old_//p' <<<"$expected"); do
+    "$NM" -D --defined-only "$AGENT" | grep -qE " $name@GLIBC_" || complain "$name is not exported under its older version"
+done
+expected=$(sed 's/^os_old_//' <<<"$expected" | sort -u)
+exported=$("$NM" -D --defined-only "$AGENT" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u)
+comm -23 <(echo "$expected") <(echo "$exported") | sed 's/$/ should be exported by the agent, but is not/' | grep . && bad=1
+comm -13 <(echo "$expected") <(echo "$exported") | sed 's/$/ is exported by the agent without a reason/' | grep . && bad=1
+exit $bad

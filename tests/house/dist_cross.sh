@@ -1,0 +1,36 @@
+# The tarball for the other architecture: cross-built, and its parts run under emulation. Its agent obeys the same rules.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+case $(uname -m) in
+x86_64) other=aarch64 ;;
+aarch64) other=x86_64 ;;
+*) skip "there is no cross-compiler for this machine" ;;
+esac
+command -v $other-linux-gnu-gcc >/dev/null || skip "$other-linux-gnu-gcc is not installed"
+command -v qemu-$other >/dev/null || skip "qemu-$other (package qemu-user) is not installed"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if ! "$SOURCE/scripts/dist" $other >"$folder/log" 2>&1; then
+    grep -q 'could not fetch' "$folder/log" && skip "$(grep 'could not fetch' "$folder/log")"
+    cat "$folder/log"
+    exit 1
+fi
+tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-$other.tar.gz || exit 1
+home=$(echo "$folder"/tacho-*)
+
+export ARCH=$other CC=$other-linux-gnu-gcc TACHO=$home/bin/tacho AGENT=$home/lib/tacho/libtacho-agent.so LIBTACHO=$home/lib/tacho/libtacho.so
+for check in glibc_symbols agent_imports agent_shape agent_exports program_static; do
+    bash "$SOURCE/tests/house/$check.sh" || complain "$check failed for $other"
+done
+
+version=$(sed -nE 's/^project\(tacho VERSION ([0-9.]+).*/\1/p' "$SOURCE/CMakeLists.txt")
+output=$(qemu-$other "$TACHO" --version)
+grep -qF "$version" <<<"$output" || complain "tacho --version, emulated, says '$output', not $version"
+
+# The agent loads into a program of that architecture and leaves it alone.
+echo '#include <stdio.h>
+int main(void) { return puts("unharmed") < 0; }' >"$folder/program.c"
+$CC -o "$folder/program" "$folder/program.c" || exit 1
+output=$(qemu-$other -L /usr/$other-linux-gnu -E LD_PRELOAD="$AGENT" "$folder/program" 2>&1)
+[ "$output" = unharmed ] || complain "a program with the agent, emulated, says '$output'"
+exit $bad
