@@ -35,8 +35,10 @@ struct job {
     uint64_t *rows;                /* a batch, or */
     struct intern_string *strings; /* strings, when rows is NULL */
     int64_t first_id;
+    int small; /* all rows of the table so far are few: a full disk must not lose them */
     int done;
     int status; /* of encoding */
+    int held;   /* did not fit, and waits for the close */
     struct encoded encoded;
 };
 
@@ -72,6 +74,7 @@ struct writer {
 
     struct encoded *stuck;
     size_t stuck_count;
+    struct job *held, **held_tail;
 };
 
 /* ---- the file: only the drainer, or the owner while nothing is in flight ---- */
@@ -105,13 +108,26 @@ static void lose(struct writer *writer, enum table_id table, size_t count)
     atomic_fetch_add_explicit(&writer->lost[table], count, memory_order_relaxed);
 }
 
+static int holds(const struct writer *writer, enum table_id table)
+{
+    const struct job *job = writer->held;
+    while (job && job->table != table)
+        job = job->next;
+    return job != NULL;
+}
+
+/* Rows of a table stay in order: once some are held, all later ones are. */
 static void write_job(struct writer *writer, struct job *job)
 {
-    int status = job->status;
+    int status = job->small && holds(writer, job->table) ? ERR_NO_SPACE : job->status;
     if (!status)
         status = put_stuck(writer, OUTPUT_RESERVE);
     if (!status)
         status = chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
+    if (status && job->rows && job->small && !job->status) {
+        job->held = 1;
+        return;
+    }
     if (status && (job->rows || job->status || keep_stuck(writer, &job->encoded)))
         lose(writer, job->table, job->count);
     free(job->encoded.bytes);
@@ -130,6 +146,23 @@ static void encode_job(struct encoder *encoder, struct job *job)
         job->status = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
 }
 
+static void release(struct writer *writer, struct job *job)
+{
+    if (job->held) {
+        job->next = NULL;
+        *writer->held_tail = job;
+        writer->held_tail = &job->next;
+        return;
+    }
+    if (job->rows) {
+        struct spare *spare = (struct spare *)job->rows;
+        spare->next = writer->batches[job->table].spares;
+        writer->batches[job->table].spares = spare;
+    }
+    free(job->strings);
+    free(job);
+}
+
 /* Called with the lock held; gives it up while it writes. */
 static void drain(struct writer *writer)
 {
@@ -144,13 +177,7 @@ static void drain(struct writer *writer)
         writer->head = job->next;
         if (!writer->head)
             writer->tail = &writer->head;
-        if (job->rows) {
-            struct spare *spare = (struct spare *)job->rows;
-            spare->next = writer->batches[job->table].spares;
-            writer->batches[job->table].spares = spare;
-        }
-        free(job->strings);
-        free(job);
+        release(writer, job);
         writer->in_flight--;
         pthread_cond_broadcast(&writer->space);
     }
@@ -269,7 +296,8 @@ static void submit_batch(struct writer *writer, enum table_id table)
         lose(writer, table, batch->count);
         free(job);
     } else {
-        *job = (struct job){.table = table, .count = batch->count, .rows = batch->rows};
+        *job = (struct job){.table = table, .count = batch->count, .rows = batch->rows,
+                            .small = writer->appended[table] < CHUNK_MAX_ROWS};
         submit(writer, job);
         batch->rows = NULL;
     }
@@ -383,6 +411,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     writer->workers = options && options->workers > 0 ? options->workers : parallel_cores() - 1;
     writer->workers = writer->workers < 1 ? 1 : writer->workers > MAX_WORKERS ? MAX_WORKERS : writer->workers;
     writer->tail = &writer->head;
+    writer->held_tail = &writer->held;
     pthread_mutex_init(&writer->lock, NULL);
     pthread_cond_init(&writer->work, NULL);
     pthread_cond_init(&writer->space, NULL);
@@ -447,14 +476,14 @@ static int put_string(struct writer *writer, int64_t id)
 }
 
 /* On a full disk: just the strings that the last rows of a table need, one by one, out of the reserve. */
-static int put_needed_strings(struct writer *writer, enum table_id table, const struct batch *batch)
+static int put_needed_strings(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count)
 {
     const struct schema_table *schema = &schema_tables[table];
     for (size_t column = 0; column < schema->column_count; column++) {
         if (schema->columns[column].type != COLUMN_TEXT && schema->columns[column].type != COLUMN_STRING)
             continue;
-        for (size_t i = 0; i < batch->count; i++) {
-            const uint64_t *row = batch->rows + i * (schema->column_count + 1);
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t *row = rows + i * (schema->column_count + 1);
             int64_t id = (int64_t)row[column + 1];
             int status = (row[0] >> column & 1) && is_stuck(writer, id) ? put_string(writer, id) : 0;
             if (status)
@@ -464,19 +493,29 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
     return 0;
 }
 
-static void put_last_batch(struct writer *writer, enum table_id table)
+static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count)
 {
-    struct batch *batch = &writer->batches[table];
     struct encoded encoded = {0};
-    int status = put_needed_strings(writer, table, batch);
+    int status = put_needed_strings(writer, table, rows, count);
     if (!status)
-        status = encode_rows(writer->encoder, table, batch->rows, batch->count, &encoded);
+        status = encode_rows(writer->encoder, table, rows, count, &encoded);
     if (!status)
         status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
     if (status)
-        lose(writer, table, batch->count);
+        lose(writer, table, count);
     free(encoded.bytes);
-    batch->count = 0;
+}
+
+static void put_held(struct writer *writer)
+{
+    while (writer->held) {
+        struct job *job = writer->held;
+        put_last_rows(writer, job->table, job->rows, job->count);
+        writer->held = job->next;
+        free(job->encoded.bytes);
+        free(job->rows);
+        free(job);
+    }
 }
 
 /* Small tables first: they are what explains the rest (counts, processes, machine). */
@@ -490,7 +529,9 @@ static void put_last_batches(struct writer *writer)
                 smallest = table;
         if (smallest < 0)
             return;
-        put_last_batch(writer, (enum table_id)smallest);
+        struct batch *batch = &writer->batches[smallest];
+        put_last_rows(writer, (enum table_id)smallest, batch->rows, batch->count);
+        batch->count = 0;
     }
 }
 
@@ -534,6 +575,7 @@ int writer_close(struct writer *writer, struct error *err)
     wait_idle(writer);
     stop_threads(writer);
     put_stuck(writer, OUTPUT_RESERVE);
+    put_held(writer);
     put_last_batches(writer);
     if (!put_schema(writer))
         chunkfile_finish(&writer->file, writer->encoder);
