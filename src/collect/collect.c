@@ -226,6 +226,19 @@ static void count_disk_losses(struct collector *collector)
     }
 }
 
+static void tell_if_nothing_was_recorded(struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    if (collector->capture.recorded_ns > 0 || options->sources == 0)
+        return;
+    if (options->range == COLLECT_RANGE_NVTX)
+        collector_warn(collector, 0, "Nothing was recorded: no NVTX range called '%s' began.", options->range_text ? options->range_text : "*");
+    else if (options->range == COLLECT_RANGE_API)
+        collector_warn(collector, 0, "Nothing was recorded: the program never asked for it.");
+    else if (options->delay_ns > 0)
+        collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
+}
+
 static void finish(struct collector *collector)
 {
     struct collect_result *result = collector->result;
@@ -245,6 +258,8 @@ static void finish(struct collector *collector)
     result->process_count = collector->processes.count;
     result->thread_count = collector->processes.threads;
     result->cost_ns = cost_estimate(result);
+    tell_if_nothing_was_recorded(collector);
+    flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
     count_disk_losses(collector);
 }
 
@@ -252,7 +267,6 @@ static void close_report(struct collector *collector)
 {
     struct collect_result *result = collector->result;
     struct error err = {0};
-    flush(collector);
     result->report_error = writer_close(collector->writer, &err);
     struct stat status;
     result->report_bytes = stat(collector->output_path, &status) == 0 ? (uint64_t)status.st_size : 0;
@@ -300,6 +314,8 @@ static int open_report(struct collector *collector, const struct launch *launch,
     int failed = options->name_output ? options->name_output(options->name_context, launch->pid, &collector->output_path, err) : 0;
     if (!failed)
         failed = writer_open(collector->output_path, &how, &collector->writer, err);
+    if (failed == ERR_EXISTS)
+        return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", collector->output_path);
     if (failed)
         return failed;
     osrt_init(&collector->osrt, collector->writer, &collector->clock);

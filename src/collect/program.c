@@ -209,7 +209,7 @@ static void inspect_rights(struct program *program, int file)
                 ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status.st_gid != getgid()) ||
                 (getuid() != 0 && fgetxattr(file, "security.capability", NULL, 0) > 0);
     if (gains)
-        warn(program, "a setuid program (or has file capabilities)", "the loader keeps the agent out, so only its start, end and CPU time are recorded; run tacho as that user to record it");
+        warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)", "the loader keeps the agent out, so only its start, end and CPU time are recorded; run tacho as that user to record it");
 }
 
 /* The program behind "#!": the first word, or what env is asked to run. 0 if there is one. */
