@@ -193,7 +193,7 @@ static void expect_name(const char *pattern, const char *expected)
     struct text out = {0};
     int uses_number;
 
-    if (output_name(&out, pattern, 4, &uses_number, &err) != 0)
+    if (output_name(&out, pattern, getpid(), 4, &uses_number, &err) != 0)
         fail_msg("%s", err.text);
     assert_string_equal(text_string(&out), expected);
     text_free(&out);
@@ -224,7 +224,7 @@ static void names_that_mean_nothing(void **state)
     int uses_number;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (output_name(&out, wrong[i], 1, &uses_number, &err) != ERR_BAD_ARGUMENT)
+        if (output_name(&out, wrong[i], 1, 1, &uses_number, &err) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
     text_free(&out);
 }
@@ -237,10 +237,10 @@ static void the_next_free_number(void **state)
 
     write_file("free1.tacho", "");
     write_file("free2.tacho", "");
-    assert_int_equal(output_name_free(&out, "free%n", &number, &uses_number, &err), 0);
+    assert_int_equal(output_name_free(&out, "free%n", 1, &number, &uses_number, &err), 0);
     assert_string_equal(text_string(&out), "free3.tacho");
     assert_int_equal(number, 3);
-    assert_int_equal(output_name_free(&out, "free1", &number, &uses_number, &err), 0); /* taken, but that is for the writer to say */
+    assert_int_equal(output_name_free(&out, "free1", 1, &number, &uses_number, &err), 0); /* taken, but that is for the writer to say */
     assert_string_equal(text_string(&out), "free1.tacho");
     assert_int_equal(uses_number, 0);
     text_free(&out);
