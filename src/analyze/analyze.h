@@ -24,7 +24,7 @@ struct analysis {
     const char *data;         /* the word in "does not contain <data> data" */
     const char *const *tables;/* report tables of which at least one must have rows, NULL-terminated */
     int by_default;           /* place in the default list, from 1; 0: not in it */
-    /* ERR_NO_DATA when the tables are there but hold nothing for this report. */
+    /* A table without rows when the tables are there but hold nothing for this report. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
 };
 
@@ -33,7 +33,7 @@ extern const struct analysis *const analyses[]; /* NULL-terminated */
 /* By name, old name included; NULL if there is none. */
 const struct analysis *analysis_find(const char *name);
 
-/* Checks that the data is there, then runs. ERR_NO_DATA leaves a sentence in err. */
+/* Checks that the data is there, then runs. Without any it is ERR_NO_DATA, with a sentence in err. */
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err);
 

@@ -225,7 +225,7 @@ static int fill_table(struct trace *trace, struct table *table)
     return code;
 }
 
-int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     const struct report_table *events = report_table(report, "NVTX_EVENTS");
     struct trace trace = { .report = report };
@@ -257,3 +257,11 @@ int nvtx_pushpop_trace(struct report *report, const struct analysis_request *req
     free(trace.ranges);
     return code;
 }
+
+static const char *const tables[] = { "NVTX_EVENTS", NULL };
+const struct analysis analysis_nvtx_pushpop_trace = {
+    .name = "nvtx_pushpop_trace", .old_name = "nvtxpptrace", .title = "NVTX Push/Pop Range Trace", .usage = "",
+    .help = "Every NVTX push/pop range in order of its start: how deep it lies, in which range, and how much of its time "
+            "is its own. RangeId is the range's row in NVTX_EVENTS.",
+    .data = "NV Tools Extension (NVTX)", .tables = tables, .run = nvtx_pushpop_trace,
+};

@@ -189,23 +189,43 @@ static int summarize(struct report *report, const struct analysis_request *reque
     return code;
 }
 
-int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct summary_shape shape = { "Instances", "Style", "Range", label };
 
     return summarize(report, request, STYLE_PUSHPOP | STYLE_STARTEND, &shape, out, err);
 }
 
-int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct summary_shape shape = { "Instances", NULL, "Range", label };
 
     return summarize(report, request, STYLE_PUSHPOP, &shape, out, err);
 }
 
-int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct summary_shape shape = { "Instances", NULL, "Range", label };
 
     return summarize(report, request, STYLE_STARTEND, &shape, out, err);
 }
+
+static const char *const tables[] = { "NVTX_EVENTS", NULL };
+const struct analysis analysis_nvtx_sum = {
+    .name = "nvtx_sum", .old_name = "nvtxsum", .title = "NVTX Range Summary", .usage = "",
+    .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the shares "
+            "are of the sum of all ranges, not of wall time.",
+    .data = "NV Tools Extension (NVTX)", .tables = tables, .by_default = 1, .run = nvtx_sum,
+};
+
+const struct analysis analysis_nvtx_pushpop_sum = {
+    .name = "nvtx_pushpop_sum", .old_name = "nvtxppsum", .title = "NVTX Push/Pop Range Summary", .usage = "",
+    .help = "Time in NVTX push/pop ranges, by name.",
+    .data = "NV Tools Extension (NVTX)", .tables = tables, .run = nvtx_pushpop_sum,
+};
+
+const struct analysis analysis_nvtx_startend_sum = {
+    .name = "nvtx_startend_sum", .old_name = "nvtxsesum", .title = "NVTX Start/End Range Summary", .usage = "",
+    .help = "Time in NVTX start/end ranges, by name.",
+    .data = "NV Tools Extension (NVTX)", .tables = tables, .run = nvtx_startend_sum,
+};

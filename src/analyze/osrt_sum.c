@@ -33,7 +33,7 @@ static void label(void *context, const struct group *group, struct summary_label
     out->name = report_string(context, group->key.part[0], &out->name_length);
 }
 
-int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct summary_shape shape = { .count_name = "Num Calls", .name_name = "Name", .label = label };
     const struct report_table *table = report_table(report, "OSRT_API");
@@ -53,3 +53,11 @@ int osrt_sum(struct report *report, const struct analysis_request *request, stru
     groups_delete(scan.groups);
     return code;
 }
+
+static const char *const tables[] = { "OSRT_API", NULL };
+const struct analysis analysis_osrt_sum = {
+    .name = "osrt_sum", .old_name = "osrtsum", .title = "OS Runtime Summary", .usage = "",
+    .help = "Time in the blocking and I/O calls of the C library and pthread, by function, over all threads. Calls "
+            "shorter than the capture's threshold are counted in `tacho info`, not here.",
+    .data = "OS Runtime trace", .tables = tables, .by_default = 2, .run = osrt_sum,
+};

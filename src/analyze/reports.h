@@ -1,13 +1,11 @@
-/* The functions behind the rows of the registry; see struct analysis for what each is given and gives. */
+/* The rows of the registry, each in the file of its report. */
 #ifndef TACHO_ANALYZE_REPORTS_H
 #define TACHO_ANALYZE_REPORTS_H
 
 #include "analyze.h"
 
-int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-int nvtx_pushpop_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
-int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
+extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analysis_nvtx_startend_sum; /* nvtx_sum.c */
+extern const struct analysis analysis_nvtx_pushpop_trace;
+extern const struct analysis analysis_osrt_sum;
 
 #endif

@@ -389,7 +389,7 @@ static const char *const *preload_names(void)
 /* ---- the table ------------------------------------------------------------------------------------------------------------------- */
 
 const struct option profile_options[] = {
-    { "output", 'o', OPTION_TEXT, FIELD(output), "NAME", "The report. %p is tacho's process id, %h the host, %n a free number, %q{VAR} a variable, %% a percent sign. Default: report%n.", NULL, NULL, 0 },
+    { "output", 'o', OPTION_TEXT, FIELD(output), "NAME", "The report. %p is the program's process id, %h the host, %n a free number, %q{VAR} a variable, %% a percent sign. Default: report%n.", NULL, NULL, 0 },
     { "force-overwrite", 'f', OPTION_BOOL, FIELD(overwrite), NULL, "Replace a report that is there already.", NULL, NULL, 0 },
     { "trace", 't', OPTION_CUSTOM, 0, "LIST", "What to record: nvtx, osrt, none. Default: all that this version can.", source_names, take_trace, 0 },
     { "show-output", 'w', OPTION_BOOL, FIELD(show_output), NULL, "false hides what the program prints and stores it in the report.", NULL, NULL, 0 },

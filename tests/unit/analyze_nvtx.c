@@ -206,6 +206,19 @@ static void without_data_there_is_a_sentence(void **state)
     report_close(report);
 }
 
+static void options_that_mean_nothing(void **state)
+{
+    struct writer *writer = start();
+    struct analysis_request request = { .options = &(struct analysis_option){ "rows", "5" }, .option_count = 1 };
+    struct table *table;
+    struct error err;
+
+    call(writer, 10, 30, "read", 27);
+    struct report *report = finish(writer);
+    assert_int_equal(analysis_run(analysis_find("osrt_sum"), report, &request, &table, &err), ERR_BAD_ARGUMENT);
+    report_close(report);
+}
+
 static void names_that_nsys_had_before(void **state)
 {
     assert_ptr_equal(analysis_find("nvtxsum"), analysis_find("nvtx_sum"));
@@ -222,6 +235,7 @@ int main(void)
         cmocka_unit_test(trace_of_a_very_deep_stack),
         cmocka_unit_test(osrt_counts_calls_only),
         cmocka_unit_test(without_data_there_is_a_sentence),
+        cmocka_unit_test(options_that_mean_nothing),
         cmocka_unit_test(names_that_nsys_had_before),
     };
 
