@@ -584,7 +584,7 @@ int writer_close(struct writer *writer, struct error *err)
     for (int table = 0; table < TABLE_COUNT; table++)
         lost += writer_rows_lost(writer, (enum table_id)table);
     if (lost && !status)
-        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that the disk had no room for", (unsigned long long)lost);
+        status = error_set(err, ERR_NO_SPACE, "the report lacks %llu rows that could not be written", (unsigned long long)lost);
     if (chunkfile_close(&writer->file) && !status)
         status = error_set_errno(err, "cannot write the report");
     writer_free(writer);

@@ -1,7 +1,9 @@
 /* make_corpus FOLDER: writes the small reports from which fuzzing starts, one per thing that a file can contain. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../../src/report/chunkfile.h"
 #include "../../src/report/writer.h"
 
 static uint64_t state = 42;
@@ -70,10 +72,47 @@ static const struct {
     void (*fill)(struct writer *writer);
 } seeds[] = {{"empty", nothing}, {"events", events}, {"many_flushes", many_flushes}, {"strings", strings}, {"calls", calls}};
 
+static int put_and_free(struct chunkfile *file, struct encoded *chunk)
+{
+    int status = chunkfile_put(file, chunk, 0);
+    free(chunk->bytes);
+    return status;
+}
+
+/* A report with two tables in its schema instead of all: a fuzzer gets further with few bytes. */
+static int make_tiny(const char *path)
+{
+    uint8_t schema[160] = {0};
+    uint8_t text[] = "\x00\x09StringIds\x02\x02id\x00\x05value\x03?\x0bTACHO_RANGE\x03\x05start\x01\x03" "end\x01\x05" "cause\x03";
+    *(uint8_t *)memchr(text, '?', sizeof text) = TABLE_TACHO_RANGE;
+    size_t size = sizeof text - 1;
+    uint8_t *payload = schema + CHUNK_HEADER_SIZE;
+    payload[0] = 2;
+    payload[1] = payload[2] = (uint8_t)size;
+    memcpy(payload + 3, text, size);
+    struct encoded chunk = {.header = {.kind = CHUNK_SCHEMA, .rows = 2, .payload_size = (uint32_t)size + 3, .payload_hash = hash_bytes(payload, size + 3), .first = 1},
+                            .bytes = schema,
+                            .size = CHUNK_HEADER_SIZE + size + 3};
+    struct chunkfile file;
+    struct encoder *encoder = encoder_new(0);
+    if (!encoder || chunkfile_open(&file, path, 1, NULL) || chunkfile_put(&file, &chunk, 0))
+        return -1;
+    const struct intern_string words[] = {{"", 0}, {"a", 1}, {"range", 5}};
+    struct row_TACHO_RANGE rows[12];
+    for (int64_t i = 0; i < 12; i++)
+        rows[i] = (struct row_TACHO_RANGE){.present = i == 5 ? 1 : 3, .start = i * 100 + noise(5), .end = i * 100 + 50 + noise(4)};
+    if (encode_strings(encoder, 0, words, 3, &chunk) || put_and_free(&file, &chunk) ||
+        encode_rows(encoder, TABLE_TACHO_RANGE, rows, 12, &chunk) || put_and_free(&file, &chunk))
+        return -1;
+    int status = chunkfile_finish(&file, encoder);
+    encoder_delete(encoder);
+    return chunkfile_close(&file) | status;
+}
+
 int main(int argc, char **argv)
 {
+    char path[4096];
     for (size_t i = 0; argc == 2 && i < sizeof seeds / sizeof *seeds; i++) {
-        char path[4096];
         struct writer *writer;
         struct error err;
         snprintf(path, sizeof path, "%s/%s", argv[1], seeds[i].name);
@@ -85,5 +124,5 @@ int main(int argc, char **argv)
         if (writer_close(writer, &err))
             return 1;
     }
-    return argc != 2;
+    return argc != 2 || snprintf(path, sizeof path, "%s/tiny", argv[1]) < 0 || make_tiny(path);
 }

@@ -230,7 +230,7 @@ def main():
     if os.environ.get("ARCH", os.uname().machine) != os.uname().machine:
         skip("built for another machine")
     corpus = os.path.join(source, "tests", "fuzz", "corpus")
-    cells = sum(compare(os.path.join(corpus, name), library) for name in ["empty", "events", "many_flushes", "strings", "calls"])
+    cells = sum(compare(os.path.join(corpus, name), library) for name in ["empty", "events", "many_flushes", "strings", "calls", "tiny"])
     assert cells > 5000, cells
     assert seen == set(range(7)), f"only the codings {seen} were met"
 
