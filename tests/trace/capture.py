@@ -236,10 +236,9 @@ class WhereTheReportGoes(lib.Case):
         self.assertEqual(numbered, ["n1.tacho", "n2.tacho"])
         self.assertEqual([self.report_called(None) for _ in range(2)], ["report1.tacho", "report2.tacho"])
 
-    def test_number_of_the_process(self):
-        tacho = subprocess.Popen([lib.TACHO, "profile", "-o", "%p", "true"], cwd=self.folder, stderr=subprocess.DEVNULL)
-        tacho.wait(timeout=60)
-        self.assertEqual(os.listdir(self.folder), [f"{tacho.pid}.tacho"])
+    def test_number_of_the_process_is_the_programs(self):
+        done = subprocess.run([lib.TACHO, "profile", "-o", "%p", "sh", "-c", "echo $$"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(os.listdir(self.folder), [f"{done.stdout.strip()}.tacho"])
 
     def test_template_with_a_variable_that_is_not_set(self):
         done = subprocess.run([lib.TACHO, "profile", "-o", "x-%q{NO_SUCH_VARIABLE}", "touch", "started"], cwd=self.folder, capture_output=True, text=True)
