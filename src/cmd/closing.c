@@ -56,7 +56,7 @@ static void add_ending(struct text *out, const struct closing *closing)
     human_time(out, result->wall_ns);
     text_add(out, "; CPU time ");
     human_time(out, result->cpu_ns);
-    text_addf(out, "; %llu process%s, %llu thread%s\n", (unsigned long long)result->process_count, result->process_count == 1 ? "" : "es",
+    text_addf(out, "; %llu program%s, %llu thread%s\n", (unsigned long long)result->process_count, result->process_count == 1 ? "" : "s",
               (unsigned long long)result->thread_count, result->thread_count == 1 ? "" : "s");
 }
 
@@ -166,7 +166,7 @@ static void add_events(struct text *out, const struct collect_result *result)
         if (counts->fates[WIRE_BELOW_THRESHOLD] || counts->fates[WIRE_UNTIMED]) {
             text_add(out, " (+ ");
             human_count(out, counts->fates[WIRE_BELOW_THRESHOLD] + counts->fates[WIRE_UNTIMED]);
-            text_add(out, " too short, counted only)");
+            text_add(out, " short or uncontended, counted only)");
         }
         lost += lost_of(counts);
     }

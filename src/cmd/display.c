@@ -39,32 +39,6 @@ static int in_ranges(uint32_t code, const struct code_range *ranges, size_t coun
     return 0;
 }
 
-/* The character at bytes; returns its length, or 0 if it is none that UTF-8 allows. */
-static size_t decode(const unsigned char *bytes, size_t length, uint32_t *code)
-{
-    static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {
-        { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
-    };
-
-    for (size_t extra = 0; extra < 4; extra++) {
-        if ((bytes[0] & forms[extra].mask) != forms[extra].lead)
-            continue;
-        if (extra >= length)
-            return 0;
-        uint32_t value = bytes[0] & (unsigned char)~forms[extra].mask;
-        for (size_t i = 1; i <= extra; i++) {
-            if ((bytes[i] & 0xc0) != 0x80)
-                return 0;
-            value = value << 6 | (bytes[i] & 0x3f);
-        }
-        if (value < forms[extra].least || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
-            return 0;
-        *code = value;
-        return extra + 1;
-    }
-    return 0;
-}
-
 /* One character (or one bad byte) as it is shown: its text, its columns, and the bytes that it used up. */
 struct shown {
     char text[12];
@@ -81,7 +55,7 @@ static struct shown show_next(const char *bytes, size_t length)
 {
     struct shown shown = { .used = 1 };
     uint32_t code;
-    size_t used = decode((const unsigned char *)bytes, length, &code);
+    size_t used = utf8_decode((const unsigned char *)bytes, length, &code);
 
     if (used == 0) {
         spell_out(&shown, "\\x%02x", (unsigned char)bytes[0]);

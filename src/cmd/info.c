@@ -19,7 +19,7 @@ static const struct option options[] = {
     {0},
 };
 
-enum { FEW = 40, LABEL_WIDTH = 20, WIDEST_VALUE = 160 };
+enum { FEW = 40, LABEL_WIDTH = 18, WIDEST_VALUE = 160 };
 
 static void add_label(struct text *out, const char *label)
 {
@@ -56,6 +56,24 @@ static void add_file(struct text *out, struct report *report, const char *path)
     }
 }
 
+/* What the names in the report's tables are called here; NULL: not shown. Others are shown as they are. */
+static const struct { const char *name, *label; } labels[] = {
+    { "TACHO_VERSION", "Made by Tacho" }, { "COMMAND_LINE", "Command" }, { "PROGRAM", NULL }, { "SOURCES", "Traced" },
+    { "WORKING_DIRECTORY", "Folder" }, { "OSRT_THRESHOLD_NS", "Threshold (ns)" }, { "BUFFER_LIMIT_BYTES", "Buffer limit (B)" },
+    { "CLOCK", "Clock" }, { "CpuCores", "Cores" }, { "CpuArchitecture", "Architecture" }, { "CpuDescription", "CPU" },
+    { "HardwarePlatform", NULL }, { "OsDescription", "System" }, { "KernelVersion", "Kernel" }, { "MemoryTotal", "Memory" },
+    { "Hostname", "Host" }, { "NvDriverVersion", "NVIDIA driver" }, { "CudaDriverVersion", "CUDA driver" },
+};
+
+/* The label for a name, or the name itself. */
+static const char *label_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+        if (strcmp(labels[i].name, name) == 0)
+            return labels[i].label;
+    return name;
+}
+
 /* Rows of name and value, as label and text. */
 static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value, struct error *err)
 {
@@ -65,12 +83,14 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
     int code = rows_read(&rows, report, table, names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        struct text label = {0};
-        const char *bytes = rows_text(&rows, i, 0, &length);
-        display_add(&label, bytes, length, 40);
-        add_label(out, text_string(&label));
-        text_free(&label);
-        bytes = rows_text(&rows, i, 1, &length);
+        struct text shown = {0};
+        const char *label = label_of(rows_text(&rows, i, 0, NULL));
+        if (!label)
+            continue;
+        display_add(&shown, label, strlen(label), 40);
+        add_label(out, text_string(&shown));
+        text_free(&shown);
+        const char *bytes = rows_text(&rows, i, 1, &length);
         display_add(out, bytes, length, WIDEST_VALUE);
         text_add_char(out, '\n');
     }

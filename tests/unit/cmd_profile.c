@@ -318,7 +318,7 @@ static void at_most_fifteen_lines(void **state)
         lines += *at == '\n';
     assert_in_range(lines, 1, CLOSING_LINES);
     assert_null(strchr(text_string(&out), '\033'));
-    assert_non_null(strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 process, 2 threads"));
+    assert_non_null(strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
     assert_non_null(strstr(text_string(&out), "LOST 5"));
     assert_non_null(strstr(text_string(&out), "about 10.0 ms of CPU time (1.0 %)"));
     assert_non_null(strstr(text_string(&out), "tacho stats r.tacho"));
