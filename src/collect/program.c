@@ -164,17 +164,8 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
 
 static void inspect_interpreter(struct program *program, const struct image *image)
 {
-    const Elf64_Phdr *part = find_part(image, PT_INTERP);
-    char name[256] = "";
-    if (!part) {
+    if (!find_part(image, PT_INTERP))
         warn(program, "a static program", "it takes no agent, so only its start, end and CPU time are recorded; programs that it starts are followed if they are dynamic");
-        return;
-    }
-    size_t length = part->p_filesz < sizeof name - 1 ? part->p_filesz : sizeof name - 1;
-    if (read_at(image->file, name, length, part->p_offset) == 0 && strstr(name, "ld-musl")) {
-        warn(program, "linked with musl", "the agent needs glibc, so only its start, end and CPU time are recorded");
-        program->no_preload = 1;
-    }
 }
 
 static void inspect_elf(struct program *program, int file)

@@ -130,12 +130,10 @@ static void each_kind_of_program_is_told_apart(void **state)
 {
     make_elf("dynamic", ELFCLASS64, OWN, "/lib64/ld-linux-x86-64.so.2");
     make_elf("static", ELFCLASS64, OWN, NULL);
-    make_elf("musl", ELFCLASS64, OWN, "/lib/ld-musl-x86_64.so.1");
     make_elf("small", ELFCLASS32, EM_386, NULL);
     make_elf("foreign", ELFCLASS64, OTHER, "/lib/ld.so");
     expect_warning("dynamic", "", 0);
     expect_warning("static", "static program", 0);
-    expect_warning("musl", "musl", 1);
     expect_warning("small", "32-bit", 0);
     expect_warning("foreign", "another architecture", 1);
 }
