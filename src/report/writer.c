@@ -27,6 +27,7 @@
 
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
 #define MAX_WORKERS 16
+#define DEFAULT_WORKERS 4 /* encode faster than one thread can append */
 
 struct job {
     struct job *next;
@@ -235,7 +236,7 @@ static void submit(struct writer *writer, struct job *job)
 {
     if (!writer->threads_tried)
         start_threads(writer);
-    size_t most = 2 * (size_t)writer->workers + 2;
+    size_t most = (size_t)writer->workers + 2;
     pthread_mutex_lock(&writer->lock);
     while (writer->in_flight >= most)
         pthread_cond_wait(&writer->space, &writer->lock);
@@ -399,6 +400,14 @@ int writer_flush(struct writer *writer, struct error *err)
     return report_failure(writer, err);
 }
 
+static int choose_workers(int asked)
+{
+    if (asked > 0)
+        return asked < MAX_WORKERS ? asked : MAX_WORKERS;
+    int spare_cores = parallel_cores() - 1;
+    return spare_cores < 1 ? 1 : spare_cores < DEFAULT_WORKERS ? spare_cores : DEFAULT_WORKERS;
+}
+
 int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err)
 {
     struct writer *writer = calloc(1, sizeof *writer);
@@ -408,8 +417,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     if (status)
         goto failed_open;
     writer->level = options ? options->level : 0;
-    writer->workers = options && options->workers > 0 ? options->workers : parallel_cores() - 1;
-    writer->workers = writer->workers < 1 ? 1 : writer->workers > MAX_WORKERS ? MAX_WORKERS : writer->workers;
+    writer->workers = choose_workers(options ? options->workers : 0);
     writer->tail = &writer->head;
     writer->held_tail = &writer->held;
     pthread_mutex_init(&writer->lock, NULL);

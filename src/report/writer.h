@@ -16,7 +16,7 @@ struct writer;
 
 struct writer_options {
     int overwrite;   /* 0: an existing file is ERR_EXISTS */
-    int workers;     /* encoder threads; 0: as many as there are cores, less one, at least one */
+    int workers;     /* encoder threads; 0: as many as there are cores, less one, one to four */
     int level;       /* zstd level; 0: the default (1) */
 };
 
