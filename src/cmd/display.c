@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/utf8.h"
+
 struct code_range { uint32_t first, last; };
 
 /* Marks that sit on the character before them. */
@@ -55,7 +57,7 @@ static struct shown show_next(const char *bytes, size_t length)
 {
     struct shown shown = { .used = 1 };
     uint32_t code;
-    size_t used = utf8_decode((const unsigned char *)bytes, length, &code);
+    size_t used = utf8_decode(bytes, length, &code);
 
     if (used == 0) {
         spell_out(&shown, "\\x%02x", (unsigned char)bytes[0]);

@@ -1,6 +1,7 @@
 /* Comma-separated values, one header line, quoted only where needed, as nsys and spreadsheets have them. */
 #include <string.h>
 
+#include "../base/utf8.h"
 #include "display.h"
 #include "print.h"
 
@@ -27,11 +28,14 @@ static void add_text(struct text *out, const struct table_cell *cell, int to_ter
 {
     struct text clean = {0};
 
-    if (!to_terminal) {
+    if (!to_terminal && utf8_valid_length(cell->text.bytes, cell->text.length) == cell->text.length) {
         add_field(out, cell->text.bytes, cell->text.length);
         return;
     }
-    display_add(&clean, cell->text.bytes, cell->text.length, 0);
+    if (to_terminal)
+        display_add(&clean, cell->text.bytes, cell->text.length, 0);
+    else
+        utf8_add(&clean, cell->text.bytes, cell->text.length);
     add_field(out, text_string(&clean), clean.length);
     text_free(&clean);
 }

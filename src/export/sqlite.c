@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/utf8.h"
 #include "../report/schema.h"
 #include "export.h"
 
@@ -81,6 +82,18 @@ static int prepare_insert(const struct export *export, const struct report_table
     return result == SQLITE_OK ? 0 : fail(export, err);
 }
 
+/* Texts in a database are UTF-8: who reads it may fail on anything else. */
+static int bind_text(sqlite3_stmt *insert, int at, const char *bytes, size_t length)
+{
+    if (utf8_valid_length(bytes, length) == length)
+        return sqlite3_bind_text64(insert, at, bytes, length, SQLITE_STATIC, SQLITE_UTF8);
+    struct text clean = {0};
+    utf8_add(&clean, bytes, length);
+    int result = text_failed(&clean) ? SQLITE_NOMEM : sqlite3_bind_text64(insert, at, text_string(&clean), clean.length, SQLITE_TRANSIENT, SQLITE_UTF8);
+    text_free(&clean);
+    return result;
+}
+
 /* Makes sure that StringIds has this id. */
 static int want_string(struct export *export, int64_t id)
 {
@@ -103,7 +116,7 @@ static int want_string(struct export *export, int64_t id)
     export->string_seen[id / 64] |= UINT64_C(1) << (id % 64);
     const char *bytes = report_string(export->report, id, &length);
     sqlite3_bind_int64(export->insert_string, 1, id);
-    sqlite3_bind_text64(export->insert_string, 2, bytes, length, SQLITE_STATIC, SQLITE_UTF8);
+    bind_text(export->insert_string, 2, bytes, length);
     int result = sqlite3_step(export->insert_string);
     sqlite3_reset(export->insert_string);
     return result == SQLITE_DONE ? 0 : ERR_IO;
@@ -123,7 +136,7 @@ static int bind_value(struct export *export, sqlite3_stmt *insert, const struct 
         return sqlite3_bind_double(insert, at, value.real) == SQLITE_OK ? 0 : ERR_IO;
     case COLUMN_TEXT: {
         const char *bytes = report_string(export->report, value.bits, &length);
-        return sqlite3_bind_text64(insert, at, bytes, length, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK ? 0 : ERR_IO;
+        return bind_text(insert, at, bytes, length) == SQLITE_OK ? 0 : ERR_IO;
     }
     case COLUMN_STRING:
         if (want_string(export, value.bits) != 0)
