@@ -195,7 +195,7 @@ static void add_warnings(struct text *out, const struct collect_result *result, 
 {
     for (size_t i = 0; i < shown; i++) {
         text_add(out, "  note: ");
-        display_add(out, result->warnings[i], strlen(result->warnings[i]), 160);
+        display_add(out, result->warnings[i], strlen(result->warnings[i]), 0);
         text_add_char(out, '\n');
     }
     if (result->warning_count > shown)

@@ -308,6 +308,14 @@ static struct process *split_at_exec(struct process *process, enum process_endin
     return unseen;
 }
 
+/* An agent takes a slot as soon as it has the arena. One that ran to its end without could not map it. */
+static void tell_if_unmapped(struct process *process, enum process_ending ending)
+{
+    if (process->arena && process->threads_seen == 0 && ending == PROCESS_EXITED)
+        collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer of %llu MB; raise ulimit -v, or try --buffer-limit.",
+                       (int)process->pid, process->name, (unsigned long long)(process->arena_bytes >> 20));
+}
+
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
     if (process->ending != PROCESS_RUNS)
@@ -320,6 +328,7 @@ void process_end(struct process *process, enum process_ending ending, int status
         return;
     }
     capture_process_ends(process->collector, process, end_ns);
+    tell_if_unmapped(process, ending);
     if (process->nvtx) {
         struct nvtx_counts counts;
         nvtx_process_finish(process->nvtx, &counts);

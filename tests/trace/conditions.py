@@ -234,8 +234,10 @@ class Conditions(lib.Case):
                 limited = ["sh", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "sh", CONDITIONS, "range"]
                 if subprocess.run(limited, capture_output=True).returncode != 3:
                     continue  # too little even without us
-                self.profile(*limited, status=3)
+                report = self.profile(*limited, status=3)
                 self.assertEqual(self.output.stdout, "done\n")
+                if not report.ranges():
+                    self.assertIn("ulimit -v", self.output.stderr)
 
     def test_little_address_space_for_both(self):
         size = 1 << 30
