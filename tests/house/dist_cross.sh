@@ -27,10 +27,16 @@ version=$(sed -nE 's/^project\(tacho VERSION ([0-9.]+).*/\1/p' "$SOURCE/CMakeLis
 output=$(qemu-$other "$TACHO" --version)
 grep -qF "$version" <<<"$output" || complain "tacho --version, emulated, says '$output', not $version"
 
-# The agent loads into a program of that architecture and leaves it alone.
-echo '#include <stdio.h>
-int main(void) { return puts("unharmed") < 0; }' >"$folder/program.c"
+# The whole way of an event, emulated: agent, collector, report, table. The kernel cannot start a program of that
+# architecture by itself, so the emulator is what tacho runs, and the emulator preloads the agent.
+echo '#include <unistd.h>
+int main(void) { return write(1, "unharmed\n", 9) != 9; }' >"$folder/program.c"
 $CC -o "$folder/program" "$folder/program.c" || exit 1
-output=$(qemu-$other -L /usr/$other-linux-gnu -E LD_PRELOAD="$AGENT" "$folder/program" 2>&1)
+emulated=(qemu-$other -L /usr/$other-linux-gnu -E LD_PRELOAD="$AGENT" "$folder/program")
+output=$("${emulated[@]}" 2>&1)
 [ "$output" = unharmed ] || complain "a program with the agent, emulated, says '$output'"
+output=$(qemu-$other "$TACHO" profile --osrt-threshold=0 -o "$folder/report" "$(command -v qemu-$other)" "${emulated[@]:1}" 2>"$folder/log")
+[ "$output" = unharmed ] || complain "profiled, emulated, the program says '$output': $(cat "$folder/log")"
+table=$(qemu-$other "$TACHO" stats -r osrt_sum --format csv "$folder/report.tacho")
+grep -qE '^[^,]*,[^,]*,1,.*,write$' <<<"$table" || complain "the one write() of the program is not in the table: $table"
 exit $bad
