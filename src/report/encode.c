@@ -381,17 +381,36 @@ static int finish(struct encoder *encoder, struct chunk_header header, struct en
     return 0;
 }
 
-/* Copies the columns of wanted (a bit each) out of the rows, a tile at a time so that rows are read from cache. */
-static int gather(struct encoder *encoder, const uint64_t *rows, size_t stride, size_t count, uint64_t wanted)
+static int make_columns(struct encoder *encoder, uint64_t wanted)
 {
-    for (uint64_t left = wanted; left; left &= left - 1) {
-        int64_t **column = &encoder->columns[__builtin_ctzll(left)];
+    for (; wanted; wanted &= wanted - 1) {
+        int64_t **column = &encoder->columns[__builtin_ctzll(wanted)];
         if (!*column && !(*column = malloc(CHUNK_MAX_ROWS * sizeof **column)))
             return ERR_NO_MEMORY;
     }
+    return 0;
+}
+
+/* Copies the columns out of the rows, a tile at a time so that rows come from memory once. A column that is NULL all
+ * over a tile is left out there; fill_nulls() sees to it. Tells which columns any row has, and which all rows have. */
+static int gather(struct encoder *encoder, const uint64_t *rows, size_t columns, size_t count, uint64_t *any, uint64_t *all)
+{
+    size_t stride = columns + 1;
+    uint64_t known = columns < 64 ? (UINT64_C(1) << columns) - 1 : UINT64_MAX;
+    *any = 0;
+    *all = known;
     for (size_t first = 0; first < count; first += TILE_ROWS) {
         size_t end = first + TILE_ROWS < count ? first + TILE_ROWS : count;
-        for (uint64_t left = wanted; left; left &= left - 1) {
+        uint64_t here = 0;
+        for (size_t i = first; i < end; i++) {
+            here |= rows[i * stride];
+            *all &= rows[i * stride];
+        }
+        here &= known;
+        if ((here & ~*any) && make_columns(encoder, here))
+            return ERR_NO_MEMORY;
+        *any |= here;
+        for (uint64_t left = here; left; left &= left - 1) {
             int column = __builtin_ctzll(left);
             int64_t *values = encoder->columns[column];
             for (size_t i = first; i < end; i++)
@@ -434,14 +453,8 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
     const struct schema_table *schema = &schema_tables[table];
     size_t stride = schema->column_count + 1;
     const uint64_t *words = rows;
-    uint64_t any = 0, all = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        any |= words[i * stride];
-        all &= words[i * stride];
-    }
-    if (schema->column_count < 64)
-        any &= (UINT64_C(1) << schema->column_count) - 1;
-    if (gather(encoder, words, stride, count, any))
+    uint64_t any, all;
+    if (gather(encoder, words, schema->column_count, count, &any, &all))
         return ERR_NO_MEMORY;
 
     begin(encoder);

@@ -83,7 +83,8 @@ static int always(size_t i) { (void)i; return 1; }
 static int every_third(size_t i) { return i % 3 == 0; }
 static int first_half(size_t i) { return i < 50; }
 static int but_one(size_t i) { return i != 1; }
-static int (*const null_patterns[])(size_t) = {never, always, every_third, first_half, but_one};
+static int long_runs(size_t i) { return i / 300 % 2 == 0; }
+static int (*const null_patterns[])(size_t) = {never, always, every_third, first_half, but_one, long_runs};
 #define NULL_PATTERNS (sizeof null_patterns / sizeof *null_patterns)
 
 /* One table of integers and times with each pattern in each place, of several sizes, compared value by value. */
@@ -143,6 +144,7 @@ static void several_chunks_come_back(void **state)
     check_pattern(100001, walking, small_noise, every_third);
     check_pattern(32769, counting, any_bits, first_half);
     check_pattern(65536, any_bits, few_far_apart, but_one);
+    check_pattern(40000, walking, walking, long_runs);
 }
 
 static void reals_keep_their_bits(void **state)
