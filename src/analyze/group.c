@@ -187,41 +187,47 @@ static int join(struct part *part, const struct group_key *key, const struct gro
     return 0;
 }
 
-int groups_join(struct groups *groups, int worker, const struct group_key *key, const struct group *from)
-{
-    return join(&groups->parts[worker], key, from);
-}
-
-int groups_merge(struct groups *groups, struct group **out, size_t *count, struct error *err)
+static int merge(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context)
 {
     struct part *merged = &groups->parts[groups->workers];
 
     for (int i = 0; i < groups->workers; i++)
-        for (size_t j = 0; j < groups->parts[i].count; j++)
-            if (join(merged, &groups->parts[i].groups[j].key, &groups->parts[i].groups[j]) != 0)
-                return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
-    *out = merged->groups;
-    *count = merged->count;
+        for (size_t j = 0; j < groups->parts[i].count; j++) {
+            struct group_key key = groups->parts[i].groups[j].key;
+            if (map)
+                map(context, &key);
+            if (join(merged, &key, &groups->parts[i].groups[j]) != 0)
+                return ERR_NO_MEMORY;
+        }
     return 0;
 }
 
-int groups_finish(struct groups *groups, struct group **out, size_t *count, struct error *err)
+static int find_medians(struct groups *groups, struct part *merged)
 {
-    int code = groups_merge(groups, out, count, err);
     uint64_t largest = 1;
 
-    if (code != 0)
-        return code;
-    for (size_t i = 0; i < *count; i++)
-        if ((*out)[i].figures.count > largest)
-            largest = (*out)[i].figures.count;
+    for (size_t i = 0; i < merged->count; i++)
+        if (merged->groups[i].figures.count > largest)
+            largest = merged->groups[i].figures.count;
     groups->scratch = malloc(largest * sizeof *groups->scratch);
     if (!groups->scratch)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to find the medians");
-    for (size_t i = 0; i < *count; i++) {
-        struct group *group = &(*out)[i];
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < merged->count; i++) {
+        struct group *group = &merged->groups[i];
         group->median = statistics_median(group->pieces, group->figures.count, group->figures.min, group->figures.max,
                                           groups->scratch);
     }
+    return 0;
+}
+
+int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context, struct group **out,
+                  size_t *count, struct error *err)
+{
+    struct part *merged = &groups->parts[groups->workers];
+
+    if (merge(groups, map, context) != 0 || find_medians(groups, merged) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
+    *out = merged->groups;
+    *count = merged->count;
     return 0;
 }

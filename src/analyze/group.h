@@ -27,14 +27,9 @@ void groups_delete(struct groups *groups);
 /* Adds a number; ERR_NO_MEMORY or 0. One thread at a time per worker. */
 int groups_add(struct groups *groups, int worker, const struct group_key *key, int64_t value);
 
-/* The same with numbers that are already a group of another collection: joins figures and pieces, which stay owned by
- * where they came from. */
-int groups_join(struct groups *groups, int worker, const struct group_key *key, const struct group *from);
-
-/* Merges the workers' parts and finds the medians. The groups are valid until groups_delete(). */
-int groups_finish(struct groups *groups, struct group **out, size_t *count, struct error *err);
-
-/* The same without medians, for groups that are joined again under another key. */
-int groups_merge(struct groups *groups, struct group **out, size_t *count, struct error *err);
+/* Merges the workers' parts and finds the medians. map, which may be NULL, changes keys on the way: what has the same key
+ * afterwards is one group. The groups are valid until groups_delete(). */
+int groups_finish(struct groups *groups, void (*map)(void *context, struct group_key *key), void *context, struct group **out,
+                  size_t *count, struct error *err);
 
 #endif

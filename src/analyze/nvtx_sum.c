@@ -134,27 +134,21 @@ static void label(void *context, const struct group *group, struct summary_label
     out->name_length = labelling->label.length;
 }
 
-/* The scan's groups, joined under the names of their domains. */
-static int join_by_domain_name(struct scan *scan, struct groups *named, struct error *err)
+/* Puts the name of the domain in the place of its number. */
+static void name_domain(void *context, struct group_key *key)
 {
-    struct group *groups;
-    size_t count;
-    int code = 0;
+    const struct scan *scan = context;
+    int64_t domain = key->part[KEY_DOMAIN];
 
-    for (size_t i = 0; i < scan->open_count && code == 0; i++)
-        code = groups_add(scan->groups, 0, &scan->open[i].key, duration_of(scan->open[i].start_ns, scan->last_ns));
-    if (code == 0)
-        code = groups_merge(scan->groups, &groups, &count, err);
-    if (code != 0)
-        return error_set(err, code, "not enough memory to group the ranges");
-    nvtx_domains_sort(&scan->domains);
-    for (size_t i = 0; i < count; i++) {
-        const int64_t *part = groups[i].key.part;
-        int64_t domain = part[KEY_DOMAIN] ? nvtx_domain_name(&scan->domains, part[KEY_PROCESS], part[KEY_DOMAIN]) : NVTX_NO_NAME;
-        struct group_key key = { { part[KEY_NAME], domain, part[KEY_STYLE], 0 } };
-        if (groups_join(named, 0, &key, &groups[i]) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory to group the ranges");
-    }
+    key->part[KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[KEY_PROCESS], domain) : NVTX_NO_NAME;
+    key->part[KEY_PROCESS] = 0;
+}
+
+static int add_open_ranges(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->open_count; i++)
+        if (groups_add(scan->groups, 0, &scan->open[i].key, duration_of(scan->open[i].start_ns, scan->last_ns)) != 0)
+            return ERR_NO_MEMORY;
     return 0;
 }
 
@@ -164,27 +158,26 @@ static int summarize(struct report *report, const struct analysis_request *reque
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles, .span = request->span,
                          .lock = PTHREAD_MUTEX_INITIALIZER, .last_ns = INT64_MIN };
-    struct groups *named = groups_new(1);
     struct labelling labelling = { .report = report };
     struct group *groups;
     int columns[NVTX_COLUMNS], code = ERR_NO_MEMORY;
     size_t count;
 
     nvtx_columns(table, columns);
-    if (scan.groups && named)
+    if (scan.groups)
         code = report_scan(report, table, columns, NVTX_COLUMNS, request->span, visit, &scan, err);
-    else
-        error_set(err, ERR_NO_MEMORY, "not enough memory to group the ranges");
     if (code == 0)
-        code = join_by_domain_name(&scan, named, err);
+        code = add_open_ranges(&scan);
+    if (code == ERR_NO_MEMORY)
+        error_set(err, code, "not enough memory to group the ranges");
+    nvtx_domains_sort(&scan.domains);
     if (code == 0)
-        code = groups_finish(named, &groups, &count, err);
+        code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err);
     if (code == 0)
         code = summary_table(shape, groups, count, &labelling, out, err);
     text_free(&labelling.label);
     nvtx_domains_free(&scan.domains);
     free(scan.open);
-    groups_delete(named);
     groups_delete(scan.groups);
     return code;
 }

@@ -47,7 +47,7 @@ static int osrt_sum(struct report *report, const struct analysis_request *reques
         return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
     int code = report_scan(report, table, columns, COLUMNS, request->span, visit, &scan, err);
     if (code == 0)
-        code = groups_finish(scan.groups, &groups, &count, err);
+        code = groups_finish(scan.groups, NULL, NULL, &groups, &count, err);
     if (code == 0)
         code = summary_table(&shape, groups, count, report, out, err);
     groups_delete(scan.groups);

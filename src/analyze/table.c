@@ -124,20 +124,23 @@ static int compare_rows(const void *a, const void *b, void *argument)
 void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                 void *context)
 {
+    table_sort_part(table, 0, table->rows, compare, context);
+}
+
+void table_sort_part(struct table *table, size_t first, size_t count,
+                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context)
+{
     size_t row_bytes = table->column_count * sizeof(struct table_cell);
-    size_t *order = malloc((table->rows + 1) * sizeof *order);
-    struct table_cell *sorted = malloc((table->rows + 1) * row_bytes);
+    size_t *order = malloc((count + 1) * sizeof *order);
+    struct table_cell *sorted = malloc((count + 1) * row_bytes);
 
     if (order && sorted) {
-        for (size_t i = 0; i < table->rows; i++)
-            order[i] = i;
-        qsort_r(order, table->rows, sizeof *order, compare_rows, &(struct sorting){ table, compare, context });
-        for (size_t i = 0; i < table->rows; i++)
+        for (size_t i = 0; i < count; i++)
+            order[i] = first + i;
+        qsort_r(order, count, sizeof *order, compare_rows, &(struct sorting){ table, compare, context });
+        for (size_t i = 0; i < count; i++)
             memcpy(sorted + i * table->column_count, table_row(table, order[i]), row_bytes);
-        free(table->cells);
-        table->cells = sorted;
-        table->capacity = table->rows + 1;
-        sorted = NULL;
+        memcpy(table->cells + first * table->column_count, sorted, count * row_bytes);
     }
     free(sorted);
     free(order);

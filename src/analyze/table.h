@@ -57,4 +57,8 @@ int cell_set_text(struct table *table, struct table_cell *cell, const char *byte
 /* Stable sort; compare gets two rows. */
 void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
 
+/* The same for count rows from first on. */
+void table_sort_part(struct table *table, size_t first, size_t count,
+                     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
+
 #endif

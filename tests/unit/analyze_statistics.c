@@ -39,7 +39,7 @@ static struct group group_of(const int64_t *values, size_t count, int workers, s
 
     for (size_t i = 0; i < count; i++)
         assert_int_equal(groups_add(groups, (int)(i % (size_t)workers), &key, values[i]), 0);
-    assert_int_equal(groups_finish(groups, &list, &list_count, &err), 0);
+    assert_int_equal(groups_finish(groups, NULL, NULL, &list, &list_count, &err), 0);
     assert_int_equal(list_count, 1);
     *keep = groups;
     return list[0];
@@ -136,13 +136,36 @@ static void many_keys_stay_apart(void **state)
             struct group_key key = { { i, -i, i % 7, i << 32 } };
             assert_int_equal(groups_add(groups, (int)((i + round) % WORKERS), &key, i + round), 0);
         }
-    assert_int_equal(groups_finish(groups, &list, &count, &err), 0);
+    assert_int_equal(groups_finish(groups, NULL, NULL, &list, &count, &err), 0);
     assert_int_equal(count, KEYS);
     for (size_t i = 0; i < count; i++) {
         int64_t key = list[i].key.part[0];
         assert_int_equal(list[i].figures.count, 3);
         assert_int_equal((int64_t)list[i].figures.total, 3 * key + 3);
         assert_true(list[i].median == (double)(key + 1));
+    }
+    groups_delete(groups);
+}
+
+static void keep_last_digit(void *context, struct group_key *key)
+{
+    key->part[0] %= 10;
+}
+
+static void keys_that_become_one_are_one_group(void **state)
+{
+    struct groups *groups = groups_new(2);
+    struct group *list;
+    size_t count;
+    struct error err;
+
+    for (int64_t i = 0; i < 1000; i++)
+        assert_int_equal(groups_add(groups, (int)(i % 2), &(struct group_key){ { i } }, i), 0);
+    assert_int_equal(groups_finish(groups, keep_last_digit, NULL, &list, &count, &err), 0);
+    assert_int_equal(count, 10);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(list[i].figures.count, 100);
+        assert_true(list[i].median == (double)(495 + list[i].key.part[0]));
     }
     groups_delete(groups);
 }
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(median_of_any_shape),
         cmocka_unit_test(number_of_workers_changes_nothing),
         cmocka_unit_test(many_keys_stay_apart),
+        cmocka_unit_test(keys_that_become_one_are_one_group),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
