@@ -130,8 +130,8 @@ class Tree(TreeCase):
         for how, status, ending, column, number in (
                 ("exit", 10, "exit", "exitStatus", 10), ("thread", 11, "exit", "exitStatus", 11),
                 ("raw", 12, "exit", "exitStatus", 12), ("quick", 13, "exit", "exitStatus", 13),
-                ("return", 14, "exit", "exitStatus", 14), ("abort", 128 + 6, "signal", "signal", 6),
-                ("kill", 128 + 9, "signal", "signal", 9)):
+                ("return", 14, "exit", "exitStatus", 14), ("abort", -6, "signal", "signal", 6),  # and Tacho dies of it as well
+                ("kill", -9, "signal", "signal", 9)):
             with self.subTest(how):
                 report, processes, told = self.profile_tree("ends", how, status=status)
                 (pid, _, _), = said(told, "ends")
