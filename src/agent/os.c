@@ -26,16 +26,16 @@ uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
     return alive;
 }
 
-__attribute__((noinline)) void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+__attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
+                                             uint64_t duration_and_error, int64_t value)
 {
-    struct agent_thread *thread = call->thread;
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
     if (!record)
         return;
-    record->a = (uint16_t)function;
-    record->b = (uint16_t)(call->level < UINT16_MAX ? call->level : UINT16_MAX);
-    record->ticks = call->start;
-    record->body[0] = call->duration << 16 | (uint16_t)error;
+    record->a = (uint16_t)function_and_level;
+    record->b = (uint16_t)(function_and_level >> 16);
+    record->ticks = start;
+    record->body[0] = duration_and_error;
     record->body[1] = (uint64_t)value;
     emit_commit(thread, record);
 }

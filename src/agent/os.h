@@ -76,8 +76,9 @@ struct os_call {
  * left by a jump are taken off, and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
 
-/* Writes the record, or counts the loss. Keeps errno. */
-void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error);
+/* Writes the record, or counts the loss. Keeps errno. Single words, so that the call can live in registers. */
+void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start, uint64_t duration_and_error,
+                   int64_t value);
 
 static inline uintptr_t os_frame(void)
 {
@@ -92,6 +93,7 @@ static inline uintptr_t os_frame(void)
 
 __attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
 {
+    uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
     uintptr_t frame = os_frame();
     uint32_t level = thread->call_depth;
     if (unlikely(level))
@@ -99,12 +101,11 @@ __attribute__((always_inline)) static inline struct os_call os_begin(struct agen
     if (likely(level < AGENT_CALL_FRAMES))
         thread->call_frames[level] = frame;
     thread->call_depth = level + 1;
-    struct os_call call = { .thread = thread, .level = level, .start = agent_ticks() };
     if (likely(level == 0)) {
         atomic_store_explicit(&thread->slot->call_function, function, memory_order_relaxed);
-        atomic_store_explicit(&thread->slot->call_ticks, call.start, memory_order_release);
+        atomic_store_explicit(&thread->slot->call_ticks, start, memory_order_release);
     }
-    return call;
+    return (struct os_call){ .thread = thread, .level = level, .start = start };
 }
 
 /* True if the call is to be recorded; else it was counted. */
@@ -124,6 +125,12 @@ __attribute__((always_inline)) static inline int os_end(struct os_call *call)
         return 0;
     }
     return 1;
+}
+
+static inline void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+{
+    uint32_t level = call->level < UINT16_MAX ? call->level : UINT16_MAX;
+    os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
 }
 
 /* By the `fails` of a row: what happens around the call, the value to record, and the error number if it failed.
