@@ -14,6 +14,8 @@ aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) packages_cross="" ;;
 esac
 packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 sqlite3 strace make git file"
+# Programs that the tests profile. What a release does not have is left out, and its tests are skipped.
+packages_profiled="perl nodejs libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -69,6 +71,15 @@ unpack_packages() {
         dpkg-deb -x "$deb" "$target"
     done
     rm -rf "$folder"
+}
+
+# Those of the packages given that this release has.
+known_packages() {
+    local package
+    command -v apt-cache >/dev/null || return 0
+    for package in "$@"; do
+        [ -z "$(apt-cache show --no-all-versions "$package" 2>/dev/null)" ] || printf '%s ' "$package"
+    done
 }
 
 # configure DIRECTORY [CMake options]; cheap when nothing changed.
