@@ -46,7 +46,8 @@ static const struct schema_column *schema_column_of(const struct schema_table *t
     return NULL;
 }
 
-static int create_table(const struct export *export, const struct report_table *table, struct error *err)
+/* NOT NULL is promised only where it is so: an import or an old file may lack a column that has it now. */
+static int create_table(const struct export *export, const struct report_table *table, const struct report_columns *rows, struct error *err)
 {
     int id = schema_find(table->name);
     const struct schema_table *known = id < 0 ? NULL : &schema_tables[id];
@@ -58,7 +59,7 @@ static int create_table(const struct export *export, const struct report_table *
     for (size_t c = 0; c < table->column_count; c++) {
         const struct schema_column *column = schema_column_of(known, table->columns[c].name);
         sqlite3_str_appendf(sql, "    \"%w\" %s%s%s", table->columns[c].name, sql_type(table->columns[c].type),
-                            column && column->not_null ? " NOT NULL" : "", c + 1 < table->column_count ? "," : "");
+                            column && column->not_null && !rows->nulls[c] ? " NOT NULL" : "", c + 1 < table->column_count ? "," : "");
         sqlite3_str_appendf(sql, column ? " -- %s\n" : "\n", column ? column->note : NULL);
     }
     sqlite3_str_appendall(sql, ")");
@@ -177,7 +178,7 @@ static int add_table(struct export *export, const struct report_table *table, st
     int code = report_read(export->report, table, columns, table->column_count, &rows, err);
     if (code != 0)
         return code;
-    code = create_table(export, table, err);
+    code = create_table(export, table, &rows, err);
     if (code == 0)
         code = insert_rows(export, table, &rows, err);
     report_columns_free(&rows);

@@ -1,0 +1,116 @@
+"""The command line itself: exit statuses, help and completion from the table, files that exist already, recovery."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+TACHO = os.environ["TACHO"]
+failures = 0
+
+
+def run(*arguments, **more):
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def check(what, truth, *shown):
+    global failures
+    if not truth:
+        failures += 1
+        print("wrong:", what, *shown)
+
+
+def check_usage():
+    status, out, err = run()
+    check("no command is a usage error", status == 2 and out == "" and "usage: tacho COMMAND" in err, status, err)
+    status, out, err = run("stat")
+    check("a slip is named", status == 2 and "did you mean 'stats'?" in err, status, err)
+    status, out, err = run("--version")
+    check("the version", status == 0 and out.startswith("tacho "), out)
+    for command in ("profile", "stats", "info", "doctor", "export", "import", "recover", "completion"):
+        for form in ((command, "--help"), ("help", command), (command, "-h")):
+            status, out, err = run(*form)
+            check(f"help of {command}", status == 0 and out.startswith(f"usage: tacho {command}") and err == "", status, out, err)
+        status, out, err = run(command, "--no-such-thing-at-all")
+        check(f"{command} refuses what it does not know", status == 2 and err.count("\n") == 1, status, err)
+    for wrong in (["stats"], ["stats", "-r", "nvtx_sun", "x"], ["stats", "-f", "cvs", "x"], ["stats", "--timeunit=years", "x"], ["export", "-t", "pdf", "x"],
+                  ["import"], ["recover", "a", "b"], ["profile"], ["completion", "fish"]):
+        status, out, err = run(*wrong)
+        check(f"{wrong} is a usage error", status == 2 and err.count("\n") == 1, status, err)
+
+
+def complete(*words):
+    """What bash would offer for the last word."""
+    script = 'source <("$TACHO" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tacho; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script, "bash", *words], stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().split()
+
+
+def check_completion():
+    check("commands", complete("tacho", "s") == ["stats"], complete("tacho", "s"))
+    check("options", complete("tacho", "stats", "--time") == ["--timeunit"], complete("tacho", "stats", "--time"))
+    check("values", complete("tacho", "stats", "-r", "osrt") == ["osrt_sum"], complete("tacho", "stats", "-r", "osrt"))
+    check("truth", complete("tacho", "profile", "--stats", "=", "t") == ["true"], complete("tacho", "profile", "--stats", "=", "t"))
+    for name in ("a.tacho", "b.sqlite", "c.txt"):
+        open(name, "w").close()
+    check("files", sorted(complete("tacho", "stats", "")) == ["a.tacho", "b.sqlite"], complete("tacho", "stats", ""))
+
+
+def make_report(name):
+    database = sqlite3.connect("made.sqlite")
+    database.execute("CREATE TABLE StringIds(id INTEGER, value TEXT)")
+    database.execute("CREATE TABLE OSRT_API(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER)")
+    database.execute("INSERT INTO StringIds VALUES (1000000007, ?)", ("re\033[31mad",))
+    database.executemany("INSERT INTO OSRT_API VALUES (?, ?, 27, 281474993487873, 1000000007)", [(i * 10, i * 10 + 5) for i in range(1000)])
+    database.commit()
+    database.close()
+    status, out, err = run("import", "made.sqlite", "-o", name)
+    check("an import says where it is", (status, out) == (0, name + "\n"), status, out, err)
+
+
+def check_files():
+    make_report("r.tacho")
+    status, out, err = run("stats", "-q", "-f", "csv", "r.tacho")
+    check("string ids are mapped", out.endswith("100.0,5000,1000,5.0,5.0,5,5,0.0,re\033[31mad\n"), repr(out))
+    status, out, err = run("stats", "r.tacho")
+    check("escapes are spelt out", "\033" not in out and "re\\x1b[31mad" in out, repr(out))
+    status, out, err = run("import", "made.sqlite", "-o", "r.tacho")
+    check("an existing report stays", status == 1 and "exists" in err, status, err)
+    status, out, err = run("export", "r.tacho")
+    check("an export", (status, out) == (0, "r.sqlite\n"), status, out, err)
+    status, out, err = run("export", "r.tacho")
+    check("an existing export stays", status == 1 and "exists" in err, status, err)
+    status, out, err = run("export", "-f", "true", "-q", "r.tacho")
+    check("-f replaces it, -q is silent", (status, out) == (0, ""), status, out, err)
+    status, out, err = run("export", "-o", "nowhere/r.sqlite", "r.tacho")
+    check("a folder that is not there", status == 1 and err.count("\n") == 1, status, err)
+    check("nothing is left over", not [name for name in os.listdir(".") if "unfinished" in name], os.listdir("."))
+
+
+def check_recovery():
+    whole = open("r.tacho", "rb").read()
+    with open("cut.tacho", "wb") as out:
+        out.write(whole[:-64])
+    status, out, err = run("info", "cut.tacho")
+    check("a report without its end opens", status == 0 and "unfinished" in out, status, out, err)
+    before = run("stats", "-q", "cut.tacho")
+    status, out, err = run("recover", "cut.tacho")
+    check("recovery", status == 0 and out.endswith("cut.recovered.tacho\n"), status, out, err)
+    status, out, err = run("info", "cut.recovered.tacho")
+    check("a recovered report is complete", status == 0 and "complete" in out, status, out, err)
+    check("and has the same tables", run("stats", "-q", "cut.recovered.tacho") == before and before[0] == 0, before)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_usage()
+        check_completion()
+        check_files()
+        check_recovery()
+    sys.exit(failures != 0)
+
+
+main()
