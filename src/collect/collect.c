@@ -160,7 +160,7 @@ static int not_started(struct collector *collector, int error, struct error *err
 
 static int prepare_program(struct collector *collector, struct launch *launch, const struct program *program, const char *agent_path, struct error *err)
 {
-    char **environment = environment_build(collector->options, program, agent_path, collector->session.variable);
+    char **environment = environment_build(collector->options, program, session_agent_path(&collector->session, agent_path), collector->session.variable);
     if (!environment)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     int failed = launch_prepare(launch, collector, program, environment);

@@ -60,7 +60,7 @@ static void begin_thread(struct process *process, struct reader *reader, const s
     memcpy(name, slot->name, sizeof slot->name);
     name[sizeof slot->name] = 0;
     *reader = (struct reader){
-        .active = 1, .chunk = WIRE_NONE, .tid = slot->tid, .priority = slot->priority,
+        .active = 1, .chunk = WIRE_NONE, .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid, .priority = slot->priority,
         .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks), .end_ns = PROCESS_NO_TIME,
         .name_id = collector_string(process->collector, name),
     };

@@ -123,10 +123,13 @@ void life_ask_to_shut_down(struct collector *collector)
 
 /* ---- Signals ------------------------------------------------------------------------------------------------------------------- */
 
+/* To the program, who knows its children; or to those that it has left behind. */
 static void pass_on(struct collector *collector, int signal)
 {
     if (collector->primary && collector->result->ending == COLLECT_RUNNING)
         kill(collector->primary->pid, signal);
+    else
+        process_kill_all(collector, signal);
 }
 
 static void end_capture(struct collector *collector, int signal)

@@ -48,6 +48,7 @@ struct process {
     struct process *next_live, *previous_live; /* among those that have an arena */
     struct collector *collector;
     pid_t pid, parent_pid;         /* parent 0: not known */
+    uint32_t own_pid;              /* what it calls itself: not the same in another pid namespace; 0: not known */
     int64_t global_pid;
     unsigned image;
     const char *origin;            /* launch, fork, exec */
@@ -129,8 +130,9 @@ void process_reap(struct collector *collector);
 /* Looks at every process that cannot be watched. */
 void process_poll(struct collector *collector);
 
-/* CPU time so far, if the kernel still says. */
+/* CPU time so far, if the kernel still says; or as the process itself said when it was about to end. */
 void process_sample_cpu(struct process *process);
+void process_set_cpu(struct process *process, uint64_t ns);
 
 /* Rows of TACHO_COUNT for what changed since the last time. */
 void process_report_counts(struct process *process);

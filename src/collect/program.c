@@ -175,6 +175,7 @@ static void inspect_elf(struct program *program, int file)
         return;
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
         warn(program, "a 32-bit program", "the agent is 64-bit, so only its start, end and CPU time are recorded");
+        program->no_preload = 1; /* the loader would complain about it on stderr */
         return;
     }
     if (image.header.e_machine != OWN_MACHINE) {

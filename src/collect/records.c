@@ -70,7 +70,8 @@ static void exits(const struct origin *origin, const struct wire_record *record,
         return;
     origin->process->exit_seen = 1;
     origin->process->exit_status = (int)(record->body[0] & 0xff);
-    process_sample_cpu(origin->process);
+    if (words > WIRE_HEAD_WORDS + 1)
+        process_set_cpu(origin->process, record->body[1]);
 }
 
 static void child_status(const struct origin *origin, const struct wire_record *record, uint32_t words)

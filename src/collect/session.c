@@ -149,6 +149,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
         refuse(collector, socket, error);
         return;
     }
+    process->own_pid = hello->pid;
     process_attach(process, arena, collector->session.arena_bytes, collector->session.chunk_count);
     process_describe(process); /* while it certainly lives: it waits for us */
     if (process->pidfd < 0)
@@ -237,6 +238,17 @@ static void open_file_socket(struct session *session)
     }
 }
 
+const char *session_agent_path(struct session *session, const char *agent_path)
+{
+    if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->directory[0])
+        return agent_path;
+    snprintf(session->agent_link, sizeof session->agent_link, "%s/libtacho-agent.so", session->directory);
+    if (symlink(agent_path, session->agent_link) == 0)
+        return session->agent_link;
+    session->agent_link[0] = 0;
+    return agent_path;
+}
+
 static void write_variable(struct session *session, const char *name)
 {
     char *at = session->variable, *end = at + sizeof session->variable;
@@ -292,6 +304,8 @@ void session_close(struct collector *collector)
         char path[sizeof session->directory + 8];
         snprintf(path, sizeof path, "%s/socket", session->directory);
         unlink(path);
+        if (session->agent_link[0])
+            unlink(session->agent_link);
         rmdir(session->directory);
     }
     session->accept = session->file_accept = NULL;

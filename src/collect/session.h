@@ -16,6 +16,7 @@ struct session {
     char directory[64];            /* private, with the file-system socket; empty: none could be made */
     uint8_t token[16];
     char variable[256];            /* the value of TACHO_SESSION */
+    char agent_link[96];           /* empty: none was needed */
     uint64_t arena_bytes;
     uint32_t chunk_count;
     struct connection *connections;
@@ -24,6 +25,9 @@ struct session {
 
 int session_open(struct collector *collector, struct error *err);
 void session_close(struct collector *collector);
+
+/* The agent's path in a form that LD_PRELOAD can hold: where it has blanks or colons, a link to it in our folder. */
+const char *session_agent_path(struct session *session, const char *agent_path);
 
 /* Unmaps; the program keeps its own mapping. */
 void session_release_arena(struct process *process);

@@ -29,6 +29,12 @@ void process_sample_cpu(struct process *process)
         process->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
+void process_set_cpu(struct process *process, uint64_t ns)
+{
+    if (ns <= INT64_MAX && (int64_t)ns > process->cpu_ns)
+        process->cpu_ns = (int64_t)ns;
+}
+
 /* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
 static void died(evutil_socket_t unused, short what, void *argument)
 {

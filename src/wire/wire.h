@@ -159,7 +159,7 @@ enum wire_type {
     WIRE_THREAD_END,
     WIRE_EXEC,           /* body: text, the path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
-    WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main */
+    WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
     WIRE_CHILD_STATUS,   /* body: [pid][wait status] seen by a wait call */
     WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
     WIRE_MODULE_END,     /* body: [address] */
