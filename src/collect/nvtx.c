@@ -104,23 +104,22 @@ static void set_name(const struct nvtx_process *process, struct row_NVTX_EVENTS 
 }
 
 /* Columns as nsys has them: no category for 0, no second thread for a range that ends where it began. */
-static void write_row(struct nvtx_process *process, struct nvtx_row *from)
+static void write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
-    struct nvtx_event *event = &from->event;
     struct decoded decoded = event->parts ? decode_parts(process, event) : (struct decoded){0};
     size_t count = 1;
     struct row_NVTX_EVENTS *row = writer_reserve(process->writer, TABLE_NVTX_EVENTS, &count);
     row->present = 0;
     ROW_SET(row, NVTX_EVENTS, start, event->start);
-    ROW_SET(row, NVTX_EVENTS, eventType, from->type);
-    ROW_SET(row, NVTX_EVENTS, globalTid, from->tid);
+    ROW_SET(row, NVTX_EVENTS, eventType, place->type);
+    ROW_SET(row, NVTX_EVENTS, globalTid, place->tid);
     ROW_SET(row, NVTX_EVENTS, domainId, event->domain);
-    if (from->has_end)
-        ROW_SET(row, NVTX_EVENTS, end, from->end);
-    if (from->range)
-        ROW_SET(row, NVTX_EVENTS, rangeId, (int64_t)from->range);
-    if (from->has_end && from->end_tid != from->tid)
-        ROW_SET(row, NVTX_EVENTS, endGlobalTid, from->end_tid);
+    if (place->has_end)
+        ROW_SET(row, NVTX_EVENTS, end, place->end);
+    if (place->range)
+        ROW_SET(row, NVTX_EVENTS, rangeId, (int64_t)place->range);
+    if (place->has_end && place->end_tid != place->tid)
+        ROW_SET(row, NVTX_EVENTS, endGlobalTid, place->end_tid);
     if (event->flags & WIRE_NVTX_HAS_CATEGORY)
         ROW_SET(row, NVTX_EVENTS, category, event->category);
     if (event->flags & WIRE_NVTX_HAS_COLOR)
@@ -133,7 +132,7 @@ static void write_row(struct nvtx_process *process, struct nvtx_row *from)
         ROW_SET(row, NVTX_EVENTS, binaryData, decoded.hex);
     set_name(process, row, event);
     writer_commit(process->writer, TABLE_NVTX_EVENTS, 1);
-    if (from->type == NVTX_ROW_MARK || from->type == NVTX_ROW_PUSH_POP || from->type == NVTX_ROW_START_END)
+    if (place->type == NVTX_ROW_MARK || place->type == NVTX_ROW_PUSH_POP || place->type == NVTX_ROW_START_END)
         process->counts.recorded++;
 }
 
@@ -143,25 +142,29 @@ static int is_complete(const struct nvtx_process *process, const struct nvtx_eve
            (!event->parts || nvtx_payload_known(process, event));
 }
 
-/* Writes the row or lets it wait. */
-static void finish_row(struct nvtx_process *process, struct nvtx_row *row)
+static void wait_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
 {
-    if (__builtin_expect(is_complete(process, &row->event), 1)) {
-        write_row(process, row);
-        return;
-    }
     if (process->waiting_count == process->waiting_capacity) {
         size_t capacity = process->waiting_capacity ? process->waiting_capacity * 2 : 64;
         struct nvtx_row *waiting =
             capacity <= WAITING_MAX ? realloc(process->waiting, capacity * sizeof *waiting) : NULL;
         if (!waiting) {
-            write_row(process, row);
+            write_row(process, event, place);
             return;
         }
         process->waiting = waiting;
         process->waiting_capacity = capacity;
     }
-    process->waiting[process->waiting_count++] = *row;
+    process->waiting[process->waiting_count++] = (struct nvtx_row){ .event = *event, .place = *place };
+}
+
+/* Writes the row or lets it wait. The event's payloads are no longer the caller's. */
+static inline void finish_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place)
+{
+    if (__builtin_expect(is_complete(process, event), 1))
+        write_row(process, event, place);
+    else
+        wait_row(process, event, place);
 }
 
 /* Looking through all of them costs as much as there are, so it is done once in a while. */
@@ -172,10 +175,11 @@ void nvtx_write_waiting(struct nvtx_process *process, int force)
         return;
     process->told = 0;
     for (size_t i = 0; i < process->waiting_count; i++) {
-        if (force || is_complete(process, &process->waiting[i].event))
-            write_row(process, &process->waiting[i]);
+        struct nvtx_row *row = &process->waiting[i];
+        if (force || is_complete(process, &row->event))
+            write_row(process, &row->event, &row->place);
         else
-            process->waiting[kept++] = process->waiting[i];
+            process->waiting[kept++] = *row;
     }
     process->waiting_count = kept;
 }
@@ -257,40 +261,53 @@ static void drop_event(struct nvtx_event *event)
     event->open = 0;
 }
 
-static void keep_push(struct nvtx_thread *thread, const struct nvtx_event *event, uint16_t level)
+/* The place of a push, free; NULL when there is no memory for it. */
+static struct nvtx_event *push_place(struct nvtx_thread *thread, uint16_t domain, uint16_t level)
 {
-    struct nvtx_event *place = find_level(thread, event->domain, level);
-    if (!place)
-        place = make_level(thread, event->domain, level);
-    if (!place) {
-        nvtx_parts_free(event->parts);
+    struct nvtx_event *place = find_level(thread, domain, level);
+    if (!place && !(place = make_level(thread, domain, level))) {
         thread->process->counts.end_lost++;
-        return;
+        return NULL;
     }
-    if (place->open) {
+    if (place->open) { /* its pop never came */
         thread->process->counts.end_lost++;
         drop_event(place);
     }
-    *place = *event;
+    return place;
 }
 
-static void finish_pop(struct nvtx_thread *thread, struct nvtx_event *end, uint16_t level)
+static void keep_push(struct nvtx_thread *thread, const struct nvtx_event *event, uint16_t level)
 {
-    struct nvtx_event *place = find_level(thread, end->domain, level);
-    if (!place || !place->open) {
-        thread->process->counts.damaged++;
-        drop_event(end);
-        return;
-    }
-    struct nvtx_row row = { .event = *place, .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid,
-                            .has_end = 1, .end = end->start };
-    place->open = 0;
-    place->parts = NULL;
-    struct nvtx_part **last = &row.event.parts; /* payloads of the pop come after those of the push */
+    struct nvtx_event *place = push_place(thread, event->domain, level);
+    if (place)
+        *place = *event;
+    else
+        nvtx_parts_free(event->parts);
+}
+
+static void append_parts(struct nvtx_event *event, struct nvtx_part *parts)
+{
+    struct nvtx_part **last = &event->parts;
     while (*last)
         last = &(*last)->next;
-    *last = end->parts;
-    finish_row(thread->process, &row);
+    *last = parts;
+}
+
+/* Payloads of the pop come after those of the push. */
+static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t level, int64_t end, struct nvtx_part *parts)
+{
+    struct nvtx_event *event = find_level(thread, domain, level);
+    if (!event || !event->open) {
+        thread->process->counts.damaged++;
+        nvtx_parts_free(parts);
+        return;
+    }
+    if (parts)
+        append_parts(event, parts);
+    const struct nvtx_place place = { .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid, .has_end = 1, .end = end };
+    finish_row(thread->process, event, &place);
+    event->open = 0;
+    event->parts = NULL;
 }
 
 /* ---- Start and end ----------------------------------------------------------------------------------------------------- */
@@ -353,43 +370,43 @@ static int take_half(struct nvtx_process *process, uint64_t id, int ended, struc
 
 static void finish_range(struct nvtx_process *process, struct nvtx_row *start, const struct nvtx_row *end)
 {
-    start->has_end = 1;
-    start->end = end->end;
-    start->end_tid = end->end_tid;
-    struct nvtx_part **last = &start->event.parts;
-    while (*last)
-        last = &(*last)->next;
-    *last = end->event.parts;
-    finish_row(process, start);
+    start->place.has_end = 1;
+    start->place.end = end->place.end;
+    start->place.end_tid = end->place.end_tid;
+    append_parts(&start->event, end->event.parts);
+    finish_row(process, &start->event, &start->place);
 }
 
 static void keep_start(struct nvtx_thread *thread, struct nvtx_row *row)
 {
     struct nvtx_process *process = thread->process;
-    row->type = NVTX_ROW_START_END;
-    row->tid = thread->tid;
-    struct nvtx_range half = { .id = row->range, .row = *row }, other;
-    if (take_half(process, row->range, 1, &other) == 0)
+    uint64_t id = row->place.range;
+    row->place.type = NVTX_ROW_START_END;
+    row->place.tid = thread->tid;
+    struct nvtx_range half = { .id = id, .row = *row }, other;
+    if (take_half(process, id, 1, &other) == 0) {
         finish_range(process, row, &other.row);
-    else if (take_half(process, row->range, 0, &other) == 0) { /* ids are never used twice: this memory was overwritten */
+    } else if (take_half(process, id, 0, &other) == 0) { /* ids are never used twice: this memory was overwritten */
         process->counts.damaged++;
         nvtx_parts_free(other.row.event.parts);
         nvtx_parts_free(row->event.parts);
-    } else if (keep_half(process, &half) != 0)
-        finish_row(process, row);
+    } else if (keep_half(process, &half) != 0) {
+        finish_row(process, &row->event, &row->place);
+    }
 }
 
 static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
 {
     struct nvtx_process *process = thread->process;
-    row->end = row->event.start;
-    row->end_tid = thread->tid;
-    struct nvtx_range half = { .id = row->range, .ended = 1, .row = *row }, other;
-    if (take_half(process, row->range, 0, &other) == 0) {
+    uint64_t id = row->place.range;
+    row->place.end = row->event.start;
+    row->place.end_tid = thread->tid;
+    struct nvtx_range half = { .id = id, .ended = 1, .row = *row }, other;
+    if (take_half(process, id, 0, &other) == 0) {
         finish_range(process, &other.row, row);
         return;
     }
-    if (take_half(process, row->range, 1, &other) == 0) { /* ended twice: the last one counts */
+    if (take_half(process, id, 1, &other) == 0) { /* ended twice: the last one counts */
         process->counts.damaged++;
         nvtx_parts_free(other.row.event.parts);
     }
@@ -408,12 +425,12 @@ static void finish_event(struct nvtx_thread *thread, unsigned type, struct nvtx_
         keep_push(thread, &row->event, level);
         break;
     case WIRE_NVTX_POP:
-        finish_pop(thread, &row->event, level);
+        finish_pop(thread, row->event.domain, level, row->event.start, row->event.parts);
         break;
     case WIRE_NVTX_MARK:
-        row->type = NVTX_ROW_MARK;
-        row->tid = thread->tid;
-        finish_row(thread->process, row);
+        row->place.type = NVTX_ROW_MARK;
+        row->place.tid = thread->tid;
+        finish_row(thread->process, &row->event, &row->place);
         break;
     case WIRE_NVTX_START:
         keep_start(thread, row);
@@ -436,19 +453,34 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
     unsigned type = record->type;
     uint32_t at = type == WIRE_NVTX_START || type == WIRE_NVTX_END;
     struct nvtx_row row;
-    memset(&row, 0, sizeof row);
+    row.place = (struct nvtx_place){0};
     if (read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
         thread->process->counts.damaged++;
         return;
     }
-    row.range = at ? record->body[0] : 0;
-    if (__builtin_expect(!(record->flags & WIRE_NVTX_HAS_BINARY), 1)) {
+    row.place.range = at ? record->body[0] : 0;
+    if (!(record->flags & WIRE_NVTX_HAS_BINARY)) {
         finish_event(thread, type, &row, record->b);
         return;
     }
     thread->pending = row;
     thread->pending_type = (uint8_t)type;
     thread->pending_level = record->b;
+}
+
+/* Most records are pushes and pops without payloads: these are read straight into their level, and written from there. */
+static inline void push_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    struct nvtx_event *place = push_place(thread, record->a, record->b);
+    if (place && read_event(thread, record, words, 0, place) != 0) {
+        place->open = 0;
+        thread->process->counts.damaged++;
+    }
+}
+
+static inline void pop_record(struct nvtx_thread *thread, const struct wire_record *record)
+{
+    finish_pop(thread, record->a, record->b, clock_map_time(thread->process->clock, record->ticks), NULL);
 }
 
 /* Returns whether another one follows. */
@@ -477,7 +509,7 @@ static int binary_record(struct nvtx_thread *thread, const struct wire_record *r
 
 static struct nvtx_row name_row(const struct nvtx_thread *thread, const struct wire_record *record, unsigned type)
 {
-    return (struct nvtx_row){ .type = (uint8_t)type, .tid = thread->tid,
+    return (struct nvtx_row){ .place = { .type = (uint8_t)type, .tid = thread->tid },
                               .event = { .start = clock_map_time(thread->process->clock, record->ticks), .domain = record->a } };
 }
 
@@ -531,7 +563,7 @@ static void cuda_name_row(struct nvtx_thread *thread, const struct wire_record *
     row.event.flags = 1 << WIRE_NVTX_PAYLOAD_SHIFT | (name >= 0 ? WIRE_NVTX_HAS_TEXT : 0);
     row.event.payload = record->body[0];
     row.event.text = name;
-    write_row(thread->process, &row);
+    write_row(thread->process, &row.event, &row.place);
 }
 
 static int resource_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
@@ -596,21 +628,21 @@ static int name_record(struct nvtx_thread *thread, const struct wire_record *rec
         set_text(thread, &row, record->body + at, body - at);
     switch (record->type) {
     case WIRE_NVTX_DOMAIN:
-        row.type = NVTX_ROW_DOMAIN;
+        row.place.type = NVTX_ROW_DOMAIN;
         break;
     case WIRE_NVTX_DOMAIN_END:
-        row.type = NVTX_ROW_DOMAIN_END;
+        row.place.type = NVTX_ROW_DOMAIN_END;
         break;
     case WIRE_NVTX_CATEGORY:
-        row.type = NVTX_ROW_CATEGORY;
+        row.place.type = NVTX_ROW_CATEGORY;
         row.event.flags |= WIRE_NVTX_HAS_CATEGORY;
         row.event.category = (uint32_t)record->body[0];
         break;
     default:
-        row.type = NVTX_ROW_THREAD;
-        row.tid = thread->process->global_pid | (int64_t)(record->body[0] & 0xFFFFFF);
+        row.place.type = NVTX_ROW_THREAD;
+        row.place.tid = thread->process->global_pid | (int64_t)(record->body[0] & 0xFFFFFF);
     }
-    write_row(thread->process, &row);
+    write_row(thread->process, &row.event, &row.place);
     return 0;
 }
 
@@ -643,9 +675,13 @@ void nvtx_record(struct nvtx_thread *thread, const struct wire_record *record, u
             finish_pending(thread);
         return;
     }
-    if (thread->pending_type) /* its payloads never came */
+    if (__builtin_expect(thread->pending_type, 0)) /* its payloads never came */
         finish_pending(thread);
-    if (record->type <= WIRE_NVTX_END && record->type >= WIRE_NVTX_MARK)
+    if (record->type == WIRE_NVTX_PUSH && !(record->flags & WIRE_NVTX_HAS_BINARY))
+        push_record(thread, record, words);
+    else if (record->type == WIRE_NVTX_POP && !(record->flags & WIRE_NVTX_HAS_BINARY))
+        pop_record(thread, record);
+    else if (record->type <= WIRE_NVTX_END && record->type >= WIRE_NVTX_MARK)
         event_record(thread, record, words);
     else if (other_record(thread, record, words) != 0)
         thread->process->counts.damaged++;
@@ -683,8 +719,8 @@ void nvtx_thread_finish(struct nvtx_thread *thread)
         for (uint32_t level = 0; level < stack->capacity; level++) {
             if (!stack->levels[level].open)
                 continue;
-            struct nvtx_row row = { .event = stack->levels[level], .type = NVTX_ROW_PUSH_POP, .tid = thread->tid };
-            finish_row(thread->process, &row);
+            const struct nvtx_place place = { .type = NVTX_ROW_PUSH_POP, .tid = thread->tid };
+            finish_row(thread->process, &stack->levels[level], &place);
         }
         free(stack->levels);
     }
@@ -697,7 +733,7 @@ void nvtx_process_finish(struct nvtx_process *process, struct nvtx_counts *count
     for (size_t i = 0; i < process->range_slots; i++) {
         struct nvtx_range *range = &process->ranges[i];
         if (range->id && !range->ended)
-            finish_row(process, &range->row);
+            finish_row(process, &range->row.event, &range->row.place);
         else if (range->id)
             nvtx_parts_free(range->row.event.parts);
     }

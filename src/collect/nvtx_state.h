@@ -29,13 +29,17 @@ struct nvtx_event {
     struct nvtx_part *parts; /* owned */
 };
 
-/* An event with all that its row needs. */
-struct nvtx_row {
-    struct nvtx_event event;
+/* The rest of what its row needs. */
+struct nvtx_place {
     int64_t end, tid, end_tid;
     uint64_t range;
     uint8_t type;            /* NVTX_EVENTS.eventType */
     uint8_t has_end;
+};
+
+struct nvtx_row {
+    struct nvtx_event event;
+    struct nvtx_place place;
 };
 
 enum nvtx_row_type {
