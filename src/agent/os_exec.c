@@ -11,6 +11,7 @@
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
+#include "sys.h"
 
 #define ENVIRONMENT_MAX 16384 /* 128 KB of pointers on the stack */
 #define INJECTION_VARIABLE "NVTX_INJECTION64_PATH"
@@ -119,11 +120,51 @@ static int run_with_added(const struct request *request, const struct found *fou
     return request->run(request, environment);
 }
 
+/* A list of LD_PRELOAD without the agent. */
+static char *without_agent(char *to, const char *list)
+{
+    char *end = join(to, PRELOAD_VARIABLE "=", "", "", "") + sizeof PRELOAD_VARIABLE;
+    size_t agent_length = strlen(agent.library);
+    for (const char *at = list; *at;) {
+        size_t length = strcspn(at, ": ");
+        if (length && (length != agent_length || memcmp(at, agent.library, length) != 0)) {
+            if (end[-1] != '=')
+                *end++ = ':';
+            memcpy(end, at, length);
+            end += length;
+        }
+        at += length + (at[length] != 0);
+    }
+    *end = 0;
+    return to;
+}
+
+/* In another root the agent may not be there: the loader would complain of it on the program's stderr. */
+static int run_unfollowed(const struct request *request, const struct found *found)
+{
+    char preload[sizeof PRELOAD_VARIABLE + (found->preload ? strlen(found->preload) : 0) + 1];
+    char *environment[found->count + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        char *entry = request->environment[i];
+        const char *injection = value_of(entry, INJECTION_VARIABLE);
+        if (value_of(entry, PRELOAD_VARIABLE))
+            entry = without_agent(preload, found->preload);
+        if (!value_of(entry, WIRE_SESSION_VARIABLE) && !(injection && strcmp(injection, agent.library) == 0) &&
+            strcmp(entry, PRELOAD_VARIABLE "=") != 0)
+            environment[count++] = entry;
+    }
+    environment[count] = NULL;
+    return request->run(request, environment);
+}
+
 static int run_followed(const struct request *request)
 {
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return request->run(request, request->environment);
     struct found found = look_at(request->environment);
+    if (found.count <= ENVIRONMENT_MAX && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
+        return run_unfollowed(request, &found);
     int complete = found.preload && names_agent(found.preload) && found.session &&
                    strcmp(found.session, agent.session) == 0 && found.injection;
     if (complete || found.count > ENVIRONMENT_MAX)

@@ -103,6 +103,10 @@ static inline long sys_readlink(const char *path, char *to, size_t bytes)
 {
     return sys_readlinkat(AT_FDCWD, path, to, bytes);
 }
+static inline int sys_faccessat(int folder, const char *path, int mode)
+{
+    return (int)sys_call3(SYS_faccessat, folder, (long)path, mode);
+}
 static inline int sys_memfd_create(const char *name, unsigned flags)
 {
     return (int)sys_call3(SYS_memfd_create, (long)name, flags, 0);

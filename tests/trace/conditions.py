@@ -225,6 +225,23 @@ class Conditions(lib.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.report().produced("nvtx"), 160000)
 
+    def test_another_root(self):
+        """Where the agent's file is not to be found, programs run without it, and the loader has nothing to complain of."""
+        self.need_root()
+        root = self.path("root")
+        needed = subprocess.run(["ldd", "/bin/sh", CONDITIONS], capture_output=True, text=True).stdout
+        files = {word for word in needed.replace(":", " ").split() if word.startswith("/")} | {"/bin/sh", CONDITIONS}
+        for file in files:
+            os.makedirs(root + os.path.dirname(file), exist_ok=True)
+            shutil.copy(file, root + file)
+        for own in ("", "/no/such.so"):
+            inside = f'echo "[$LD_PRELOAD][$TACHO_SESSION]"; {CONDITIONS} range; exit 4'
+            environment = dict(os.environ, LD_PRELOAD=own)
+            done = self.run_tacho("chroot", root, "/bin/sh", "-c", inside, env=environment)
+            self.assertEqual((done.returncode, done.stdout), (4, f"[{own}][]\ndone\n"), done.stderr)
+            self.assertNotIn("libtacho-agent", done.stderr)
+        self.report()
+
     # ---- limits of the process ----------------------------------------------------------------------------------
 
     def test_little_address_space(self):
