@@ -452,8 +452,9 @@ static void event_record(struct nvtx_thread *thread, const struct wire_record *r
 {
     unsigned type = record->type;
     uint32_t at = type == WIRE_NVTX_START || type == WIRE_NVTX_END;
-    struct nvtx_row row;
-    row.place = (struct nvtx_place){0};
+    struct nvtx_row row; /* not cleared as a whole: there are millions of them */
+    row.place.has_end = 0;
+    row.place.end = row.place.tid = row.place.end_tid = 0;
     if (read_event(thread, record, words, at, &row.event) != 0 || (at && record->body[0] == 0)) {
         thread->process->counts.damaged++;
         return;
