@@ -6,7 +6,12 @@
 #include "reports.h"
 
 const struct analysis *const analyses[] = {
-    &analysis_nvtx_sum, &analysis_nvtx_pushpop_sum, &analysis_nvtx_pushpop_trace, &analysis_nvtx_startend_sum, &analysis_osrt_sum, NULL,
+    &analysis_nvtx_sum,
+    &analysis_nvtx_pushpop_sum,
+    &analysis_nvtx_pushpop_trace,
+    &analysis_nvtx_startend_sum,
+    &analysis_osrt_sum,
+    NULL,
 };
 
 const struct analysis *analysis_find(const char *name)
@@ -31,7 +36,8 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
                  struct table **out, struct error *err)
 {
     if (request->option_count && !*analysis->usage)
-        return error_set(err, ERR_BAD_ARGUMENT, "the report %s takes no options, such as '%s'", analysis->name, request->options[0].name);
+        return error_set(err, ERR_BAD_ARGUMENT, "the report %s takes no options, such as '%s'", analysis->name,
+                         request->options[0].name);
     if (!has_data(analysis, report))
         return error_set(err, ERR_NO_DATA, "the report does not contain %s data", analysis->data);
     return analysis->run(report, request, out, err);

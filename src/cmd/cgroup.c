@@ -59,17 +59,21 @@ static void read_folder(const char *root, const char *folder, const struct file_
     char path[3000], line[64];
     double quota, period;
 
-    tighten(&limits->memory_bytes, &limits->memory_used_bytes, read_number(root, folder, names->memory), read_number(root, folder, names->memory_used));
-    tighten(&limits->pids, &limits->pids_used, read_number(root, folder, names->pids), read_number(root, folder, names->pids_used));
+    tighten(&limits->memory_bytes, &limits->memory_used_bytes, read_number(root, folder, names->memory),
+            read_number(root, folder, names->memory_used));
+    tighten(&limits->pids, &limits->pids_used, read_number(root, folder, names->pids),
+            read_number(root, folder, names->pids_used));
     snprintf(path, sizeof path, "%s/cpu.max", folder);
     read_line(root, path, line, sizeof line);
     if (sscanf(line, "%lf %lf", &quota, &period) == 2)
         tighten_cpus(&limits->cpus, quota, period);
-    tighten_cpus(&limits->cpus, (double)read_number(root, folder, "cpu.cfs_quota_us"), (double)read_number(root, folder, "cpu.cfs_period_us"));
+    tighten_cpus(&limits->cpus, (double)read_number(root, folder, "cpu.cfs_quota_us"),
+                 (double)read_number(root, folder, "cpu.cfs_period_us"));
 }
 
 /* The group's folder and all above it, up to the mount. */
-static void read_upwards(const char *root, const char *mount, const char *group, const struct file_names *names, struct cgroup_limits *limits)
+static void read_upwards(const char *root, const char *mount, const char *group, const struct file_names *names,
+                         struct cgroup_limits *limits)
 {
     char folder[2048];
 

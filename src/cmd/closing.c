@@ -56,8 +56,9 @@ static void add_ending(struct text *out, const struct closing *closing)
     human_time(out, result->wall_ns);
     text_add(out, "; CPU time ");
     human_time(out, result->cpu_ns);
-    text_addf(out, "; %llu program%s, %llu thread%s\n", (unsigned long long)result->process_count, result->process_count == 1 ? "" : "s",
-              (unsigned long long)result->thread_count, result->thread_count == 1 ? "" : "s");
+    text_addf(out, "; %llu program%s, %llu thread%s\n", (unsigned long long)result->process_count,
+              result->process_count == 1 ? "" : "s", (unsigned long long)result->thread_count,
+              result->thread_count == 1 ? "" : "s");
 }
 
 /* The cell's text at the right end of so many columns; the cell is empty afterwards. */
@@ -208,9 +209,11 @@ static void load_tables(const struct closing *closing, struct tables *tables)
     struct error err;
 
     for (size_t i = 0; i < TOP_TABLES; i++) {
-        if (!closing->report || analysis_run(analysis_find(top_tables[i].analysis), closing->report, &request, &tables->top[i], &err) != 0)
-            tables->top[i] = NULL;
-        if (tables->top[i] && table_row_count(tables->top[i]) == 0) {
+        const struct analysis *analysis = analysis_find(top_tables[i].analysis);
+        tables->top[i] = NULL;
+        if (!closing->report || analysis_run(analysis, closing->report, &request, &tables->top[i], &err) != 0)
+            continue;
+        if (table_row_count(tables->top[i]) == 0) {
             table_delete(tables->top[i]);
             tables->top[i] = NULL;
         }

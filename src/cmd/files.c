@@ -15,9 +15,13 @@ struct settings {
 };
 
 #define FIELD(name) offsetof(struct settings, name)
-#define OUTPUT_ROW(help) { "output", 'o', OPTION_TEXT, FIELD(output), "FILE", help, NULL, NULL, 0 }
-#define OVERWRITE_ROW { "force-overwrite", 'f', OPTION_BOOL, FIELD(overwrite), NULL, "Replace a file that is there already.", NULL, NULL, 0 }
-#define QUIET_ROW { "quiet", 'q', OPTION_BOOL, FIELD(quiet), NULL, "Say nothing when all is well.", NULL, NULL, 0 }
+#define OUTPUT_ROW(text)                                                                                             \
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "FILE", .help = text }
+#define OVERWRITE_ROW                                                                                                \
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),                      \
+      .help = "Replace a file that is there already." }
+#define QUIET_ROW                                                                                                    \
+    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), .help = "Say nothing when all is well." }
 
 /* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
 static char *with_extension(const char *path, const char *extension)
@@ -51,7 +55,8 @@ static int prepare(const struct command *self, int argc, char **argv, struct set
 }
 
 /* Says where the result is, unless told to be quiet; frees the made-up name. */
-static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings, const char *output, char *made_up)
+static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings,
+                  const char *output, char *made_up)
 {
     if (code != 0)
         command_fail(self, err);
@@ -83,7 +88,8 @@ static int run_import(const struct command *self, int argc, char **argv)
     if (!output)
         code = error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (!importer)
-        code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite export of nsys is)", file);
+        code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite "
+                         "export of nsys is)", file);
     else
         code = importer->import(file, output, settings.overwrite, &err);
     return finish(self, code, &err, &settings, output, made_up);
@@ -108,14 +114,19 @@ static const char *const *type_names(void)
 }
 
 static const struct option export_options[] = {
-    { "type", 't', OPTION_CHOICE, FIELD(type), "TYPE", "What to make of it. Default: sqlite.", type_names, NULL, 0 },
+    { .name = "type", .letter = 't', .kind = OPTION_CHOICE, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
+      .help = "What to make of it. Default: sqlite." },
     OUTPUT_ROW("The file to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
-    { "lazy", 'l', OPTION_IGNORED, 0, "BOOL", "tables without rows are left out", NULL, NULL, 0 },
-    { "include-blobs", 0, OPTION_IGNORED, 0, "BOOL", "binary payloads are always included", NULL, NULL, 0 },
-    { "include-json", 0, OPTION_IGNORED, 0, "BOOL", "JSON payloads are always included", NULL, NULL, 0 },
-    { "separate-strings", 0, OPTION_IGNORED, 0, "BOOL", "strings are always in StringIds", NULL, NULL, 0 },
+    { .name = "lazy", .letter = 'l', .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "tables without rows are left out" },
+    { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "binary payloads are always included" },
+    { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "JSON payloads are always included" },
+    { .name = "separate-strings", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "strings are always in StringIds" },
     {0},
 };
 
@@ -169,7 +180,8 @@ static int run_recover(const struct command *self, int argc, char **argv)
         return status;
     char *made_up = settings.output ? NULL : with_extension(file, "recovered.tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output ? report_recover(file, output, settings.overwrite, &health, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    int code = output ? report_recover(file, output, settings.overwrite, &health, &err)
+                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
     if (code == 0 && !settings.quiet) {
         if (health.complete && !health.damaged_chunks)
             printf("The report was whole.\n");

@@ -15,7 +15,8 @@
 struct settings { int all; };
 
 static const struct option options[] = {
-    { "all", 'a', OPTION_FLAG, offsetof(struct settings, all), NULL, "Every process, table and message, however many there are.", NULL, NULL, 0 },
+    { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
+      .help = "Every process, table and message, however many there are." },
     {0},
 };
 
@@ -75,7 +76,8 @@ static const char *label_of(const char *name)
 }
 
 /* Rows of name and value, as label and text. */
-static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value, struct error *err)
+static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value,
+                     struct error *err)
 {
     const char *const names[] = { name, value, NULL };
     struct rows rows;

@@ -47,8 +47,10 @@ static int collect(struct tree *tree)
     if (!tree->list)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
-        tree->list[i] = (struct process){ .pid = rows_number(&tree->rows, i, PID, 0), .image = rows_number(&tree->rows, i, IMAGE, 0),
-                                          .parent = rows_number(&tree->rows, i, PARENT, -1), .start_ns = rows_number(&tree->rows, i, START, 0), .row = i };
+        tree->list[i] = (struct process){ .pid = rows_number(&tree->rows, i, PID, 0),
+                                          .image = rows_number(&tree->rows, i, IMAGE, 0),
+                                          .parent = rows_number(&tree->rows, i, PARENT, -1),
+                                          .start_ns = rows_number(&tree->rows, i, START, 0), .row = i };
     qsort(tree->list, rows, sizeof *tree->list, by_pid_and_row);
     for (size_t i = 0; i < rows; i++)
         if (i + 1 == rows || tree->list[i].pid != tree->list[i + 1].pid || tree->list[i].image != tree->list[i + 1].image)

@@ -173,7 +173,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
     case OPTION_CUSTOM:
         return option->take(parse->settings, value, err);
     case OPTION_IGNORED:
-        if (strcmp(value, "none") == 0 || option_bool(value) == 0)
+        if (value && (strcmp(value, "none") == 0 || option_bool(value) == 0))
             return 0; /* nothing was asked for */
         text_addf(&parse->warnings, "--%s has no effect: %s\n", option->name, option->help);
         return 0;
@@ -181,12 +181,16 @@ static int store(struct option_parse *parse, const struct option *option, const 
     return 0;
 }
 
-/* A value that stands in the next argument: always wanted, except that a bool may stand alone. */
+/* Whether it is true or false, and may stand alone for true. */
+static int may_stand_alone(const struct option *option)
+{
+    return option->kind == OPTION_BOOL || (option->kind == OPTION_IGNORED && strcmp(option->value, "BOOL") == 0);
+}
+
+/* A value that stands in the next argument. */
 static const char *separate_value(const struct option *option, const char *next)
 {
-    if (!next || (option->kind == OPTION_BOOL && option_bool(next) < 0))
-        return NULL;
-    return next;
+    return next && may_stand_alone(option) && option_bool(next) < 0 ? NULL : next;
 }
 
 /* One option at argv[0]; returns how many arguments it took, or an error. */
@@ -212,7 +216,7 @@ static int parse_one(struct option_parse *parse, char **argv, struct error *err)
     if (option->kind == OPTION_FLAG || attached)
         return store(parse, option, attached, err) == 0 ? 1 : err->code;
     const char *value = separate_value(option, argv[1]);
-    if (!value && option->kind != OPTION_BOOL)
+    if (!value && !may_stand_alone(option))
         return error_set(err, ERR_BAD_ARGUMENT, "--%s needs a value%s%s", option->name, option->value ? ": " : "",
                          option->value ? option->value : "");
     return store(parse, option, value, err) == 0 ? (value ? 2 : 1) : err->code;

@@ -54,7 +54,8 @@ static int expand(struct text *out, const char *pattern, int pid, unsigned numbe
                 return err->code;
             break;
         default:
-            return error_set(err, ERR_BAD_ARGUMENT, "'%%%c' in the output's name means nothing; there are %%p %%h %%n %%q{VAR} and %%%%", letter ? letter : ' ');
+            return error_set(err, ERR_BAD_ARGUMENT, "'%%%c' in the output's name means nothing; there are %%p %%h %%n "
+                             "%%q{VAR} and %%%%", letter ? letter : ' ');
         }
     }
     return 0;

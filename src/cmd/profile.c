@@ -80,7 +80,8 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
 static void print_stats(const struct command *self, struct report *report, const char *path)
 {
     const struct analysis *wanted[64];
-    struct stats_style style = { .format = print_formats[0], .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
+    struct stats_style style = { .format = print_formats[0],
+                                 .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
     struct text out = {0};
     struct error err;
 
@@ -115,7 +116,8 @@ static void write_export(const struct command *self, struct report *report, cons
 }
 
 /* Everything after the capture. None of it may change the exit status: that is the program's. */
-static void conclude(const struct command *self, const struct profile_settings *settings, const struct collect_result *result, const char *path)
+static void conclude(const struct command *self, const struct profile_settings *settings,
+                     const struct collect_result *result, const char *path)
 {
     struct report *report = NULL;
     struct error err = {0};

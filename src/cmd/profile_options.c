@@ -113,7 +113,8 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
         return 0;
     }
     const char *nearest = nearest_name(name, source_names());
-    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'%s%s%s", name, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'%s%s%s", name, nearest ? "; did you mean " : "",
+                     nearest ? nearest : "", nearest ? "?" : "");
 }
 
 static int take_trace(void *context, const char *value, struct error *err)
@@ -197,14 +198,17 @@ static int take_range_end(void *context, const char *value, struct error *err)
     for (size_t i = 0; i < sizeof range_ends / sizeof range_ends[0]; i++) {
         if (strlen(range_ends[i].name) != length || strncmp(range_ends[i].name, value, length) != 0)
             continue;
-        if ((value[length] && (!range_ends[i].may_count || !isdigit((unsigned char)value[length + 1]) || *end || count == 0 || count > 1000000)) ||
-            (!value[length] && range_ends[i].must_count))
+        int has_count = value[length] != 0;
+        if (has_count && (!isdigit((unsigned char)value[length + 1]) || *end || count == 0 || count > 1000000))
+            break;
+        if (has_count ? !range_ends[i].may_count : range_ends[i].must_count)
             break;
         settings->collect.range_end = range_ends[i].end;
         settings->collect.range_repeat = (unsigned)count;
         return 0;
     }
-    return error_set(err, ERR_BAD_ARGUMENT, "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or repeat-shutdown:N, not '%s'", value);
+    return error_set(err, ERR_BAD_ARGUMENT, "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or "
+                     "repeat-shutdown:N, not '%s'", value);
 }
 
 /* The old spelling: whether the end of the range ends the capture. */
@@ -386,35 +390,63 @@ static const char *const *preload_names(void)
     return names;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 const struct option profile_options[] = {
-    { "output", 'o', OPTION_TEXT, FIELD(output), "NAME", "The report. %p is the program's process id, %h the host, %n a free number, %q{VAR} a variable, %% a percent sign. Default: report%n.", NULL, NULL, 0 },
-    { "force-overwrite", 'f', OPTION_BOOL, FIELD(overwrite), NULL, "Replace a report that is there already.", NULL, NULL, 0 },
-    { "trace", 't', OPTION_CUSTOM, 0, "LIST", "What to record: nvtx, osrt, none. Default: all that this version can.", source_names, take_trace, 0 },
-    { "show-output", 'w', OPTION_BOOL, FIELD(show_output), NULL, "false hides what the program prints and stores it in the report.", NULL, NULL, 0 },
-    { "stop-on-exit", 'x', OPTION_BOOL, FIELD(stop_on_exit), NULL, "false lets the capture run on after the program, until --duration is over.", NULL, NULL, 0 },
-    { "delay", 'y', OPTION_CUSTOM, 0, "SECONDS", "Begin recording so long after the program's start.", NULL, take_delay, 0 },
-    { "duration", 'd', OPTION_CUSTOM, 0, "SECONDS", "End the capture so long after recording began.", NULL, take_duration, 0 },
-    { "capture-range", 'c', OPTION_CUSTOM, 0, "WHAT", "What switches recording on: none (the start), nvtx (a range), cudaProfilerApi or api (a call).", range_names, take_range, 0 },
-    { "capture-range-end", 0, OPTION_CUSTOM, 0, "WHAT", "What the end of the range does: none, stop, stop-shutdown (the default), repeat[:N], repeat-shutdown:N.", range_end_names, take_range_end, 0 },
-    { "nvtx-capture", 'p', OPTION_CUSTOM, 0, "RANGE[@DOMAIN]", "The range for --capture-range=nvtx; @* is any domain.", NULL, take_nvtx_capture, 0 },
-    { "kill", 0, OPTION_CUSTOM, 0, "SIGNAL", "What a program that outlives the capture gets: none, sigterm (the default), sigkill or a number.", kill_names, take_kill, 0 },
-    { "wait", 0, OPTION_CUSTOM, 0, "all|primary", "Wait for all processes of the program (the default) or for the first one.", wait_names, take_wait, 0 },
-    { "env-var", 'e', OPTION_CUSTOM, 0, "A=B,C=D", "Variables for the program.", NULL, take_variables, 0 },
-    { "inherit-environment", 'n', OPTION_BOOL, FIELD(inherit_environment), NULL, "false gives the program only the variables of --env-var.", NULL, NULL, 0 },
-    { "stats", 0, OPTION_BOOL, FIELD(stats), NULL, "Print the tables of `tacho stats` at the end.", NULL, NULL, 0 },
-    { "export", 0, OPTION_LIST, FIELD(exports), "TYPE", "Also write the report as sqlite.", export_names, NULL, 0 },
-    { "command-file", 0, OPTION_CUSTOM, 0, "FILE", "Read more options from a file.", NULL, take_command_file, 0 },
-    { "nvtx-domain-include", 0, OPTION_CUSTOM, 0, "LIST", "Record only these NVTX domains; 'default' is the default domain.", NULL, take_domain_include, 0 },
-    { "nvtx-domain-exclude", 0, OPTION_CUSTOM, 0, "LIST", "Record all NVTX domains but these.", NULL, take_domain_exclude, 0 },
-    { "osrt-threshold", 0, OPTION_CUSTOM, 0, "NS", "Calls shorter than this are counted only. Default: 1000.", NULL, take_threshold, 0 },
-    { "trace-fork-before-exec", 0, OPTION_BOOL, FIELD(trace_fork), NULL, "Record forked children that have not called exec. Default: true.", NULL, NULL, 0 },
-    { "buffer-limit", 0, OPTION_CUSTOM, 0, "SIZE", "The most memory that the events of one process may take before they are written: 64M. Default: 256M, less in a small container.", NULL, take_buffer_limit, 0 },
-    { "preload", 0, OPTION_BOOL, FIELD(preload), NULL, "no leaves only what NVTX injection reaches: no OS runtime, no child processes.", preload_names, NULL, 0 },
-    { "quiet", 'q', OPTION_FLAG, FIELD(quiet), NULL, "No summary at the end.", NULL, NULL, 0 },
-    { "stop-on-range-end", 0, OPTION_CUSTOM, 0, "BOOL", "Old spelling of --capture-range-end.", NULL, take_stop_on_range_end, 1 },
-#define IGNORED(name, letter, why) { name, letter, OPTION_IGNORED, 0, "VALUE", why, NULL, NULL, 0 },
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "NAME",
+      .help = "The report. %p is the program's process id, %h the host, %n a free number, %q{VAR} a variable, %% a "
+              "percent sign. Default: report%n." },
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
+      .help = "Replace a report that is there already." },
+    { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = source_names, .take = take_trace,
+      .help = "What to record: nvtx, osrt, none. Default: all that this version can." },
+    { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
+      .help = "false hides what the program prints and stores it in the report." },
+    { .name = "stop-on-exit", .letter = 'x', .kind = OPTION_BOOL, .offset = FIELD(stop_on_exit),
+      .help = "false lets the capture run on after the program, until --duration is over." },
+    { .name = "delay", .letter = 'y', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = take_delay,
+      .help = "Begin recording so long after the program's start." },
+    { .name = "duration", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = take_duration,
+      .help = "End the capture so long after recording began." },
+    { .name = "capture-range", .letter = 'c', .kind = OPTION_CUSTOM, .value = "WHAT", .choices = range_names, .take = take_range,
+      .help = "What switches recording on: none (the start), nvtx (a range), cudaProfilerApi or api (a call)." },
+    { .name = "capture-range-end", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = range_end_names, .take = take_range_end,
+      .help = "What the end of the range does: none, stop, stop-shutdown (the default), repeat[:N], "
+              "repeat-shutdown:N." },
+    { .name = "nvtx-capture", .letter = 'p', .kind = OPTION_CUSTOM, .value = "RANGE[@DOMAIN]", .take = take_nvtx_capture,
+      .help = "The range for --capture-range=nvtx; @* is any domain." },
+    { .name = "kill", .kind = OPTION_CUSTOM, .value = "SIGNAL", .choices = kill_names, .take = take_kill,
+      .help = "What a program that outlives the capture gets: none, sigterm (the default), sigkill or a number." },
+    { .name = "wait", .kind = OPTION_CUSTOM, .value = "all|primary", .choices = wait_names, .take = take_wait,
+      .help = "Wait for all processes of the program (the default) or for the first one." },
+    { .name = "env-var", .letter = 'e', .kind = OPTION_CUSTOM, .value = "A=B,C=D", .take = take_variables,
+      .help = "Variables for the program." },
+    { .name = "inherit-environment", .letter = 'n', .kind = OPTION_BOOL, .offset = FIELD(inherit_environment),
+      .help = "false gives the program only the variables of --env-var." },
+    { .name = "stats", .kind = OPTION_BOOL, .offset = FIELD(stats),
+      .help = "Print the tables of `tacho stats` at the end." },
+    { .name = "export", .kind = OPTION_LIST, .offset = FIELD(exports), .value = "TYPE", .choices = export_names,
+      .help = "Also write the report as sqlite." },
+    { .name = "command-file", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_command_file,
+      .help = "Read more options from a file." },
+    { .name = "nvtx-domain-include", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_domain_include,
+      .help = "Record only these NVTX domains; 'default' is the default domain." },
+    { .name = "nvtx-domain-exclude", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_domain_exclude,
+      .help = "Record all NVTX domains but these." },
+    { .name = "osrt-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_threshold,
+      .help = "Calls shorter than this are counted only. Default: 1000." },
+    { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
+      .help = "Record forked children that have not called exec. Default: true." },
+    { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
+      .help = "The most memory that the events of one process may take before they are written: 64M. Default: "
+              "256M, less in a small container." },
+    { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
+      .help = "no leaves only what NVTX injection reaches: no OS runtime, no child processes." },
+    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
+      .help = "No summary at the end." },
+    { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL", .take = take_stop_on_range_end, .hidden = 1,
+      .help = "Old spelling of --capture-range-end." },
+#define IGNORED(option, key, why) { .name = option, .letter = key, .kind = OPTION_IGNORED, .value = "VALUE", .help = why },
 #include "profile_ignored.def"
 #undef IGNORED
     {0},

@@ -45,19 +45,33 @@ static const char *const *time_unit_names(void)
 
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option options[] = {
-    { "report", 'r', OPTION_LIST, FIELD(reports), "NAME[:OPTION…]", "A report to show; several with commas or by giving it again. Default: all that are in the default list.", report_names, NULL, 0 },
-    { "format", 'f', OPTION_TEXT, FIELD(format), "NAME", "column (the default) or csv.", format_names, NULL, 0 },
-    { "timeunit", 0, OPTION_TEXT, FIELD(time_unit), "UNIT", "nsec (the default), usec, msec or seconds; any beginning of these words will do.", time_unit_names, NULL, 0 },
-    { "quiet", 'q', OPTION_FLAG, FIELD(quiet), NULL, "Tables only, without titles and notes.", NULL, NULL, 0 },
-    { "help-reports", 0, OPTION_FLAG, FIELD(help_reports), NULL, "List the reports and what they show.", NULL, NULL, 0 },
-    { "help-formats", 0, OPTION_FLAG, FIELD(help_formats), NULL, "List the formats.", NULL, NULL, 0 },
-    { "output", 'o', OPTION_IGNORED, 0, "NAME", "this version prints to the terminal; use the shell's > instead", NULL, NULL, 0 },
-    { "filter-time", 0, OPTION_IGNORED, 0, "RANGE", "this version shows all of the report", NULL, NULL, 0 },
-    { "filter-nvtx", 0, OPTION_IGNORED, 0, "RANGE", "this version shows all of the report", NULL, NULL, 0 },
-    { "sqlite", 0, OPTION_IGNORED, 0, "FILE", "reports are read directly; nothing is exported on the way", NULL, NULL, 0 },
-    { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "reports are read directly; nothing is exported on the way", NULL, NULL, 0 },
-    { "force-overwrite", 0, OPTION_IGNORED, 0, "BOOL", "nothing is written", NULL, NULL, 0 },
-    { "report-dir", 0, OPTION_IGNORED, 0, "FOLDER", "reports are part of the program", NULL, NULL, 0 },
+    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]", .choices = report_names,
+      .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
+              "list." },
+    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME", .choices = format_names,
+      .help = "column (the default) or csv." },
+    { .name = "timeunit", .kind = OPTION_TEXT, .offset = FIELD(time_unit), .value = "UNIT", .choices = time_unit_names,
+      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },
+    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
+      .help = "Tables only, without titles and notes." },
+    { .name = "help-reports", .kind = OPTION_FLAG, .offset = FIELD(help_reports),
+      .help = "List the reports and what they show." },
+    { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
+      .help = "List the formats." },
+    { .name = "output", .letter = 'o', .kind = OPTION_IGNORED, .value = "NAME",
+      .help = "this version prints to the terminal; use the shell's > instead" },
+    { .name = "filter-time", .kind = OPTION_IGNORED, .value = "RANGE",
+      .help = "this version shows all of the report" },
+    { .name = "filter-nvtx", .kind = OPTION_IGNORED, .value = "RANGE",
+      .help = "this version shows all of the report" },
+    { .name = "sqlite", .kind = OPTION_IGNORED, .value = "FILE",
+      .help = "reports are read directly; nothing is exported on the way" },
+    { .name = "force-export", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "reports are read directly; nothing is exported on the way" },
+    { .name = "force-overwrite", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "nothing is written" },
+    { .name = "report-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
+      .help = "reports are part of the program" },
     {0},
 };
 
@@ -177,14 +191,16 @@ static int parse_style(const struct settings *settings, struct stats_style *styl
     style->request.to_terminal = isatty(STDOUT_FILENO);
     style->format = print_format_find(settings->format ? settings->format : ".");
     if (!style->format)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are", settings->format);
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are",
+                         settings->format);
     style->request.time = settings->time_unit ? time_unit_find(settings->time_unit) : &time_unit_ns;
     if (!style->request.time)
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds", settings->time_unit);
     return 0;
 }
 
-static int print_file(const struct command *self, const char *path, const struct wanted *wanted, size_t count, const struct stats_style *style)
+static int print_file(const struct command *self, const char *path, const struct wanted *wanted, size_t count,
+                      const struct stats_style *style)
 {
     struct report *report;
     struct error err = {0};

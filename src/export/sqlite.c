@@ -47,7 +47,8 @@ static const struct schema_column *schema_column_of(const struct schema_table *t
 }
 
 /* NOT NULL is promised only where it is so: an import or an old file may lack a column that has it now. */
-static int create_table(const struct export *export, const struct report_table *table, const struct report_columns *rows, struct error *err)
+static int create_table(const struct export *export, const struct report_table *table, const struct report_columns *rows,
+                        struct error *err)
 {
     int id = schema_find(table->name);
     const struct schema_table *known = id < 0 ? NULL : &schema_tables[id];
@@ -193,7 +194,8 @@ static int add_all(struct export *export, struct error *err)
                                "    id INTEGER NOT NULL PRIMARY KEY, -- ID reference value.\n"
                                "    value TEXT NOT NULL -- String value.\n)", err);
 
-    if (code == 0 && sqlite3_prepare_v2(export->database, "INSERT INTO StringIds VALUES (?, ?)", -1, &export->insert_string, NULL) != SQLITE_OK)
+    if (code == 0 && sqlite3_prepare_v2(export->database, "INSERT INTO StringIds VALUES (?, ?)", -1, &export->insert_string,
+                                        NULL) != SQLITE_OK)
         code = fail(export, err);
     for (size_t i = 0; i < report_table_count(export->report) && code == 0; i++)
         code = add_table(export, report_table_at(export->report, i), err);
@@ -217,5 +219,6 @@ static int export_to_sqlite(struct report *report, const char *path, struct erro
 }
 
 const struct exporter export_sqlite = {
-    .name = "sqlite", .help = "SQLite, with the tables and names of nsys's export", .extension = "sqlite", .export_report = export_to_sqlite,
+    .name = "sqlite", .help = "SQLite, with the tables and names of nsys's export", .extension = "sqlite",
+    .export_report = export_to_sqlite,
 };

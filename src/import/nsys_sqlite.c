@@ -77,7 +77,8 @@ static int read_strings(struct import *import, struct error *err)
         return fail(import, err);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *bytes = sqlite3_column_blob(statement, 1);
-        if (add_string(import, sqlite3_column_int64(statement, 0), bytes ? bytes : "", (size_t)sqlite3_column_bytes(statement, 1)) != 0)
+        size_t length = (size_t)sqlite3_column_bytes(statement, 1);
+        if (add_string(import, sqlite3_column_int64(statement, 0), bytes ? bytes : "", length) != 0)
             break;
     }
     sqlite3_finalize(statement);
@@ -94,8 +95,10 @@ static int read_strings(struct import *import, struct error *err)
 static int64_t map_string(const struct import *import, int64_t theirs)
 {
     const struct string_pair key = { theirs, 0 };
-    const struct string_pair *found = import->string_count ? bsearch(&key, import->strings, import->string_count, sizeof key, compare_strings) : NULL;
+    const struct string_pair *found = NULL;
 
+    if (import->string_count)
+        found = bsearch(&key, import->strings, import->string_count, sizeof key, compare_strings);
     return found ? found->ours : 0;
 }
 
@@ -223,5 +226,6 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
 }
 
 const struct importer import_nsys_sqlite = {
-    .name = "nsys-sqlite", .help = "the SQLite export of Nsight Systems", .extension = "sqlite", .recognise = recognise, .import = import_file,
+    .name = "nsys-sqlite", .help = "the SQLite export of Nsight Systems", .extension = "sqlite",
+    .recognise = recognise, .import = import_file,
 };

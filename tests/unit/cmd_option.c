@@ -41,6 +41,7 @@ static const struct option options[] = {
     { "report", 'r', OPTION_LIST, FIELD(reports), "NAME", "help", NULL, NULL, 0 },
     { "custom", 0, OPTION_CUSTOM, 0, "VALUE", "help", NULL, take, 0 },
     { "sample", 's', OPTION_IGNORED, 0, "VALUE", "sampling is for later", NULL, NULL, 0 },
+    { "force-export", 0, OPTION_IGNORED, 0, "BOOL", "nothing is exported", NULL, NULL, 0 },
     {0},
 };
 
@@ -148,6 +149,10 @@ static void known_but_without_effect(void **state)
     assert_int_equal(settings.quiet, 1);
     assert_int_equal(PARSE("--sample=none"), 0); /* asks for nothing */
     assert_string_equal(text_string(&warnings), "");
+    assert_int_equal(PARSE("--force-export", "file"), 0); /* true or false may be left out */
+    assert_int_equal(operand_count, 1);
+    assert_int_equal(PARSE("--force-export", "true", "file"), 0);
+    assert_int_equal(operand_count, 1);
 }
 
 static void distances(void **state)
