@@ -75,6 +75,9 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
 {
     if (reader->nvtx)
         nvtx_thread_finish(reader->nvtx);
+    int64_t given = process->nvtx ? nvtx_thread_name(process->nvtx, reader->tid) : -1;
+    if (given >= 0) /* what the program calls it says more than what the kernel does */
+        reader->name_id = given;
     if (reader->end_ns == PROCESS_NO_TIME)
         reader->end_ns = end_ns;
     thread_row(process, reader);

@@ -16,6 +16,8 @@
 #define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
 #define RANGES_MAX (1u << 20)     /* open at the same time, and ends without a start */
 #define STRINGS_MAX (1u << 24)
+#define STRING_TEXTS_MAX (32u << 20)
+#define THREAD_NAMES_MAX (1u << 16)
 #define WAITING_MAX (1u << 14)
 #define PARTS_MAX 64              /* payloads of one event */
 
@@ -49,11 +51,6 @@ int64_t nvtx_text_id(struct nvtx_process *process, const uint64_t *words, uint32
     cached->count = count;
     memcpy(cached->words, words, (size_t)count * 8);
     return cached->id;
-}
-
-int64_t nvtx_string(const struct nvtx_process *process, uint64_t id)
-{
-    return id < process->string_capacity ? process->strings[id] - 1 : -1;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------------------- */
@@ -520,27 +517,59 @@ static void set_text(struct nvtx_thread *thread, struct nvtx_row *row, const uin
     row->event.text = nvtx_text_id(thread->process, words, count);
 }
 
+static int make_strings(struct nvtx_process *process, uint64_t id)
+{
+    uint32_t capacity = process->string_capacity ? process->string_capacity : 64;
+    while (capacity <= id)
+        capacity *= 2;
+    struct nvtx_string *strings = realloc(process->strings, capacity * sizeof *strings);
+    if (!strings)
+        return -1;
+    memset(strings + process->string_capacity, 0, (capacity - process->string_capacity) * sizeof *strings);
+    process->strings = strings;
+    process->string_capacity = capacity;
+    return 0;
+}
+
 static int string_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t body)
 {
     struct nvtx_process *process = thread->process;
     uint64_t id = body ? record->body[0] : 0;
     if (body < 2 || id == 0 || id >= STRINGS_MAX)
         return -1;
-    if (id >= process->string_capacity) {
-        uint32_t capacity = process->string_capacity ? process->string_capacity : 64;
-        while (capacity <= id)
-            capacity *= 2;
-        int64_t *strings = realloc(process->strings, capacity * sizeof *strings);
-        if (!strings)
-            return 0;
-        memset(strings + process->string_capacity, 0, (capacity - process->string_capacity) * sizeof *strings);
-        process->strings = strings;
-        process->string_capacity = capacity;
-    }
-    process->strings[id] = writer_string(process->writer, (const char *)(record->body + 1), nvtx_text_length(record->body + 1, body - 1)) + 1;
+    if (id >= process->string_capacity && make_strings(process, id) != 0)
+        return 0;
+    const char *bytes = (const char *)(record->body + 1);
+    size_t length = nvtx_text_length(record->body + 1, body - 1);
+    struct nvtx_string *string = &process->strings[id];
+    string->id = writer_string(process->writer, bytes, length) + 1;
+    if (!string->text && process->string_texts.total < STRING_TEXTS_MAX)
+        string->text = arena_copy(&process->string_texts, bytes, length);
     if (process->waiting_count)
         nvtx_write_waiting(process, 0);
     return 0;
+}
+
+static void keep_thread_name(struct nvtx_process *process, uint32_t tid, int64_t id)
+{
+    if (process->thread_name_count == process->thread_name_capacity) {
+        size_t capacity = process->thread_name_capacity ? process->thread_name_capacity * 2 : 16;
+        struct nvtx_thread_name *names =
+            capacity <= THREAD_NAMES_MAX ? realloc(process->thread_names, capacity * sizeof *names) : NULL;
+        if (!names)
+            return;
+        process->thread_names = names;
+        process->thread_name_capacity = capacity;
+    }
+    process->thread_names[process->thread_name_count++] = (struct nvtx_thread_name){ .tid = tid, .id = id };
+}
+
+int64_t nvtx_thread_name(const struct nvtx_process *process, uint32_t tid)
+{
+    for (size_t i = process->thread_name_count; i-- > 0;)
+        if (process->thread_names[i].tid == tid)
+            return process->thread_names[i].id;
+    return -1;
 }
 
 /* The name of a resource or a synchronisation object: text, or a registered string; -1 for none. */
@@ -642,6 +671,8 @@ static int name_record(struct nvtx_thread *thread, const struct wire_record *rec
     default:
         row.place.type = NVTX_ROW_THREAD;
         row.place.tid = thread->process->global_pid | (int64_t)(record->body[0] & 0xFFFFFF);
+        if (row.event.flags & WIRE_NVTX_HAS_TEXT)
+            keep_thread_name(thread->process, (uint32_t)record->body[0], row.event.text);
     }
     write_row(thread->process, &row.event, &row.place);
     return 0;
@@ -745,6 +776,8 @@ void nvtx_process_finish(struct nvtx_process *process, struct nvtx_counts *count
     free(process->ranges);
     free(process->waiting);
     free(process->strings);
+    free(process->thread_names);
+    arena_free(&process->string_texts);
     free(process->cache);
     free(process);
 }

@@ -43,6 +43,9 @@ void nvtx_thread_finish(struct nvtx_thread *thread);
  * still wait are written as they are. *counts (if not NULL) is the sum over the whole process. Frees the process. */
 void nvtx_process_finish(struct nvtx_process *process, struct nvtx_counts *counts);
 
+/* The last name that the program gave this thread through NVTX, in the writer's string pool; -1 if it has none. */
+int64_t nvtx_thread_name(const struct nvtx_process *process, uint32_t tid);
+
 /* So far. */
 const struct nvtx_counts *nvtx_process_counts(const struct nvtx_process *process);
 

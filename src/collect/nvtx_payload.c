@@ -197,12 +197,17 @@ static void add_float(struct text *json, uint64_t type, const unsigned char *byt
 /* A registered string: its handle has the id in the lower half. */
 static void add_registered(const struct reading *reading, uint64_t handle, struct nvtx_event *message_of)
 {
-    int64_t id = nvtx_string(reading->process, (uint32_t)handle);
-    if (message_of && !(message_of->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED)) && id >= 0) {
-        message_of->flags |= WIRE_NVTX_REGISTERED;
-        message_of->string = (uint32_t)handle;
+    uint32_t id = (uint32_t)handle;
+    if (nvtx_string(reading->process, id) < 0) {
+        text_add(reading->json, "null");
+        return;
     }
-    text_addf(reading->json, "{\"stringId\":%" PRId64 "}", id);
+    if (message_of && !(message_of->flags & (WIRE_NVTX_HAS_TEXT | WIRE_NVTX_REGISTERED))) {
+        message_of->flags |= WIRE_NVTX_REGISTERED;
+        message_of->string = id;
+    }
+    const char *text = reading->process->strings[id].text;
+    add_string(reading->json, (const unsigned char *)(text ? text : ""), text ? strlen(text) : 0, 1);
 }
 
 /* One of NVTX's own types, of a known size. */

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "../base/arena.h"
 #include "../base/text.h"
 #include "nvtx.h"
 
@@ -53,6 +54,16 @@ struct nvtx_range {          /* a slot of the table of ranges that lack their ot
     struct nvtx_row row;
 };
 
+struct nvtx_string {
+    int64_t id;              /* the writer's + 1, or 0 while unknown */
+    const char *text;        /* for payloads that refer to it; NULL when there are too many */
+};
+
+struct nvtx_thread_name {
+    uint32_t tid;
+    int64_t id;              /* of the writer */
+};
+
 #define NVTX_CACHE_SLOTS 256
 #define NVTX_CACHE_WORDS 6
 struct nvtx_cached {
@@ -70,8 +81,12 @@ struct nvtx_process {
     struct nvtx_counts counts;
     struct nvtx_cached *cache;
 
-    int64_t *strings;        /* registered ones by id: the writer's id + 1, or 0 while unknown */
+    struct nvtx_string *strings; /* registered ones, by id */
     uint32_t string_capacity;
+    struct arena string_texts;
+
+    struct nvtx_thread_name *thread_names; /* as they came: the last one of a thread counts */
+    size_t thread_name_count, thread_name_capacity;
 
     struct nvtx_range *ranges;
     size_t range_count, range_slots;
@@ -107,7 +122,10 @@ size_t nvtx_text_length(const uint64_t *words, uint32_t count);
 void nvtx_write_waiting(struct nvtx_process *process, int force);
 
 /* The writer's id of a registered string, or -1 while it is unknown. */
-int64_t nvtx_string(const struct nvtx_process *process, uint64_t id);
+static inline int64_t nvtx_string(const struct nvtx_process *process, uint64_t id)
+{
+    return id < process->string_capacity ? process->strings[id].id - 1 : -1;
+}
 
 /* ---- nvtx_payload.c ----------------------------------------------------------------------------------------------- */
 

@@ -88,6 +88,7 @@ class Nvtx(lib.Case):
                          [(97, "device 0", 0), (97, "device 1", 1), (98, "a context", 16), (99, "a stream", 32), (99, "another stream", 33)])
         self.assertEqual(report.rows("SELECT text, globalTid = (SELECT globalTid FROM TACHO_THREAD) FROM NVTX_EVENTS WHERE eventType = 39 ORDER BY start"),
                          [("the main thread", 1), ("the mäin thread", 1)])
+        self.assertEqual(report.rows("SELECT value FROM ThreadNames JOIN StringIds ON id = nameId"), [("the mäin thread",)])
         self.assertEqual(report.rows("SELECT action FROM TACHO_SYNC ORDER BY timestamp"),
                          [(a,) for a in ("create", "acquire-start", "acquire-failed", "acquire-start", "acquire-success", "releasing", "destroy")])
         self.assertEqual(report.rows("SELECT kind, identifier, value FROM TACHO_RESOURCE LEFT JOIN StringIds ON id = nameId "

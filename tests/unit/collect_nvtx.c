@@ -302,6 +302,8 @@ static void names_are_rows(void **state)
     give(thread, make(WIRE_NVTX_THREAD, 0, 0, 0, 2002, &tid, 1, "a thread"));
     give(thread, make(WIRE_NVTX_RESOURCE, WIRE_RESOURCE_CUDA_DEVICE, 0, 0, 2003, device, 2, "a device"));
     give(thread, make(WIRE_NVTX_DOMAIN_END, 0, 6, 0, 2004, NULL, 0, NULL));
+    assert_int_equal(nvtx_thread_name(capture.process, 9), writer_string(capture.writer, "a thread", 8));
+    assert_int_equal(nvtx_thread_name(capture.process, 1), -1);
     nvtx_thread_finish(thread);
     finish(&capture, "NVTX_EVENTS", event_columns);
     static const int types[] = { 75, 33, 39, 97, 76 };
@@ -395,6 +397,25 @@ static void payloads_are_read_by_their_schema(void **state)
                         "{\"count\":3,\"numbers\":[1,-1,5],\"text\":\"q\\\"\\u000a\xef\xbf\xbd\",\"more\":[7,8]}");
     assert_string_equal(text(&capture, JSON, 2), "{\"which\":1,\"value\":{\"real\":2.5}}");
     assert_string_equal(text(&capture, HEX, 2), "01000000000000000000000000000440");
+    end(&capture);
+}
+
+static void payloads_may_refer_to_registered_strings(void **state)
+{
+    (void)state;
+    struct capture capture;
+    begin(&capture);
+    struct nvtx_thread *thread = nvtx_thread_new(capture.process, TID(1));
+    uint64_t handles[] = { UINT64_C(0xD2) << 56 | 7, 8 }; /* the second was never registered */
+    tell_string(thread, 7, "seven");
+    tell_schema(thread, DYNAMIC + 1, 1, 2, 16);
+    tell_entry(thread, DYNAMIC + 1, 0, WIRE_ENTRY_MESSAGE, WIRE_TYPE_REGISTERED, 0, 0, "known");
+    tell_entry(thread, DYNAMIC + 1, 1, 0, WIRE_TYPE_REGISTERED, 0, 8, "unknown");
+    mark_with(thread, DYNAMIC + 1, handles, sizeof handles);
+    nvtx_thread_finish(thread);
+    finish(&capture, "NVTX_EVENTS", event_columns);
+    assert_string_equal(text(&capture, JSON, 0), "{\"known\":\"seven\",\"unknown\":null}");
+    assert_string_equal(text(&capture, TEXT_ID, 0), "seven");
     end(&capture);
 }
 
@@ -558,6 +579,7 @@ int main(void)
         cmocka_unit_test(a_row_waits_for_its_registered_string),
         cmocka_unit_test(names_are_rows),
         cmocka_unit_test(payloads_are_read_by_their_schema),
+        cmocka_unit_test(payloads_may_refer_to_registered_strings),
         cmocka_unit_test(a_row_waits_for_its_schema),
         cmocka_unit_test(enums_are_named),
         cmocka_unit_test(counters_have_rows),
