@@ -74,5 +74,21 @@ class Container(lib.Case):
         self.assertIn(self.outside.returncode, (128 + signal.SIGKILL, -signal.SIGKILL), stderr)
 
 
+class Namespaces(lib.Case):
+    """The program makes namespaces of its own: its processes are followed into them, under the pids that tacho sees."""
+
+    def test_followed(self):
+        self.need_root()
+        for flags in (["-n"], ["-p", "-f"], ["-p", "-f", "--mount-proc"], ["-U", "-r"], ["-m"], ["-n", "-p", "-f", "-m", "-u", "-i"]):
+            with self.subTest(flags=flags):
+                if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode != 0:
+                    self.skipTest("cannot make namespaces: unshare " + " ".join(flags))
+                report = self.profile("unshare", *flags, lib.program("conditions"), "range", status=3)
+                self.assertEqual(report.ranges(), {"range": 1})
+                own = report.value("SELECT (globalTid >> 24) & 0xFFFFFF FROM NVTX_EVENTS WHERE eventType = 59")
+                self.assertGreater(own, 2, "a pid of the inner namespace")
+                self.assertEqual(report.value("SELECT max(exitStatus) FROM TACHO_PROCESS WHERE (globalPid >> 24) & 0xFFFFFF = ? AND ending = 'exit'", own), 3)
+
+
 if __name__ == "__main__":
     lib.main()
