@@ -43,7 +43,7 @@ static int has_table(const struct import *import, const char *name)
     sqlite3_stmt *statement;
     int found = 0;
 
-    if (sqlite3_prepare_v2(import->database, "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?", -1,
+    if (sqlite3_prepare_v2(import->database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", -1,
                            &statement, NULL) == SQLITE_OK) {
         sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
         found = sqlite3_step(statement) == SQLITE_ROW;
@@ -208,6 +208,7 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
         sqlite3_close(import.database);
         return err->code;
     }
+    sqlite3_db_config(import.database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL); /* the file may come from anyone */
     int code = writer_open(out_path, &options, &import.writer, err);
     if (code == 0) {
         struct error close_error = {0};
