@@ -29,7 +29,7 @@ static int copy_all(struct report *report, struct chunkfile *file)
     int status = scratch && encoder ? 0 : ERR_NO_MEMORY;
     for (size_t i = 0; i < report->found_count && !status; i++) {
         uint8_t kind = report->found[i].header.kind;
-        if (kind == CHUNK_SCHEMA || kind == CHUNK_ROWS)
+        if (kind && kind != CHUNK_INDEX && kind != CHUNK_END) /* 0: found to be damaged */
             status = copy_chunk(report, scratch, &report->found[i], file);
     }
     if (!status)

@@ -79,6 +79,7 @@ struct report {
     size_t definition_count, definition_capacity;
     struct found_chunk *found; /* in the file's order */
     size_t found_count, found_capacity;
+    size_t schema_bytes; /* of definitions read */
     int has_index, complete;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
 

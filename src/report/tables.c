@@ -4,8 +4,8 @@
 
 #include "report_state.h"
 
-#define MAX_TABLES 4096
-#define MAX_SCHEMA_BYTES ((size_t)4 << 20)
+#define MAX_DEFINITIONS 4096
+#define MAX_SCHEMA_BYTES ((size_t)16 << 20) /* of all schema chunks together */
 
 /* Doubles an array when it is full; 0 when memory is short. */
 static int grow(void *array, size_t count, size_t *capacity, size_t size)
@@ -21,8 +21,13 @@ static int grow(void *array, size_t count, size_t *capacity, size_t size)
     return 1;
 }
 
-/* A name of the file: letters, digits and _ only, so that nobody has to quote it. NULL if it is not. */
-static char *take_name(struct report *report, struct cursor *cursor)
+struct name {
+    const uint8_t *bytes;
+    size_t length;
+};
+
+/* A name in the file: letters, digits and _ only, so that nobody has to quote it. */
+static struct name take_name(struct cursor *cursor)
 {
     uint64_t length = cursor_varint(cursor);
     const uint8_t *bytes = length >= 1 && length <= 255 ? cursor_take(cursor, length) : NULL;
@@ -31,35 +36,27 @@ static char *take_name(struct report *report, struct cursor *cursor)
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9' && i)))
             bytes = NULL;
     }
-    if (!bytes) {
+    if (!bytes)
         cursor->failed = 1;
-        return NULL;
-    }
-    char *name = arena_copy(&report->arena, bytes, length);
-    if (!name)
-        cursor->failed = 1;
-    return name;
+    return (struct name){bytes, bytes ? (size_t)length : 0};
 }
 
-static struct table_state *find_table(const struct report *report, const char *name)
+static int same_name(const char *known, struct name name)
+{
+    return strlen(known) == name.length && !memcmp(known, name.bytes, name.length);
+}
+
+/* The table of that name, made if there is none; NULL when memory is short. */
+static struct table_state *add_table(struct report *report, struct name name)
 {
     for (size_t i = 0; i < report->table_count; i++)
-        if (!strcmp(report->tables[i]->public.name, name))
+        if (same_name(report->tables[i]->public.name, name))
             return report->tables[i];
-    return NULL;
-}
-
-static struct table_state *add_table(struct report *report, const char *name)
-{
-    struct table_state *table = find_table(report, name);
-    if (table)
-        return table;
-    if (report->table_count >= MAX_TABLES || !grow(&report->tables, report->table_count, &report->table_capacity, sizeof table))
+    struct table_state *table = arena_alloc_zero(&report->arena, sizeof *table);
+    char *copy = arena_copy(&report->arena, name.bytes, name.length);
+    if (!table || !copy || !grow(&report->tables, report->table_count, &report->table_capacity, sizeof table))
         return NULL;
-    table = arena_alloc_zero(&report->arena, sizeof *table);
-    if (!table)
-        return NULL;
-    table->public.name = name;
+    table->public.name = copy;
     table->public.first_ns = INT64_MAX;
     table->public.last_ns = INT64_MIN;
     report->tables[report->table_count++] = table;
@@ -67,15 +64,16 @@ static struct table_state *add_table(struct report *report, const char *name)
 }
 
 /* The table's column of that name, added if it is new; -1 if an older definition gave it another type. */
-static int add_column(struct table_state *table, const char *name, enum column_type type)
+static int add_column(struct report *report, struct table_state *table, struct name name, enum column_type type)
 {
     size_t count = table->public.column_count;
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(table->columns[i].name, name))
+        if (same_name(table->columns[i].name, name))
             return table->columns[i].type == type ? (int)i : -1;
-    if (count >= TABLE_MAX_COLUMNS || !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
+    char *copy = arena_copy(&report->arena, name.bytes, name.length);
+    if (!copy || count >= TABLE_MAX_COLUMNS || !grow(&table->columns, count, &table->column_capacity, sizeof *table->columns))
         return -1;
-    table->columns[count] = (struct report_column){name, type};
+    table->columns[count] = (struct report_column){copy, type};
     table->public.columns = table->columns;
     table->public.column_count = count + 1;
     table->has_time |= type == COLUMN_TIME;
@@ -90,42 +88,54 @@ static const struct definition *find_definition(const struct report *report, uin
     return NULL;
 }
 
-/* One definition; a number that is defined again (a second copy of the schema) is read and left. */
-static void parse_definition(struct report *report, struct cursor *cursor)
+/* A number that is defined again (a second copy of the schema) is read over. */
+static void skip_columns(struct cursor *cursor, uint64_t columns)
 {
-    uint64_t id = cursor_varint(cursor);
-    char *name = take_name(report, cursor);
-    uint64_t columns = cursor_varint(cursor);
-    if (cursor->failed || id > UINT16_MAX || columns < 1 || columns > TABLE_MAX_COLUMNS) {
-        cursor->failed = 1;
-        return;
+    for (uint64_t i = 0; i < columns && !cursor->failed; i++) {
+        take_name(cursor);
+        cursor_u8(cursor);
     }
-    int known = find_definition(report, (uint16_t)id) != NULL;
-    struct definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
-    int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
-    struct table_state *table = known ? NULL : add_table(report, name);
-    if (!definition || !table_column || (!known && !table)) {
-        cursor->failed = 1;
-        return;
-    }
-    *definition = (struct definition){
-        .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1};
-    for (uint64_t i = 0; i < columns; i++) {
-        char *column = take_name(report, cursor);
+}
+
+static void parse_columns(struct report *report, struct cursor *cursor, struct definition *definition)
+{
+    for (size_t i = 0; i < definition->column_count; i++) {
+        struct name name = take_name(cursor);
         uint8_t type = cursor_u8(cursor);
         if (cursor->failed)
             return;
         if (type == COLUMN_TIME && definition->time_column < 0)
             definition->time_column = (int)i;
-        table_column[i] = known || type > COLUMN_STRING ? -1 : add_column(table, column, (enum column_type)type);
+        definition->table_column[i] = type > COLUMN_STRING ? -1 : add_column(report, definition->table, name, (enum column_type)type);
     }
-    if (known)
+}
+
+static void parse_definition(struct report *report, struct cursor *cursor)
+{
+    uint64_t id = cursor_varint(cursor);
+    struct name name = take_name(cursor);
+    uint64_t columns = cursor_varint(cursor);
+    if (id > UINT16_MAX || columns < 1 || columns > TABLE_MAX_COLUMNS)
+        cursor->failed = 1;
+    if (cursor->failed)
         return;
-    if (!grow(&report->definitions, report->definition_count, &report->definition_capacity, sizeof definition)) {
+    if (find_definition(report, (uint16_t)id)) {
+        skip_columns(cursor, columns);
+        return;
+    }
+    struct definition *definition = arena_alloc_zero(&report->arena, sizeof *definition);
+    int *table_column = arena_alloc(&report->arena, columns * sizeof *table_column);
+    struct table_state *table = add_table(report, name);
+    if (!definition || !table_column || !table || report->definition_count >= MAX_DEFINITIONS ||
+        !grow(&report->definitions, report->definition_count, &report->definition_capacity, sizeof definition)) {
         cursor->failed = 1;
         return;
     }
-    report->definitions[report->definition_count++] = definition;
+    *definition = (struct definition){
+        .id = (uint16_t)id, .table = table, .column_count = columns, .table_column = table_column, .time_column = -1};
+    parse_columns(report, cursor, definition);
+    if (!cursor->failed)
+        report->definitions[report->definition_count++] = definition;
 }
 
 static int read_schema(struct report *report, struct scratch *scratch, const struct found_chunk *found)
@@ -144,8 +154,9 @@ static int read_schema(struct report *report, struct scratch *scratch, const str
     sizes.end = sizes.at + sizes_length;
     uint64_t raw = cursor_varint(&sizes), stored = cursor_varint(&sizes);
     const uint8_t *bytes = cursor_take(&cursor, stored);
-    if (sizes.failed || !bytes || raw > MAX_SCHEMA_BYTES || stored > raw)
+    if (sizes.failed || !bytes || stored > raw || raw > MAX_SCHEMA_BYTES - report->schema_bytes)
         return ERR_CORRUPT;
+    report->schema_bytes += raw;
     uint8_t *text = malloc(raw + 1);
     if (!text)
         return ERR_NO_MEMORY;

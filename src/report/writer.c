@@ -9,8 +9,9 @@
  * `lock` guards the queue. `draining` makes writing exclusive without holding the lock over a write; what only the
  * drainer touches (file, stuck) needs no other guard. While the queue is empty the owner may touch it too.
  *
- * When strings do not fit on the disk they are kept (`stuck`) and tried again before every later chunk; rows behind
- * them are counted as lost until they fit. */
+ * When strings do not fit on the disk they are kept (`stuck`) and tried again before every later chunk. So are rows of
+ * small tables (`held`): they are what explains the rest, and the close has room in reserve for them. All other rows
+ * are counted as lost until those fit. */
 #include "writer.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include "encode.h"
 
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
+#define SMALL_TABLE_ROWS 4096
 #define MAX_WORKERS 16
 #define DEFAULT_WORKERS 4 /* encode faster than one thread can append */
 
@@ -36,7 +38,7 @@ struct job {
     uint64_t *rows;                /* a batch, or */
     struct intern_string *strings; /* strings, when rows is NULL */
     int64_t first_id;
-    int small; /* all rows of the table so far are few: a full disk must not lose them */
+    int small; /* the table has few rows so far: a full disk must not lose them */
     int done;
     int status; /* of encoding */
     int held;   /* did not fit, and waits for the close */
@@ -109,26 +111,41 @@ static void lose(struct writer *writer, enum table_id table, size_t count)
     atomic_fetch_add_explicit(&writer->lost[table], count, memory_order_relaxed);
 }
 
-static int holds(const struct writer *writer, enum table_id table)
+static void free_job(struct job *job)
 {
-    const struct job *job = writer->held;
-    while (job && job->table != table)
-        job = job->next;
-    return job != NULL;
+    free(job->encoded.bytes);
+    free(job->strings);
+    free(job->rows);
+    free(job);
 }
 
-/* Rows of a table stay in order: once some are held, all later ones are. */
+/* Rows of small tables that did not fit before; 0 when none are left. */
+static int put_held(struct writer *writer, uint64_t keep)
+{
+    while (writer->held) {
+        struct job *job = writer->held;
+        int status = chunkfile_put(&writer->file, &job->encoded, keep);
+        if (status)
+            return status;
+        writer->held = job->next;
+        free_job(job);
+    }
+    writer->held_tail = &writer->held;
+    return 0;
+}
+
 static void write_job(struct writer *writer, struct job *job)
 {
-    int status = job->small && holds(writer, job->table) ? ERR_NO_SPACE : job->status;
+    int status = job->status;
     if (!status)
         status = put_stuck(writer, OUTPUT_RESERVE);
+    if (!status && job->rows)
+        status = put_held(writer, OUTPUT_RESERVE);
     if (!status)
         status = chunkfile_put(&writer->file, &job->encoded, OUTPUT_RESERVE);
-    if (status && job->rows && job->small && !job->status) {
-        job->held = 1;
+    job->held = status && job->small && !job->status;
+    if (job->held)
         return;
-    }
     if (status && (job->rows || job->status || keep_stuck(writer, &job->encoded)))
         lose(writer, job->table, job->count);
     free(job->encoded.bytes);
@@ -147,9 +164,12 @@ static void encode_job(struct encoder *encoder, struct job *job)
         job->status = encode_strings(encoder, job->first_id, job->strings, job->count, &job->encoded);
 }
 
+/* What becomes of a job that was written, or was not. */
 static void release(struct writer *writer, struct job *job)
 {
     if (job->held) {
+        uint64_t *rows = realloc(job->rows, job->count * (schema_tables[job->table].column_count + 1) * 8);
+        job->rows = rows ? rows : job->rows;
         job->next = NULL;
         *writer->held_tail = job;
         writer->held_tail = &job->next;
@@ -159,9 +179,9 @@ static void release(struct writer *writer, struct job *job)
         struct spare *spare = (struct spare *)job->rows;
         spare->next = writer->batches[job->table].spares;
         writer->batches[job->table].spares = spare;
+        job->rows = NULL;
     }
-    free(job->strings);
-    free(job);
+    free_job(job);
 }
 
 /* Called with the lock held; gives it up while it writes. */
@@ -298,7 +318,7 @@ static void submit_batch(struct writer *writer, enum table_id table)
         free(job);
     } else {
         *job = (struct job){.table = table, .count = batch->count, .rows = batch->rows,
-                            .small = writer->appended[table] < CHUNK_MAX_ROWS};
+                            .small = writer->appended[table] <= SMALL_TABLE_ROWS};
         submit(writer, job);
         batch->rows = NULL;
     }
@@ -514,33 +534,33 @@ static void put_last_rows(struct writer *writer, enum table_id table, const uint
     free(encoded.bytes);
 }
 
-static void put_held(struct writer *writer)
+static void put_last_of(struct writer *writer, enum table_id table)
 {
-    while (writer->held) {
-        struct job *job = writer->held;
-        put_last_rows(writer, job->table, job->rows, job->count);
-        writer->held = job->next;
-        free(job->encoded.bytes);
-        free(job->rows);
-        free(job);
-    }
+    for (struct job *job = writer->held; job; job = job->next)
+        if (job->table == table)
+            put_last_rows(writer, table, job->rows, job->count);
+    struct batch *batch = &writer->batches[table];
+    if (batch->count)
+        put_last_rows(writer, table, batch->rows, batch->count);
+    batch->count = 0;
 }
 
-/* Small tables first: they are what explains the rest (counts, processes, machine). */
-static void put_last_batches(struct writer *writer)
+static int by_rows(const void *a, const void *b, void *context)
 {
-    for (;;) {
-        int smallest = -1;
-        for (int table = 0; table < TABLE_COUNT; table++)
-            if (writer->batches[table].count &&
-                (smallest < 0 || writer->batches[table].count < writer->batches[smallest].count))
-                smallest = table;
-        if (smallest < 0)
-            return;
-        struct batch *batch = &writer->batches[smallest];
-        put_last_rows(writer, (enum table_id)smallest, batch->rows, batch->count);
-        batch->count = 0;
-    }
+    const struct writer *writer = context;
+    uint64_t x = writer->appended[*(const enum table_id *)a], y = writer->appended[*(const enum table_id *)b];
+    return x < y ? -1 : x > y;
+}
+
+/* Small tables first, so that the reserve is theirs. */
+static void put_last_tables(struct writer *writer)
+{
+    enum table_id order[TABLE_COUNT];
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        order[i] = (enum table_id)i;
+    qsort_r(order, TABLE_COUNT, sizeof *order, by_rows, writer);
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        put_last_of(writer, order[i]);
 }
 
 /* A second copy of the schema, so that no single damaged place makes a closed report unreadable. */
@@ -569,6 +589,11 @@ static void writer_free(struct writer *writer)
     for (size_t i = 0; i < writer->stuck_count; i++)
         free(writer->stuck[i].bytes);
     free(writer->stuck);
+    while (writer->held) {
+        struct job *next = writer->held->next;
+        free_job(writer->held);
+        writer->held = next;
+    }
     encoder_delete(writer->encoder);
     intern_free(&writer->strings);
     pthread_mutex_destroy(&writer->lock);
@@ -582,9 +607,9 @@ int writer_close(struct writer *writer, struct error *err)
     submit_strings(writer);
     wait_idle(writer);
     stop_threads(writer);
-    put_stuck(writer, OUTPUT_RESERVE);
-    put_held(writer);
-    put_last_batches(writer);
+    if (!put_stuck(writer, OUTPUT_RESERVE))
+        put_held(writer, OUTPUT_RESERVE);
+    put_last_tables(writer);
     if (!put_schema(writer))
         chunkfile_finish(&writer->file, writer->encoder);
     int status = report_failure(writer, err);
