@@ -4,11 +4,15 @@
  *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
  *     counts fork CHILDREN N               a child each for N marks and N reads
  *     counts churn THREADS N               threads one after another, which also emit from their destructors
+ *     counts jumps 1 N                     N reads that a signal handler leaves by siglongjmp
+ *     counts cancel 1 N                    N threads that are cancelled inside a read
  *     counts capture ROUNDS N              N marks and reads inside and outside of the range "capture"
  *
  * OS calls are counted where the program makes them; what the start of a program costs is the same for every N.       */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -173,6 +177,69 @@ static void run_churn(unsigned long threads)
         run_threads(1, short_life);
 }
 
+static sigjmp_buf way_out;
+
+static void jump_out(int signal)
+{
+    siglongjmp(way_out, signal);
+}
+
+/* A timer that goes on and on, since a single signal may come before the read. */
+static void run_jumps(void)
+{
+    struct sigaction action = { .sa_handler = jump_out };
+    struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+    int quiet[2];
+    char byte;
+
+    must(pipe(quiet) == 0);
+    mask_alarm(SIG_BLOCK);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (unsigned long i = 0; i < rounds; i++) {
+        sigset_t none;
+        struct pollfd wait = { .fd = quiet[0], .events = POLLIN };
+        sigemptyset(&none);
+        if (sigsetjmp(way_out, 1) == 0)
+            ppoll(&wait, 1, NULL, &none); /* the signal comes in here and nowhere else */
+        count(0, 1);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    must(read(zero, &byte, 1) == 1);
+}
+
+static int cancel_pipe[2];
+
+static void *read_for_ever(void *argument)
+{
+    char byte;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    must(read(zero, &byte, 1) == 1);
+    nvtx_mark("about to wait");
+    must(write(cancel_pipe[1], "x", 1) == 1);
+    count(1, 4); /* two calls of this thread, the read that is left, and the main thread's */
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    return read(*(int *)argument, &byte, 1) == 1 ? argument : NULL;
+}
+
+static void run_cancels(void)
+{
+    int quiet[2];
+    char byte;
+
+    must(pipe(quiet) == 0 && pipe(cancel_pipe) == 0);
+    for (unsigned long i = 0; i < rounds; i++) {
+        pthread_t thread;
+        void *result;
+        must(pthread_create(&thread, NULL, read_for_ever, &quiet[0]) == 0);
+        must(read(cancel_pipe[0], &byte, 1) == 1);
+        must(pthread_cancel(thread) == 0);
+        must(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+        count(0, 3); /* pthread_create, pthread_cancel and pthread_join */
+    }
+}
+
 static void run_capture(unsigned long times)
 {
     char byte;
@@ -215,6 +282,10 @@ int main(int argc, char **argv)
         run_children(first);
     else if (strcmp(argv[1], "churn") == 0)
         run_churn(first);
+    else if (strcmp(argv[1], "jumps") == 0)
+        run_jumps();
+    else if (strcmp(argv[1], "cancel") == 0)
+        run_cancels();
     else if (strcmp(argv[1], "capture") == 0)
         run_capture(first);
     else

@@ -67,6 +67,13 @@ class Counts(lib.Case):
         report = self.compare(("churn", 100, 0), ("churn", 100, 20), options=["--osrt-threshold", "0"])
         self.assertEqual(report.count("nvtx", "lost", "buffer-full"), 0)
 
+    def test_calls_left_by_a_jump(self):
+        self.compare(("jumps", 1, 0), ("jumps", 1, 1000), options=["--osrt-threshold", "0"])
+
+    def test_cancelled_threads(self):
+        report = self.compare(("cancel", 1, 0), ("cancel", 1, 100), options=["--osrt-threshold", "0"])
+        self.assertEqual(report.count("osrt", "lost"), 100, "each was inside one read when it was cancelled")
+
     def test_capture_range_off_and_on(self):
         options = ["-c", "nvtx", "-p", "capture", "--capture-range-end", "repeat", "--osrt-threshold", "0"]
         nvtx, osrt, report = self.measure("capture", 5, 1000, options=options)
