@@ -65,19 +65,32 @@ static void set_variable(struct list *list, const char *name, const char *value)
     }
 }
 
+/* Those of a list of libraries that are sanitizers' runtimes, or those that are not; each with a colon before it. */
+static void add_libraries(struct text *to, const char *list, int sanitizers)
+{
+    for (const char *at = list + strspn(list, " :"); *at; at += strspn(at, " :")) {
+        size_t length = strcspn(at, " :");
+        if (program_is_sanitizer(at, length) == sanitizers) {
+            text_add_char(to, ':');
+            text_add_bytes(to, at, length);
+        }
+        at += length;
+    }
+}
+
 static void set_preload(struct list *list, const struct collect_options *options, const struct program *program, const char *agent_path)
 {
     struct text preload = {0};
     const char *own = environment_value(options, "LD_PRELOAD");
-    if (program->first_library[0])
-        text_addf(&preload, "%s:", program->first_library);
-    text_add(&preload, agent_path);
-    if (own && *own)
-        text_addf(&preload, ":%s", own);
+    add_libraries(&preload, own ? own : "", 1);
+    if (program->first_library[0] && !preload.length)
+        text_addf(&preload, ":%s", program->first_library);
+    text_addf(&preload, ":%s", agent_path);
+    add_libraries(&preload, own ? own : "", 0);
     if (text_failed(&preload))
         list->failed = 1;
     else
-        set_variable(list, "LD_PRELOAD", text_string(&preload));
+        set_variable(list, "LD_PRELOAD", text_string(&preload) + 1);
     text_free(&preload);
 }
 

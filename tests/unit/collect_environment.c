@@ -45,6 +45,16 @@ static void a_sanitizer_comes_before_the_agent(void **state)
     environment_free(environment);
 }
 
+static void so_does_one_that_the_user_preloads(void **state)
+{
+    struct collect_variable own[] = {{"LD_PRELOAD", "/a.so /usr/lib/libasan.so.8:/b.so"}};
+    struct collect_options options = {.environment = own, .environment_count = 1, .clean_environment = 1};
+    struct program program = {.first_library = "libasan.so.8"};
+    char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
+    assert_string_equal(value_in(environment, "LD_PRELOAD"), "/usr/lib/libasan.so.8:/lib/agent.so:/a.so:/b.so");
+    environment_free(environment);
+}
+
 static void a_clean_environment_has_only_what_was_asked_for(void **state)
 {
     struct collect_variable own[] = {{"A", ""}};
@@ -101,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_agent_comes_before_the_users_libraries), cmocka_unit_test(a_sanitizer_comes_before_the_agent),
+        cmocka_unit_test(so_does_one_that_the_user_preloads),
         cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for), cmocka_unit_test(few_variables_are_kept),
         cmocka_unit_test(each_launcher_names_its_ranks),
     };
