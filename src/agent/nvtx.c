@@ -56,6 +56,8 @@ static inline uint64_t *word_of(struct agent_level *level, uint32_t depth)
 
 void nvtx_thread_end(struct agent_thread *thread)
 {
+    if (atomic_load_explicit(&nvtx.unsent, memory_order_relaxed))
+        nvtx_send_unsent(thread);
     for (uint32_t i = 0; i < AGENT_NVTX_DOMAINS; i++)
         if (thread->nvtx[i].deep)
             sys_munmap(thread->nvtx[i].deep, DEEP_BYTES);
@@ -133,8 +135,13 @@ static __attribute__((noinline)) int write_with_binary(struct agent_thread *thre
 static inline __attribute__((always_inline)) int write_event(struct agent_thread *thread, const struct place *place,
                                                              const struct nvtx_event *event)
 {
-    if (unlikely(atomic_load_explicit(&nvtx.unsent, memory_order_relaxed) != NULL))
-        nvtx_send_unsent(thread);
+    if (unlikely(atomic_load_explicit(&nvtx.unsent, memory_order_relaxed) != NULL) && !nvtx_send_unsent(thread) &&
+        (event->text.kind == NVTX_TEXT_REGISTERED || event->binary_count)) {
+        /* What it refers to may be among what found no room: then it finds none either. */
+        if (place->counts)
+            agent_count(thread, WIRE_SOURCE_NVTX, WIRE_LOST_BUFFER_FULL);
+        return -1;
+    }
     if (unlikely(event->binary_count))
         return write_with_binary(thread, place, event);
     return write_record(thread, place, event, NULL);

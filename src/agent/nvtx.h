@@ -109,7 +109,8 @@ struct nvtx_note {
 /* Keeps the note and sends it, now or as soon as there is room. */
 void nvtx_tell(const struct nvtx_note *note);
 
-void nvtx_send_unsent(struct agent_thread *thread);
+/* Whether nothing is left to be sent. */
+int nvtx_send_unsent(struct agent_thread *thread);
 
 /* The next number of a kind of thing, from 1; 0 when all are taken. */
 uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);

@@ -85,6 +85,7 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
 
 #define BLOCK_WORDS 32768u /* 256 KiB */
 #define BLOCKS_MAX 1024u
+#define LAST_WAIT_MS 200
 
 struct entry {
     _Atomic uint32_t words; /* of the record; 0: taken, its size not written yet */
@@ -167,23 +168,36 @@ static void send_later(struct entry *first, struct entry *last)
 }
 
 /* Called before events while something is unsent. Full buffers stay full for a while: do not walk the list each time. */
-void nvtx_send_unsent(struct agent_thread *thread)
+int nvtx_send_unsent(struct agent_thread *thread)
 {
     static _Atomic uint64_t not_before;
     const uint64_t pause = UINT64_C(1) << 20; /* ticks: well below a millisecond */
     uint64_t now = agent_ticks();
     if (thread->busy || now < atomic_load_explicit(&not_before, memory_order_relaxed))
-        return;
+        return 0;
     struct entry *entry = atomic_exchange_explicit(&nvtx.unsent, NULL, memory_order_acquire);
     while (entry && send_entry(thread, entry) == 0)
         entry = entry->next_unsent;
     if (!entry)
-        return;
+        return 1;
     atomic_store_explicit(&not_before, now + pause, memory_order_relaxed);
     struct entry *last = entry;
     while (last->next_unsent)
         last = last->next_unsent;
     send_later(entry, last);
+    return 0;
+}
+
+/* At the end of the program there is a little time to hand over what found no room: the collector makes some. */
+__attribute__((destructor)) static void send_last(void)
+{
+    const struct timespec millisecond = { .tv_nsec = 1000000 };
+    for (int i = 0; i < LAST_WAIT_MS && agent_attached() && atomic_load(&nvtx.unsent); i++) {
+        struct agent_thread *thread = agent_thread();
+        if (!thread || nvtx_send_unsent(thread))
+            return;
+        sys_nanosleep(&millisecond, NULL);
+    }
 }
 
 static uint32_t note_words(const struct nvtx_note *note)

@@ -161,6 +161,23 @@ class Nvtx(lib.Case):
         self.assertEqual(report.open_ranges(), ["levels are back at 0"])
         self.assertEqual(report.value("SELECT count(*) FROM NVTX_EVENTS WHERE end < start"), 0)
 
+    def check_names(self, arguments, options):
+        report = self.nvtx(lib.program("nvtx_names"), *arguments, options=options)
+        own, children = map(int, self.output.stdout.splitlines()[0].split())
+        self.assertEqual(report.produced("nvtx"), own + children)
+        names = [name for name, in report.rows(f"SELECT {NAME} FROM NVTX_EVENTS WHERE eventType = 34")]
+        self.assertEqual(len(names), report.count("nvtx", "recorded"))
+        self.assertEqual(names.count(None), 0, "every string is known, however late")
+        self.assertEqual(len(set(names) - {"before all"}), len(names) - names.count("before all"), "each is used once")
+        return report
+
+    def test_strings_registered_by_many_threads(self):
+        report = self.check_names(["8", "2000", "20"], ["--buffer-limit=64M"])
+        self.assertEqual(report.count("nvtx", "lost"), 0)
+
+    def test_names_outlive_a_full_buffer(self):
+        self.check_names(["4", "50000", "0"], ["--buffer-limit=1M"])
+
     def test_capture_ranges(self):
         for kind, wanted in (("push", "go"), ("wide", "go"), ("registered", "go"), ("start", "go"), ("domain", "go@gates"),
                              ("push", "go@*"), ("domain", "go@*")):
