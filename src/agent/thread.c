@@ -26,8 +26,17 @@ static void note_last_name(const struct wire_thread *slot)
         agent_set_thread_name(name);
 }
 
+/* A thread that was cancelled, or called pthread_exit() in a handler, never came back from the calls that it was in. */
+static void count_calls_left(struct agent_thread *thread)
+{
+    for (; thread->call_depth > 0; thread->call_depth--)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+    atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
+}
+
 static void thread_end(struct agent_thread *thread)
 {
+    count_calls_left(thread);
     note_last_name(thread->slot);
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, WIRE_THREAD_END, WIRE_HEAD_WORDS, &fate);
