@@ -163,10 +163,11 @@ static int run_followed(const struct request *request)
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return request->run(request, request->environment);
     struct found found = look_at(request->environment);
+    if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
+        return request->run(request, request->environment);
     if (found.count <= ENVIRONMENT_MAX && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
         return run_unfollowed(request, &found);
-    int complete = found.preload && names_agent(found.preload) && found.session &&
-                   strcmp(found.session, agent.session) == 0 && found.injection;
+    int complete = found.preload && names_agent(found.preload) && found.session && found.injection;
     if (complete || found.count > ENVIRONMENT_MAX)
         return request->run(request, request->environment);
     return run_with_added(request, &found);
