@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import shutil
 import statistics
 import subprocess
@@ -85,11 +86,17 @@ def host():
     except OSError:
         pass
     return {"cpu": model, "cores": CORES, "machine": platform.machine(), "kernel": platform.release(),
-            "date": time.strftime("%Y-%m-%d", time.gmtime())}
+            "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d", time.gmtime())}
 
 
 def version(tacho):
     return subprocess.run([tacho, "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def cpu_ns():
+    """CPU time of all children so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1e9
 
 
 def median_interval(values):
@@ -150,9 +157,9 @@ def finish(bench):
     runs = []
     for i in range(5):
         run = bench.profiled("nvtx", 2, 2_000_000, options=("-t", "nvtx"), name="finish")
-        began = time.monotonic_ns()
+        began, cpu = time.monotonic_ns(), cpu_ns()
         subprocess.run([bench.tacho, "stats", "-r", "nvtx_pushpop_sum", run["report"]], check=True, capture_output=True)
-        run["stats_ns"] = time.monotonic_ns() - began
+        run["stats_ns"], run["stats_cpu_ns"] = time.monotonic_ns() - began, cpu_ns() - cpu
         if i == 0:
             run["counts"] = bench.counts(run["report"], "nvtx")
         runs.append(run)
@@ -163,6 +170,7 @@ def finish(bench):
     for key, what, unit, scale, limit in (("finish_ns", "program's end to finished report", "s", 1e9, 1.0),
                                           ("bytes", "report, bytes an event", "B", max(recorded, 1), 10),
                                           ("stats_ns", "stats -r nvtx_pushpop_sum", "s", 1e9, 0.2),
+                                          ("stats_cpu_ns", "… its CPU time", "s", 1e9, None),
                                           ("cpu_ns_per_event", "CPU time of a range in the program", "ns", 1, None)):
         values = [run[key] / scale for run in runs]
         middle = statistics.median(values)
@@ -229,7 +237,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="tacho-bench-")
     try:
         bench = Bench(folder, options.pairs)
-        print(f"{bench.result['tacho']} on {bench.result['host']['cpu']}, {CORES} cores, Linux {bench.result['host']['kernel']}")
+        print(f"{bench.result['tacho']} on {bench.result['host']['cpu']}, {CORES} cores, "
+              f"Linux {bench.result['host']['kernel']}, load {os.getloadavg()[0]:.1f}")
         for name, run in BENCHMARKS.items():
             if not options.names or name in options.names:
                 bench.result[name] = run(bench)
