@@ -26,6 +26,24 @@ uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
     return alive;
 }
 
+_Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+                              struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if (!(actions & _UA_CLEANUP_PHASE) || (uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || thread->call_depth == 0)
+        return _URC_CONTINUE_UNWIND;
+    thread->call_depth--;
+    if (thread->call_depth > 0) { /* when it began is known of the outermost call alone */
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+        return _URC_CONTINUE_UNWIND;
+    }
+    struct os_call call = { .thread = thread, .start = atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) };
+    uint32_t function = atomic_load_explicit(&thread->slot->call_function, memory_order_relaxed);
+    if (os_end(&call))
+        os_emit(&call, (enum osrt_function)function, -1, ECANCELED);
+    return _URC_CONTINUE_UNWIND;
+}
+
 __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                                              uint64_t duration_and_error, int64_t value)
 {

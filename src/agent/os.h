@@ -4,9 +4,10 @@
  * way. It must leave errno exactly as the real function did, and may run anywhere: in constructors before ours, in
  * signal handlers, between vfork and exec, in dlsym.
  *
- * Threads that are cancelled unwind through a hook, and signal handlers jump out of one with siglongjmp; neither comes
- * back to it. A cleanup in the hook would need the unwinder's library, and longjmp would skip it all the same, so the
- * nesting level is put right by the next call instead: a frame that lies below the caller's is dead (os_resync).      */
+ * A thread that is cancelled unwinds through a hook and never comes back to it. A cleanup in the hook would need the
+ * unwinder's own library; instead every hook names os_unwind() as its personality routine, which the unwinder calls on
+ * its way through, and which needs nothing. A signal handler that jumps out of a call (siglongjmp) tells nobody: the next
+ * call puts the nesting level right, since a frame that lies below the caller's is dead (os_resync).                   */
 #ifndef TACHO_AGENT_OS_H
 #define TACHO_AGENT_OS_H
 
@@ -26,6 +27,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <unwind.h>
 
 #include "../wire/osrt.h"
 #include "agent.h"
@@ -76,6 +78,10 @@ struct os_call {
  * left by a jump are taken off, and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
 
+/* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
+_Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+                              struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+
 /* Writes the record, or counts the loss. Keeps errno. Single words, so that the call can live in registers. */
 void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start, uint64_t duration_and_error,
                    int64_t value);
@@ -91,8 +97,11 @@ static inline uintptr_t os_frame(void)
     return frame;
 }
 
+/* Inlined into the hook, which thereby gets its personality routine. Nothing that may be cancelled must be called
+ * between os_begin() and os_end() but the one real function, and before os_begin() nothing at all in the same frame. */
 __attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
 {
+    __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
     uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
     uintptr_t frame = os_frame();
     uint32_t level = thread->call_depth;

@@ -86,7 +86,15 @@ static inline int try_semaphore(void *semaphore)
     return result;
 }
 
+/* The timed part is a function of its own: os_begin() must not share a frame with what can be cancelled before it. */
 #define SEMAPHORE(symbol, parameters, arguments, may_try)                                                            \
+    __attribute__((noinline)) static int timed_##symbol parameters                                                   \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (unlikely(!thread))                                                                                       \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, int, symbol, arguments, MINUS_ONE)                                                          \
+    }                                                                                                                \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
@@ -99,7 +107,7 @@ static inline int try_semaphore(void *semaphore)
                 return result;                                                                                       \
             }                                                                                                        \
         }                                                                                                            \
-        OS_TIMED(thread, int, symbol, arguments, MINUS_ONE)                                                          \
+        return timed_##symbol arguments;                                                                             \
     }
 
 SEMAPHORE(sem_wait, (void *lock), (lock), 1)

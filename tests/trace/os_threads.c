@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -251,11 +252,10 @@ static void *wait_for_c11(void *unused) { waiter = (int)syscall(SYS_gettid); mtx
 static void *wait_for_stream(void *unused) { waiter = (int)syscall(SYS_gettid); flockfile(stdin); funlockfile(stdin); return unused; }
 static void *wait_for_semaphore(void *unused) { waiter = (int)syscall(SYS_gettid); sem_wait(&held_semaphore); return unused; }
 
-static void let_sleep(void *(*wait)(void *), pthread_t *thread)
+/* Returns once a thread that has given its number in `waiter` sleeps in the call that follows. */
+static void until_it_sleeps(void)
 {
     char path[64], text[512], *state;
-    waiter = 0;
-    *thread = begin(wait, NULL);
     while (waiter == 0)
         sched_yield();
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", waiter);
@@ -266,6 +266,13 @@ static void let_sleep(void *(*wait)(void *), pthread_t *thread)
         close(file);
         state = strrchr(text, ')');
     } while (!state || state[2] != 'S');
+}
+
+static void let_sleep(void *(*wait)(void *), pthread_t *thread)
+{
+    waiter = 0;
+    *thread = begin(wait, NULL);
+    until_it_sleeps();
 }
 
 static void contention(void)
@@ -410,7 +417,7 @@ static void c11_threads(void)
 
 static int pipe_to_nowhere[2];
 static _Atomic int cleaned;
-static sem_t inside;
+static sem_t never;
 
 static void clean(void *argument)
 {
@@ -425,17 +432,18 @@ static void *block_in_read(void *argument)
     char byte;
     (void)argument;
     pthread_cleanup_push(clean, NULL);
-    sem_post(&inside);
+    waiter = (int)syscall(SYS_gettid);
     read(pipe_to_nowhere[0], &byte, 1);
     pthread_cleanup_pop(0);
     return NULL;
 }
 
-static void *block_in_semaphore(void *argument)
+static void *block_in_semaphore(void *unused)
 {
+    (void)unused;
     pthread_cleanup_push(clean, NULL);
-    sem_post(&inside);
-    sem_wait(argument);
+    waiter = (int)syscall(SYS_gettid);
+    sem_wait(&never);
     pthread_cleanup_pop(0);
     return NULL;
 }
@@ -454,20 +462,18 @@ static void *wait_although_cancelled(void *argument)
 
 static void cancellation(void)
 {
-    sem_t never, free_one;
+    sem_t free_one;
     void *result;
-    sem_init(&inside, 0, 0);
     sem_init(&never, 0, 0);
     sem_init(&free_one, 0, 1);
     if (pipe(pipe_to_nowhere) != 0)
         abort();
-    pthread_t thread = begin(block_in_read, NULL);
-    sem_wait(&inside);
+    pthread_t thread;
+    let_sleep(block_in_read, &thread);
     CALL(pthread_cancel(thread));
     pthread_join(thread, &result);
     printf("cancelled in read: %d, cleaned up %d\n", result == PTHREAD_CANCELED, cleaned);
-    thread = begin(block_in_semaphore, &never);
-    sem_wait(&inside);
+    let_sleep(block_in_semaphore, &thread);
     CALL(pthread_cancel(thread));
     pthread_join(thread, &result);
     printf("cancelled in sem_wait: %d, cleaned up %d\n", result == PTHREAD_CANCELED, cleaned);
@@ -493,34 +499,44 @@ static void jump_in_handler(int number)
     siglongjmp(way_out, number);
 }
 
-static timer_t signal_soon(int number)
+struct target {
+    pthread_t thread;
+    int number;
+};
+
+static void *signal_when_asleep(void *argument)
 {
-    struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = number };
-    struct itimerspec soon = { .it_value = { 0, 1000000 } };
-    timer_t timer;
-    if (timer_create(CLOCK_MONOTONIC, &how, &timer) != 0 || timer_settime(timer, 0, &soon, NULL) != 0)
-        abort();
-    return timer;
+    struct target *target = argument;
+    until_it_sleeps();
+    pthread_kill(target->thread, target->number);
+    return NULL;
 }
 
 static void handlers(void)
 {
     struct sigaction restart = { .sa_handler = write_in_handler, .sa_flags = SA_RESTART };
+    struct target target = { pthread_self(), SIGUSR1 };
+    pthread_t helper;
     char byte = 0;
     sigaction(SIGUSR1, &restart, NULL);
-    timer_t timer = signal_soon(SIGUSR1);
+    waiter = 0;
+    helper = begin(signal_when_asleep, &target);
+    waiter = (int)syscall(SYS_gettid);
     CALL(read(pipe_to_nowhere[0], &byte, 1));
-    timer_delete(timer);
+    pthread_join(helper, NULL);
     printf("%c %d\n", byte, handled);
 
     signal(SIGUSR2, jump_in_handler);
-    for (int i = 0; i < 20; i++)
+    target.number = SIGUSR2;
+    for (volatile int i = 0; i < 20; i++) {
+        waiter = 0;
+        helper = begin(signal_when_asleep, &target);
         if (sigsetjmp(way_out, 1) == 0) {
-            timer = signal_soon(SIGUSR2);
+            waiter = (int)syscall(SYS_gettid);
             read(pipe_to_nowhere[0], &byte, 1); /* left by a jump, every time */
-        } else {
-            timer_delete(timer);
         }
+        pthread_join(helper, NULL);
+    }
     puts("jumped out");
 }
 
