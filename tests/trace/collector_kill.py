@@ -11,6 +11,7 @@ import time
 import lib
 
 SEED = 20261115
+SHARE = 3 if lib.SANITIZE else 1  # moments take longer there, and fewer will do
 OUTPUT = "late thread\nlate process\nnormal end\n"
 THREADS = 2
 LOG_ENTRIES = 4096
@@ -76,7 +77,7 @@ class CollectorKill(lib.Case):
 
     def test_killed_collector_leaves_the_program_alone(self):
         chance = random.Random(SEED)
-        for moment in range(10):
+        for moment in range(10 // SHARE):
             with self.subTest(moment=moment):
                 name = f"killed{moment}.tacho"
                 self.start(name)
@@ -113,7 +114,7 @@ class CollectorKill(lib.Case):
 
     def test_both_killed_lose_a_second_at_most(self):
         chance = random.Random(SEED + 1)
-        for moment in range(5):
+        for moment in range(6 // SHARE):
             with self.subTest(moment=moment):
                 name = f"both{moment}.tacho"
                 self.start(name)

@@ -257,6 +257,8 @@ class Conditions(lib.Case):
                     self.assertIn("ulimit -v", self.output.stderr)
 
     def test_little_address_space_for_both(self):
+        if lib.SANITIZE:
+            self.skipTest("sanitizers want all of the address space")
         size = 1 << 30
         done = self.run_tacho(CONDITIONS, "range", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
         self.assertEqual(done.returncode, 3, done.stderr)

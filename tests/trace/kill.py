@@ -11,7 +11,7 @@ import time
 
 import lib
 
-MOMENTS = 200
+MOMENTS = 30 if lib.SANITIZE else 200
 WORKERS = 3
 WORKERS_MAX = 8
 STEPS = 6  # push outer, push inner, read, mark, pop, pop
@@ -159,7 +159,7 @@ class Kill(lib.Case):
             moments.append((moment, spin, delay, early))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             total = sum(pool.map(lambda one: self.check(*one), moments))
-        self.assertGreater(total, 1000 * MOMENTS // 2, "the programs hardly ran")
+        self.assertGreater(total, 100 * MOMENTS, "the programs hardly ran")
 
 
 if __name__ == "__main__":
