@@ -207,7 +207,8 @@ class Environment(TreeCase):
             self.assertNotIn(name, variables)
         everything = "\n".join(report.database.iterdump())
         self.assertNotIn(secret, everything)
-        self.assertNotIn(secret.encode(), open(report.path, "rb").read())
+        with open(report.path, "rb") as file:
+            self.assertNotIn(secret.encode(), file.read())
 
 
 if __name__ == "__main__":
