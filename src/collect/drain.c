@@ -240,12 +240,15 @@ void drain_finish(struct process *process, int64_t end_ns)
 /* ---- Memory that a quiet process does not need ------------------------------------------------------------------------ */
 
 /* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
- * first page stays: it has the chunk's links. At most a quarter of all at a time: the program may wake up and need some. */
+ * first page stays: it has the chunk's links. The program may wake up and need some: half of all is left to it. */
 static void trim(struct process *process)
 {
     struct wire_header *arena = process->arena;
-    uint32_t held[256], count = 0, limit = process->chunk_count / 4;
-    while (count < 256 && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
+    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
+    uint32_t limit = taken <= process->chunk_count / 2 ? process->chunk_count / 2 : process->chunk_count / 4;
+    uint32_t *held = malloc(limit * sizeof *held);
+    uint32_t count = 0;
+    while (held && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
         uint32_t index = wire_take_chunk(arena);
         if (index >= process->chunk_count)
             break;
@@ -254,6 +257,7 @@ static void trim(struct process *process)
     }
     while (count > 0)
         recycle_chunk(process, held[--count]);
+    free(held);
 }
 
 static void note_activity(struct process *process, size_t bytes)
