@@ -3,11 +3,14 @@
 
 #include <string.h>
 
-#define NOT_NULL 1
-#define NULLABLE 0
+#define IS_NOT_NULL .not_null = 1
+#define IS_NULLABLE .not_null = 0
+#define IS_KEY .not_null = 1, .key = 1
+#define IS_EXTRA .extra = 1
 
 #define TABLE(name, note) static const struct schema_column columns_of_##name[] = {
-#define COLUMN(table, name, type, null, note) {#name, COLUMN_##type, null, note},
+#define COLUMN_AS(table, field, text, column_type, null, words) { .name = text, .type = COLUMN_##column_type, IS_##null, .note = words },
+#define COLUMN(table, name, type, null, note) COLUMN_AS(table, name, #name, type, null, note)
 #define TABLE_END(name) };
 #include "schema.def"
 #undef TABLE

@@ -21,6 +21,8 @@ struct schema_column {
     const char *name;
     enum column_type type;
     int not_null;
+    int key;   /* part of the primary key */
+    int extra; /* ours, in a table of nsys's */
     const char *note; /* what SQL's DDL says behind "--" */
 };
 

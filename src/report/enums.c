@@ -1,0 +1,44 @@
+/* The enums as data, generated from enums.def. */
+#include "enums.h"
+
+#include <string.h>
+
+#define ENUM(name, note) static const struct schema_enum_value values_of_##name[] = {
+#define VALUE(table, id, name, label) { id, name, label },
+#define ENUM_END(name) };
+#include "enums.def"
+#undef ENUM
+#undef VALUE
+#undef ENUM_END
+
+const struct schema_enum schema_enums[ENUM_COUNT] = {
+#define ENUM(name, note) { #name, note, values_of_##name, sizeof values_of_##name / sizeof *values_of_##name },
+#define VALUE(table, id, name, label)
+#define ENUM_END(name)
+#include "enums.def"
+#undef ENUM
+#undef VALUE
+#undef ENUM_END
+};
+
+const struct schema_enum *schema_enum_find(const char *name)
+{
+    for (size_t i = 0; i < ENUM_COUNT; i++)
+        if (!strcmp(schema_enums[i].name, name))
+            return &schema_enums[i];
+    return NULL;
+}
+
+const struct schema_enum_value *schema_enum_value(const struct schema_enum *list, int64_t id)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->values[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->values[low].id == id ? &list->values[low] : NULL;
+}
