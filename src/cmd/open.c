@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../import/import.h"
+#include "nsys_rep.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out, struct error *err)
 {
@@ -29,7 +30,13 @@ static int import_to_temporary(const char *path, const struct importer *importer
 
 int open_report(const char *path, struct report **out, struct error *err)
 {
-    const struct importer *importer = importer_for(path);
+    struct text found = {0};
+    int code = nsys_rep_find(path, NULL, &found, err);
 
-    return importer ? import_to_temporary(path, importer, out, err) : report_open(path, out, err);
+    if (code == 0) {
+        const struct importer *importer = importer_for(text_string(&found));
+        code = importer ? import_to_temporary(text_string(&found), importer, out, err) : report_open(text_string(&found), out, err);
+    }
+    text_free(&found);
+    return code;
 }

@@ -163,7 +163,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
         *(const char **)field = value;
         return 0;
     case OPTION_TEXT:
-        *(const char **)field = value;
+        *(const char **)field = value ? value : "";
         return 0;
     case OPTION_LIST:
         if (list->count == sizeof list->values / sizeof list->values[0])
@@ -181,16 +181,30 @@ static int store(struct option_parse *parse, const struct option *option, const 
     return 0;
 }
 
-/* Whether it is true or false, and may stand alone for true. */
+/* Whether it may be left out, and is then one of its choices when it is there. */
+static int has_optional_value(const struct option *option)
+{
+    return option->kind == OPTION_TEXT && option->value && option->value[0] == '[';
+}
+
+/* Whether it may stand without a value: it is true or false, or says so. */
 static int may_stand_alone(const struct option *option)
 {
-    return option->kind == OPTION_BOOL || (option->kind == OPTION_IGNORED && strcmp(option->value, "BOOL") == 0);
+    return option->kind == OPTION_BOOL || (option->kind == OPTION_IGNORED && strcmp(option->value, "BOOL") == 0) ||
+           has_optional_value(option);
 }
 
 /* A value that stands in the next argument. */
 static const char *separate_value(const struct option *option, const char *next)
 {
-    return next && may_stand_alone(option) && option_bool(next) < 0 ? NULL : next;
+    if (!next || !may_stand_alone(option))
+        return next;
+    if (!has_optional_value(option))
+        return option_bool(next) < 0 ? NULL : next;
+    for (const char *const *choice = option->choices(); *choice; choice++)
+        if (strcmp(*choice, next) == 0)
+            return next;
+    return NULL;
 }
 
 /* One option at argv[0]; returns how many arguments it took, or an error. */

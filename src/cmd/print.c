@@ -2,9 +2,14 @@
 #include "print.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
-const struct print_format *const print_formats[] = { &print_column, &print_csv, NULL };
+const struct print_format *const print_formats[] = {
+    &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, NULL,
+};
 
 const struct print_format *print_format_find(const char *name)
 {
@@ -14,6 +19,93 @@ const struct print_format *print_format_find(const char *name)
         if (strcmp((*at)->name, name) == 0)
             return *at;
     return NULL;
+}
+
+static void take_nohdr(struct print_request *request, const char *value) { request->no_header = 1; }
+static void take_nolimit(struct print_request *request, const char *value) { request->no_limit = 1; }
+static void take_nofmt(struct print_request *request, const char *value) { request->plain_numbers = 1; }
+static void take_esc(struct print_request *request, const char *value) { request->escape_tabs = 1; }
+static void take_title(struct print_request *request, const char *value) { request->document_title = value; }
+static void take_css(struct print_request *request, const char *value) { request->css = value; }
+
+static const struct {
+    const char *name;
+    enum print_argument argument;
+    int has_value;
+    void (*take)(struct print_request *request, const char *value);
+} arguments[] = {
+    { "nohdr", PRINT_NOHDR, 0, take_nohdr }, { "nolimit", PRINT_NOLIMIT, 0, take_nolimit }, { "nofmt", PRINT_NOFMT, 0, take_nofmt },
+    { "esc", PRINT_ESC, 0, take_esc }, { "title", PRINT_TITLE, 1, take_title }, { "css", PRINT_CSS, 1, take_css },
+};
+
+/* 1 if it was one of the named arguments. */
+static int take_named(const struct print_format *format, char *word, struct print_request *request)
+{
+    size_t length = strcspn(word, "=");
+    const char *value = word[length] ? word + length + 1 : NULL;
+
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
+        if ((format->arguments & arguments[i].argument) && strlen(arguments[i].name) == length &&
+            memcmp(arguments[i].name, word, length) == 0 && !arguments[i].has_value == !value) {
+            arguments[i].take(request, value);
+            return 1;
+        }
+    return 0;
+}
+
+static int take_width(const struct print_format *format, const char *word, struct print_request *request)
+{
+    enum { WIDEST = 10000 };
+    char *end;
+    long width = strcmp(word, ".") == 0 ? PRINT_AUTO_WIDTH : strtol(word, &end, 10);
+
+    if (!(format->arguments & PRINT_WIDTHS) || request->width_count == PRINT_MOST_WIDTHS)
+        return 0;
+    if (width != PRINT_AUTO_WIDTH && (end == word || *end || width < 0 || width > WIDEST))
+        return 0;
+    request->widths[request->width_count++] = (int)width;
+    return 1;
+}
+
+/* Cuts the next argument off. A title or a URL may hold colons: it ends at the end, or where the other one begins. */
+static char *next_argument(char **rest)
+{
+    char *word = *rest, *end;
+
+    if (strncmp(word, "title=", 6) == 0)
+        end = strstr(word, ":css=");
+    else if (strncmp(word, "css=", 4) == 0)
+        end = strstr(word, ":title=");
+    else
+        return strsep(rest, ":");
+    *rest = end ? end + 1 : NULL;
+    if (end)
+        *end = 0;
+    return word;
+}
+
+int print_format_parse(char *text, const struct print_format **format, struct print_request *request, struct error *err)
+{
+    char *rest = text;
+    const char *name = strsep(&rest, ":");
+
+    *format = print_format_find(name);
+    if (!*format)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are", name);
+    while (rest) {
+        char *word = next_argument(&rest);
+        if (*word && !take_named(*format, word, request) && !take_width(*format, word, request))
+            return error_set(err, ERR_BAD_ARGUMENT, "the format %s takes no '%s'; it is %s%s", (*format)->name, word,
+                             (*format)->name, (*format)->usage);
+    }
+    return 0;
+}
+
+size_t print_terminal_columns(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static const struct { const char *names[2]; struct time_unit unit; } time_units[] = {
@@ -117,16 +209,55 @@ void print_fixed(struct text *out, double value, int decimals, int grouped)
     }
 }
 
+/* Whole ns in a larger unit, rounded half away from zero; exact where a double would not be. */
+static void print_scaled(struct text *out, int64_t ns, const struct time_unit *time, int decimals, int grouped)
+{
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, unit = 1, step;
+    char digits[24];
+
+    for (int i = 0; i < decimals; i++)
+        unit *= 10;
+    step = (uint64_t)time->ns / unit; /* ns in the last digit that is shown */
+    size = size / step + (size % step >= (step + 1) / 2);
+    if (ns < 0 && size > 0)
+        text_add_char(out, '-');
+    add_digits(out, digits, to_digits(digits, size / unit, 1), grouped);
+    if (decimals) {
+        text_add_char(out, '.');
+        text_add_bytes(out, digits, to_digits(digits, size % unit, (size_t)decimals));
+    }
+}
+
+/* The fewest digits that read back as the same number. */
+static void print_shortest(struct text *out, double value)
+{
+    char digits[40];
+
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    text_add(out, digits);
+    if (isfinite(value) && !strpbrk(digits, ".e"))
+        text_add(out, ".0");
+}
+
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
                   const struct time_unit *time, struct number_style style)
 {
     int grouped = style.grouped && column->unit != UNIT_ID;
 
     if (column->unit == UNIT_NS && time->ns != 1) {
-        double ns = cell->kind == CELL_INT ? (double)cell->integer : cell->real;
-        print_fixed(out, ns / (double)time->ns, style.lossless ? time->decimals : time->short_decimals, grouped);
+        int decimals = style.lossless ? time->decimals : time->short_decimals;
+        if (cell->kind == CELL_INT)
+            print_scaled(out, cell->integer, time, decimals, grouped);
+        else
+            print_fixed(out, cell->real / (double)time->ns, decimals, grouped);
     } else if (cell->kind == CELL_INT) {
         print_integer(out, cell->integer, grouped);
+    } else if (column->decimals < 0) {
+        print_shortest(out, cell->real);
     } else {
         print_fixed(out, cell->real, column->decimals, grouped);
     }

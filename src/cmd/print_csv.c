@@ -1,11 +1,14 @@
-/* Comma-separated values, one header line, quoted only where needed, as nsys and spreadsheets have them. */
+/* Comma- and tab-separated values, one header line, as nsys and spreadsheets have them. Commas are quoted where needed;
+ * in tsv nothing is quoted, so that tabs and line ends in names become spaces, or \t and \n when asked. */
 #include <string.h>
 
 #include "../base/utf8.h"
 #include "display.h"
 #include "print.h"
 
-static void add_field(struct text *out, const char *bytes, size_t length)
+typedef void add_field_function(struct text *out, const char *bytes, size_t length, const struct print_request *request);
+
+static void add_quoted(struct text *out, const char *bytes, size_t length, const struct print_request *request)
 {
     int quoted = 0;
 
@@ -24,44 +27,59 @@ static void add_field(struct text *out, const char *bytes, size_t length)
     text_add_char(out, '"');
 }
 
-static void add_text(struct text *out, const struct table_cell *cell, int to_terminal)
+static void add_tabless(struct text *out, const char *bytes, size_t length, const struct print_request *request)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char *escape = bytes[i] == '\t' ? "\\t" : bytes[i] == '\n' ? "\\n" : bytes[i] == '\r' ? "\\r" : NULL;
+        if (!escape)
+            text_add_char(out, bytes[i]);
+        else if (request->escape_tabs)
+            text_add(out, escape);
+        else
+            text_add_char(out, ' ');
+    }
+}
+
+static void add_text(struct text *out, const struct table_cell *cell, const struct print_request *request, add_field_function *add_field)
 {
     struct text clean = {0};
 
-    if (!to_terminal && utf8_valid_length(cell->text.bytes, cell->text.length) == cell->text.length) {
-        add_field(out, cell->text.bytes, cell->text.length);
+    if (!request->to_terminal && utf8_valid_length(cell->text.bytes, cell->text.length) == cell->text.length) {
+        add_field(out, cell->text.bytes, cell->text.length, request);
         return;
     }
-    if (to_terminal)
+    if (request->to_terminal)
         display_add(&clean, cell->text.bytes, cell->text.length, 0);
     else
         utf8_add(&clean, cell->text.bytes, cell->text.length);
-    add_field(out, text_string(&clean), clean.length);
+    add_field(out, text_string(&clean), clean.length, request);
     text_free(&clean);
 }
 
-static void print_table(struct text *out, const struct table *table, const struct print_request *request)
+static void print_separated(struct text *out, const struct table *table, const struct print_request *request, char separator,
+                            add_field_function *add_field)
 {
     const struct table_column *columns = table_columns(table);
     size_t count = table_column_count(table);
     struct text header = {0};
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !request->no_header; i++) {
         text_clear(&header);
         print_header(&header, &columns[i], request->time);
         if (i)
-            text_add_char(out, ',');
-        add_field(out, text_string(&header), header.length);
+            text_add_char(out, separator);
+        add_field(out, text_string(&header), header.length, request);
     }
-    text_add_char(out, '\n');
+    if (!request->no_header)
+        text_add_char(out, '\n');
     text_free(&header);
     for (size_t r = 0; r < table_row_count(table); r++) {
         const struct table_cell *row = table_row(table, r);
         for (size_t i = 0; i < count; i++) {
             if (i)
-                text_add_char(out, ',');
+                text_add_char(out, separator);
             if (row[i].kind == CELL_TEXT)
-                add_text(out, &row[i], request->to_terminal);
+                add_text(out, &row[i], request, add_field);
             else if (row[i].kind != CELL_NONE)
                 print_number(out, &columns[i], &row[i], request->time, (struct number_style){ .lossless = 1 });
         }
@@ -69,6 +87,23 @@ static void print_table(struct text *out, const struct table *table, const struc
     }
 }
 
+static void print_commas(struct text *out, const struct table *table, const struct print_request *request)
+{
+    print_separated(out, table, request, ',', add_quoted);
+}
+
+static void print_tabs(struct text *out, const struct table *table, const struct print_request *request)
+{
+    print_separated(out, table, request, '\t', add_tabless);
+}
+
 const struct print_format print_csv = {
-    .name = "csv", .extension = "csv", .help = "comma-separated values", .table = print_table,
+    .name = "csv", .extension = "csv", .usage = "[:nohdr]", .help = "comma-separated values", .arguments = PRINT_NOHDR,
+    .table = print_commas,
+};
+
+const struct print_format print_tsv = {
+    .name = "tsv", .extension = "tsv", .usage = "[:nohdr][:esc]",
+    .help = "tab-separated values; esc: a tab in a name is \\t, not a space", .arguments = PRINT_NOHDR | PRINT_ESC,
+    .table = print_tabs,
 };

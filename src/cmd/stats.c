@@ -7,25 +7,20 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "deliver.h"
 #include "display.h"
+#include "nsys_rep.h"
 #include "open.h"
 
 enum { MOST_REPORTS = 128, MOST_OPTIONS = 16 };
 
 struct settings {
     struct option_list reports;
-    const char *format, *time_unit;
-    int quiet, help_reports, help_formats;
+    struct deliver_settings deliver;
+    struct nsys_rep_settings input;
+    const char *help_reports;
+    int help_formats;
 };
-
-static const char *const *format_names(void)
-{
-    static const char *names[16];
-
-    for (size_t i = 0; print_formats[i] && i + 1 < 16; i++)
-        names[i] = print_formats[i]->name;
-    return names;
-}
 
 static const char *const *report_names(void)
 {
@@ -36,10 +31,11 @@ static const char *const *report_names(void)
     return names;
 }
 
-static const char *const *time_unit_names(void)
+static const char *const *help_names(void)
 {
-    static const char *const names[] = { "nsec", "usec", "msec", "seconds", NULL };
+    static const char *names[MOST_REPORTS + 1] = { "ALL" };
 
+    memcpy(names + 1, report_names(), (MOST_REPORTS - 1) * sizeof *names);
     return names;
 }
 
@@ -48,30 +44,14 @@ static const struct option options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]", .choices = report_names,
       .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
               "list." },
-    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME", .choices = format_names,
-      .help = "column (the default) or csv." },
-    { .name = "timeunit", .kind = OPTION_TEXT, .offset = FIELD(time_unit), .value = "UNIT", .choices = time_unit_names,
-      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },
-    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
-      .help = "Tables only, without titles and notes." },
-    { .name = "help-reports", .kind = OPTION_FLAG, .offset = FIELD(help_reports),
-      .help = "List the reports and what they show." },
+    DELIVER_OPTIONS(struct settings, deliver),
+    NSYS_REP_OPTIONS(struct settings, input),
+    { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]", .choices = help_names,
+      .help = "List the reports; with a name, or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
       .help = "List the formats." },
-    { .name = "output", .letter = 'o', .kind = OPTION_IGNORED, .value = "NAME",
-      .help = "this version prints to the terminal; use the shell's > instead" },
-    { .name = "filter-time", .kind = OPTION_IGNORED, .value = "RANGE",
-      .help = "this version shows all of the report" },
-    { .name = "filter-nvtx", .kind = OPTION_IGNORED, .value = "RANGE",
-      .help = "this version shows all of the report" },
-    { .name = "sqlite", .kind = OPTION_IGNORED, .value = "FILE",
-      .help = "reports are read directly; nothing is exported on the way" },
-    { .name = "force-export", .kind = OPTION_IGNORED, .value = "BOOL",
-      .help = "reports are read directly; nothing is exported on the way" },
-    { .name = "force-overwrite", .kind = OPTION_IGNORED, .value = "BOOL",
-      .help = "nothing is written" },
     { .name = "report-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
-      .help = "reports are part of the program" },
+      .help = "reports are part of the program, and scripts are not run" },
     {0},
 };
 
@@ -96,6 +76,36 @@ size_t stats_defaults(const struct analysis **out, size_t room)
     return count;
 }
 
+/* Where it comes from, what makes it, where it goes. */
+static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
+{
+    text_add(out, "Processing [");
+    display_add(out, path, strlen(path), 0);
+    text_addf(out, "] with [%s]", analysis->name);
+    if (where) {
+        text_add(out, " to [");
+        display_add(out, where, strlen(where), 0);
+        text_add(out, "]");
+    }
+    text_add(out, "... \n");
+}
+
+static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report)
+{
+    text_add(out, "SKIPPED: ");
+    display_add(out, path, strlen(path), 0);
+    text_addf(out, " does not contain %s data.\n\n", analysis->data);
+}
+
+static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)
+{
+    struct print_request request = style->request;
+
+    request.title = analysis->title;
+    request.name = analysis->name;
+    style->format->table(out, table, &request);
+}
+
 int stats_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
                 const struct analysis_request *request, const struct stats_style *style, struct error *err)
 {
@@ -104,23 +114,17 @@ int stats_print(struct text *out, struct report *report, const char *path, const
 
     if (code != 0 && code != ERR_NO_DATA)
         return code;
-    if (!style->quiet) {
-        text_add(out, "Processing [");
-        display_add(out, path, strlen(path), 0);
-        text_addf(out, "] with [%s]... \n", analysis->name);
-    }
+    if (!style->quiet)
+        add_processing(out, path, analysis, NULL);
     if (code == ERR_NO_DATA) {
-        if (!style->quiet) {
-            text_add(out, "SKIPPED: ");
-            display_add(out, path, strlen(path), 0);
-            text_addf(out, " does not contain %s data.\n\n", analysis->data);
-        }
+        if (!style->quiet)
+            add_skipped(out, path, analysis, report);
         return 0;
     }
     if (!style->quiet && style->format->title)
         style->format->title(out, analysis->title, analysis->name);
     if (table_row_count(table) || style->quiet)
-        style->format->table(out, table, &style->request);
+        add_table(out, table, analysis, style);
     else
         text_add(out, "Report was successfully run, but no data was returned.\n");
     if (!style->quiet)
@@ -185,54 +189,131 @@ static int collect_wanted(const struct settings *settings, struct wanted *out, s
     return 0;
 }
 
-static int parse_style(const struct settings *settings, struct stats_style *style, struct error *err)
+/* One report of one file, on its way to one destination. */
+struct job {
+    struct report *report;
+    const char *path;
+    const struct wanted *wanted;
+    struct analysis_request request;
+    const struct delivery *delivery;
+    const struct destination *destination;
+};
+
+/* The report with its options, as file names have it: nvtx_sum:rows=5. */
+static void add_what(struct text *out, const struct wanted *wanted)
 {
-    style->quiet = settings->quiet;
-    style->request.to_terminal = isatty(STDOUT_FILENO);
-    style->format = print_format_find(settings->format ? settings->format : ".");
-    if (!style->format)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no format '%s'; --help-formats lists those that there are",
-                         settings->format);
-    style->request.time = settings->time_unit ? time_unit_find(settings->time_unit) : &time_unit_ns;
-    if (!style->request.time)
-        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no unit of time: nsec, usec, msec or seconds", settings->time_unit);
-    return 0;
+    text_add(out, wanted->analysis->name);
+    for (size_t i = 0; i < wanted->option_count; i++) {
+        text_addf(out, ":%s", wanted->options[i].name);
+        if (wanted->options[i].value)
+            text_addf(out, "=%s", wanted->options[i].value);
+    }
 }
 
-static int print_file(const struct command *self, const char *path, const struct wanted *wanted, size_t count,
-                      const struct stats_style *style)
+/* The table goes to a file or a command; the notes about it stay on the terminal. */
+static int send_away(const struct job *job, struct text *notes, struct error *err)
 {
-    struct report *report;
-    struct error err = {0};
-    struct text out = {0};
-    int status = EXIT_OK;
+    const struct analysis *analysis = job->wanted->analysis;
+    struct stats_style style = { job->destination->format, job->destination->request, 1 };
+    struct text what = {0}, file = {0}, out = {0};
+    struct table *table = NULL;
+    int code = analysis_run(analysis, job->report, &job->request, &table, err);
 
-    if (open_report(path, &report, &err) != 0)
-        return command_fail(self, &err);
-    for (size_t i = 0; i < count && status == EXIT_OK; i++) {
-        struct analysis_request request = { .options = wanted[i].options, .option_count = wanted[i].option_count };
-        if (stats_print(&out, report, path, wanted[i].analysis, &request, style, &err) != 0)
-            status = command_fail(self, &err);
-        else
-            status = command_write(self, &out);
-        text_clear(&out);
+    add_what(&what, job->wanted);
+    if (job->destination->output[0] == '@')
+        text_add(&file, job->destination->output);
+    else
+        destination_file(&file, job->destination, job->path, text_string(&what));
+    add_processing(notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    if (code == 0) {
+        add_table(&out, table, analysis, &style);
+        code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
+        table_delete(table);
+    } else if (code == ERR_NO_DATA) {
+        add_skipped(notes, job->path, analysis, job->report);
+        code = 0;
+    }
+    text_free(&what);
+    text_free(&file);
+    text_free(&out);
+    return code;
+}
+
+static int do_job(const struct job *job, struct error *err)
+{
+    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet };
+    const struct destination console = { .output = "-" };
+    struct text out = {0};
+    int code;
+
+    if (destination_is_console(job->destination))
+        code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+    else
+        code = send_away(job, &out, err);
+    if (destination_is_console(job->destination) || !job->delivery->quiet) {
+        struct error second = {0};
+        if (deliver(job->delivery, &console, NULL, &out, &second) != 0 && code == 0) {
+            *err = second;
+            code = second.code;
+        }
     }
     text_free(&out);
-    report_close(report);
-    return status;
+    return code;
+}
+
+static int print_file(const struct command *self, const char *path, const struct settings *settings, const struct wanted *wanted,
+                      size_t count, const struct delivery *delivery)
+{
+    struct report *report = NULL;
+    struct error err = {0};
+    struct text found = {0};
+    size_t jobs = count > delivery->count ? count : delivery->count;
+    int code = nsys_rep_find(path, &settings->input, &found, &err);
+
+    if (code == 0)
+        code = open_report(text_string(&found), &report, &err);
+    for (size_t i = 0; i < jobs && code == 0; i++) {
+        const struct wanted *one = &wanted[i < count ? i : count - 1];
+        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .delivery = delivery,
+                           .request = { .options = one->options, .option_count = one->option_count },
+                           .destination = delivery_at(delivery, i) };
+        code = do_job(&job, &err);
+    }
+    if (report)
+        report_close(report);
+    text_free(&found);
+    return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
+
+static int explain_reports(const char *name, struct text *out, struct error *err)
+{
+    int all = strcmp(name, "ALL") == 0;
+    const struct analysis *one = *name && !all ? analysis_find(name) : NULL;
+
+    if (*name && !all && !one)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no report '%s'; --help-reports lists those that there are", name);
+    for (const struct analysis *const *at = analyses; *at; at++) {
+        if (one && *at != one)
+            continue;
+        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
+        if (*name)
+            text_addf(out, "    %s\n\n", (*at)->help);
+    }
+    return 0;
 }
 
 static int print_help(const struct command *self, const struct settings *settings)
 {
     struct text out = {0};
+    struct error err = {0};
+    int status;
 
-    if (settings->help_reports)
-        for (const struct analysis *const *at = analyses; *at; at++)
-            text_addf(&out, "%s%s -- %s\n    %s\n\n", (*at)->name, (*at)->usage, (*at)->title, (*at)->help);
     if (settings->help_formats)
-        for (const struct print_format *const *at = print_formats; *at; at++)
-            text_addf(&out, "%-8s %s\n", (*at)->name, (*at)->help);
-    int status = command_write(self, &out);
+        deliver_help(&out);
+    if (settings->help_reports && explain_reports(settings->help_reports, &out, &err) != 0)
+        status = command_fail(self, &err);
+    else
+        status = command_write(self, &out);
     text_free(&out);
     return status;
 }
@@ -240,7 +321,7 @@ static int print_help(const struct command *self, const struct settings *setting
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {0};
-    struct stats_style style;
+    struct delivery delivery = {0};
     struct error err = {0};
     const char *files[argc];
     char **texts[64] = {0};
@@ -256,19 +337,20 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho stats report1.tacho");
-    else if (parse_style(&settings, &style, &err) == 0)
+    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0)
         collect_wanted(&settings, wanted, &count, texts, &err);
     status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
-        status = print_file(self, files[i], wanted, count, &style);
+        status = print_file(self, files[i], &settings, wanted, count, &delivery);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(texts[i]);
+    delivery_free(&delivery);
     free(wanted);
     return status;
 }
 
 const struct command command_stats = {
     .name = "stats", .arguments = "FILE …", .summary = "tables: where the time went",
-    .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys.",
+    .about = "Prints the tables of a report. FILE is a .tacho report or the SQLite export of nsys; a .nsys-rep stands for the one beside it.",
     .options = options, .files = "tacho,sqlite", .run = run,
 };
