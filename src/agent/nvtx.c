@@ -417,7 +417,7 @@ static int push_a(const char *message)
         return push_text(message);
     struct agent_level *level = &thread->nvtx[0];
     uint32_t depth = level->depth;
-    size_t length = strlen(message);
+    size_t length = emit_text_length(message);
     if (unlikely(depth >= 64 || length > WIRE_TEXT_MAX || !records(0)))
         return push_text(message);
     level->depth = depth + 1;

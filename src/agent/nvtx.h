@@ -68,7 +68,7 @@ static inline struct nvtx_text nvtx_ascii(const char *text)
 {
     if (unlikely(!text))
         return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
-    size_t length = strlen(text);
+    size_t length = emit_text_length(text);
     return (struct nvtx_text){ .kind = NVTX_TEXT_UTF8, .pointer = text,
                                .length = unlikely(length > WIRE_TEXT_MAX) ? WIRE_TEXT_MAX : (uint32_t)length };
 }

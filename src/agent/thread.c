@@ -13,9 +13,12 @@
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
 #define LAST_ROUND 3
 
+#define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
+
 __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t end_key;
 static int has_end_key;
+static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
 
 /* Other threads may have given it a name, which no hook of its own has seen. */
 static void note_last_name(const struct wire_thread *slot)
@@ -111,6 +114,16 @@ void agent_set_thread_name(const char *name)
     emit_note(WIRE_THREAD_NAME, 0, NULL, 0, name);
 }
 
+/* A thread that has filled a chunk will fill the next: its pages come in one go, not fault by fault. Chunks that were
+ * used before have theirs. Kernels before 5.14 refuse, which does no harm. */
+static void populate(struct wire_chunk *chunk, uint32_t index)
+{
+    if (index < atomic_load_explicit(&chunks_seen, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&chunks_seen, index + 1, memory_order_relaxed);
+    sys_madvise(chunk, WIRE_CHUNK_BYTES, ADVICE_POPULATE_WRITE);
+}
+
 int agent_next_chunk(struct agent_thread *thread, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8)
@@ -119,6 +132,8 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
     if (index == WIRE_NONE)
         return -1;
     struct wire_chunk *chunk = &agent.chunks[index];
+    if (thread->chunk)
+        populate(chunk, index);
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
