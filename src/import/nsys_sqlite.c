@@ -1,24 +1,26 @@
 /* The SQLite export of nsys (and our own) to a report: every table and column that the schema knows, by name.
  *
- * The schema decides, not this file: a table added to schema.def is imported from then on. What the schema does not know
- * is left out. Text goes into the report's string pool, and ids of StringIds become ids of that pool. */
-#include <sqlite3.h>
+ * The schema decides, not this file: a table added to schema.def is imported from then on. What is not taken over is said
+ * in the report's table TACHO_IMPORT. Nothing that the file's schema could run is run, and a damaged table costs its own
+ * rows only. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "../report/schema.h"
-#include "../report/writer.h"
+#include "../report/enums.h"
 #include "import.h"
+#include "nsys.h"
 
-struct string_pair { int64_t theirs, ours; };
-
-struct import {
-    const char *path;
-    sqlite3 *database;
-    struct writer *writer;
-    struct string_pair *strings; /* owned; sorted by theirs */
-    size_t string_count, string_capacity;
+/* What older exports called things that have another name now. */
+static const struct alias {
+    const char *table;
+    enum table_id now;
+    const char *column, *column_now; /* NULL: none of its columns was renamed */
+} aliases[] = {
+    { "EXPORT_META_DATA", TABLE_META_DATA_EXPORT, NULL, NULL },
+    { "TARGET_INFO_CUDA_NULL_STREAM", TABLE_TARGET_INFO_CUDA_CONTEXT_INFO, "streamId", "nullStreamId" },
 };
 
 static int recognise(const void *bytes, size_t length)
@@ -31,198 +33,327 @@ static int fail(const struct import *import, struct error *err)
     return error_set(err, ERR_BAD_FORMAT, "cannot read '%s' as an nsys export: %s", import->path, sqlite3_errmsg(import->database));
 }
 
-static int compare_strings(const void *a, const void *b)
-{
-    const struct string_pair *x = a, *y = b;
+/* ---- what was not taken over --------------------------------------------------------------------------------- */
 
-    return (x->theirs > y->theirs) - (x->theirs < y->theirs);
+void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count)
+{
+    struct row_TACHO_IMPORT row = {0};
+
+    ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, table, strlen(table)));
+    if (column)
+        ROW_SET(&row, TACHO_IMPORT, columnName, writer_string(import->writer, column, strlen(column)));
+    ROW_SET(&row, TACHO_IMPORT, reason, writer_string(import->writer, reason, strlen(reason)));
+    if (count >= 0)
+        ROW_SET(&row, TACHO_IMPORT, count, count);
+    writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
 }
 
-static int has_table(const struct import *import, const char *name)
+void nsys_note_damage(struct import *import, const char *table, sqlite3 *database)
 {
-    sqlite3_stmt *statement;
-    int found = 0;
-
-    if (sqlite3_prepare_v2(import->database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", -1,
-                           &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        found = sqlite3_step(statement) == SQLITE_ROW;
-    }
-    sqlite3_finalize(statement);
-    return found;
+    if (!import->damaged)
+        snprintf(import->damage, sizeof import->damage, "%s", sqlite3_errmsg(database));
+    import->damaged = 1;
+    nsys_note(import, table, NULL, "damaged", -1);
 }
 
-static int add_string(struct import *import, int64_t id, const char *bytes, size_t length)
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+/* The path as SQLite's URIs want it; allocated. */
+static char *make_uri(const char *path, const char *parameters)
 {
-    if (import->string_count == import->string_capacity) {
-        size_t capacity = import->string_capacity ? import->string_capacity * 2 : 1024;
-        struct string_pair *strings = realloc(import->strings, capacity * sizeof *strings);
-        if (!strings)
-            return ERR_NO_MEMORY;
-        import->strings = strings;
-        import->string_capacity = capacity;
-    }
-    import->strings[import->string_count++] = (struct string_pair){ id, writer_string(import->writer, bytes, length) };
-    return 0;
+    char *uri = malloc(5 + strlen(path) * 3 + strlen(parameters) + 1), *at = uri;
+
+    if (!uri)
+        return NULL;
+    at = stpcpy(at, "file:");
+    for (const char *c = path; *c; c++)
+        if (strchr("?#%", *c))
+            at += sprintf(at, "%%%02X", (unsigned char)*c);
+        else
+            *at++ = *c;
+    strcpy(at, parameters);
+    return uri;
 }
 
-static int read_strings(struct import *import, struct error *err)
+int nsys_open(const struct import *import, sqlite3 **out)
 {
-    sqlite3_stmt *statement = NULL;
-    int step = SQLITE_DONE;
+    /* No connection is used by two threads, so that its locks would guard nothing; they cost half of the time. */
+    int code = sqlite3_open_v2(import->uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 
-    if (!has_table(import, "StringIds"))
-        return 0;
-    if (sqlite3_prepare_v2(import->database, "SELECT id, value FROM StringIds", -1, &statement, NULL) != SQLITE_OK)
-        return fail(import, err);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        const char *bytes = sqlite3_column_blob(statement, 1);
-        size_t length = (size_t)sqlite3_column_bytes(statement, 1);
-        if (add_string(import, sqlite3_column_int64(statement, 0), bytes ? bytes : "", length) != 0)
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_db_config(*out, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL); /* the file may come from anyone */
+    sqlite3_limit(*out, SQLITE_LIMIT_LENGTH, 1 << 28);
+    sqlite3_busy_timeout(*out, 1000);
+    return sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+}
+
+/* A file that was left with its journal, in a folder that cannot be written to, is read without it. */
+static int open_file(struct import *import, int *without_journal, struct error *err)
+{
+    static const char *const parameters[] = { "?mode=ro", "?mode=ro&immutable=1" };
+    int code = SQLITE_ERROR;
+
+    for (int i = 0; i < 2; i++) {
+        free(import->uri);
+        sqlite3_close(import->database);
+        import->database = NULL;
+        import->uri = make_uri(import->path, parameters[i]);
+        if (!import->uri)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = nsys_open(import, &import->database);
+        *without_journal = i;
+        if (code != SQLITE_CANTOPEN && (code & 0xFF) != SQLITE_READONLY)
             break;
     }
-    sqlite3_finalize(statement);
-    if (step == SQLITE_ROW)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the strings of '%s'", import->path);
-    if (step != SQLITE_DONE)
-        return fail(import, err);
-    if (import->string_count)
-        qsort(import->strings, import->string_count, sizeof *import->strings, compare_strings);
-    return 0;
+    return code == SQLITE_OK ? 0 : fail(import, err);
 }
 
-/* Our id for one of theirs; the empty string for one that points nowhere. */
-static int64_t map_string(const struct import *import, int64_t theirs)
+static void note_journal(struct import *import)
 {
-    const struct string_pair key = { theirs, 0 };
-    const struct string_pair *found = NULL;
+    static const char *const endings[] = { "-wal", "-journal" };
+    char name[4096];
+    struct stat status;
 
-    if (import->string_count)
-        found = bsearch(&key, import->strings, import->string_count, sizeof key, compare_strings);
-    return found ? found->ours : 0;
+    for (int i = 0; i < 2; i++)
+        if (snprintf(name, sizeof name, "%s%s", import->path, endings[i]) < (int)sizeof name && stat(name, &status) == 0 &&
+            status.st_size > 0)
+            nsys_note(import, "", NULL, "journal-not-read", -1);
 }
 
-/* Which columns the file's table has: column c of the query is column order[c] of the schema. */
-struct query {
-    sqlite3_stmt *statement;
-    int order[64];
-    int count;
+/* ---- tables -------------------------------------------------------------------------------------------------- */
+
+struct names {
+    char **list; /* owned, and each of them */
+    size_t count, capacity;
 };
 
-static int find_columns(const struct import *import, const struct schema_table *table, struct query *query, struct error *err)
+static void free_names(struct names *names)
 {
-    sqlite3_stmt *statement;
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i]);
+    free(names->list);
+}
 
-    query->count = 0;
-    if (sqlite3_prepare_v2(import->database, "SELECT name FROM pragma_table_info(?)", -1, &statement, NULL) != SQLITE_OK)
-        return fail(import, err);
-    sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        for (size_t c = 0; c < table->column_count; c++)
-            if (strcmp(table->columns[c].name, (const char *)sqlite3_column_text(statement, 0)) == 0 && query->count < 64)
-                query->order[query->count++] = (int)c;
-    sqlite3_finalize(statement);
+static int add_name(struct names *names, const char *name)
+{
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity ? names->capacity * 2 : 64;
+        char **list = realloc(names->list, capacity * sizeof *list);
+        if (!list)
+            return ERR_NO_MEMORY;
+        names->list = list;
+        names->capacity = capacity;
+    }
+    names->list[names->count] = strdup(name);
+    return names->list[names->count] ? (names->count++, 0) : ERR_NO_MEMORY;
+}
+
+static int has_name(const struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->list[i], name) == 0)
+            return 1;
     return 0;
 }
 
-static int prepare(const struct import *import, const struct schema_table *table, struct query *query, struct error *err)
+/* The first column of every row of a query that may have one parameter. */
+static int list_names(struct import *import, const char *sql, const char *parameter, struct names *names, struct error *err)
 {
-    sqlite3_str *sql = sqlite3_str_new(import->database);
+    sqlite3_stmt *statement = NULL;
+    int step = SQLITE_ERROR, code = 0;
 
-    for (int i = 0; i < query->count; i++)
-        sqlite3_str_appendf(sql, "%s\"%w\"", i ? ", " : "SELECT ", table->columns[query->order[i]].name);
-    sqlite3_str_appendf(sql, " FROM \"%w\"", table->name);
-    char *text = sqlite3_str_finish(sql);
-    int result = text ? sqlite3_prepare_v2(import->database, text, -1, &query->statement, NULL) : SQLITE_NOMEM;
-    sqlite3_free(text);
-    return result == SQLITE_OK ? 0 : fail(import, err);
-}
-
-/* One value in the eight bytes that it has in a row. */
-static int64_t value_of(const struct import *import, sqlite3_stmt *statement, int column, enum column_type type)
-{
-    union { double real; int64_t bits; } real;
-    const char *bytes;
-
-    switch (type) {
-    case COLUMN_REAL:
-        real.real = sqlite3_column_double(statement, column);
-        return real.bits;
-    case COLUMN_TEXT:
-        bytes = sqlite3_column_blob(statement, column);
-        return writer_string(import->writer, bytes ? bytes : "", (size_t)sqlite3_column_bytes(statement, column));
-    case COLUMN_STRING:
-        return map_string(import, sqlite3_column_int64(statement, column));
-    case COLUMN_INT:
-    case COLUMN_TIME:
-        break;
-    }
-    return sqlite3_column_int64(statement, column);
-}
-
-static int import_table(struct import *import, enum table_id id, struct error *err)
-{
-    const struct schema_table *table = &schema_tables[id];
-    struct query query = {0};
-    uint64_t row[65]; /* present bits, then the columns: see schema.h */
-    int step;
-
-    if (find_columns(import, table, &query, err) != 0)
-        return err->code;
-    if (query.count == 0)
-        return 0;
-    if (prepare(import, table, &query, err) != 0)
-        return err->code;
-    while ((step = sqlite3_step(query.statement)) == SQLITE_ROW) {
-        memset(row, 0, sizeof row);
-        for (int i = 0; i < query.count; i++) {
-            int column = query.order[i];
-            if (sqlite3_column_type(query.statement, i) == SQLITE_NULL)
-                continue;
-            row[1 + column] = (uint64_t)value_of(import, query.statement, i, table->columns[column].type);
-            row[0] |= UINT64_C(1) << column;
+    if (sqlite3_prepare_v2(import->database, sql, -1, &statement, NULL) == SQLITE_OK) {
+        if (parameter)
+            sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
+        while (code == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+            const char *name = (const char *)sqlite3_column_text(statement, 0);
+            code = add_name(names, name ? name : "");
         }
-        writer_append(import->writer, id, row);
     }
-    sqlite3_finalize(query.statement);
-    return step == SQLITE_DONE ? 0 : fail(import, err);
+    if (code != 0)
+        code = error_set(err, code, "out of memory");
+    else if (step != SQLITE_DONE)
+        code = fail(import, err);
+    sqlite3_finalize(statement);
+    return code;
 }
+
+/* Which table of the schema this one is, or -1. */
+static int find_table(const struct names *tables, const char *name, const struct alias **alias)
+{
+    *alias = NULL;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i].table, name) == 0 && !has_name(tables, schema_tables[aliases[i].now].name)) {
+            *alias = &aliases[i];
+            return aliases[i].now;
+        }
+    return schema_find(name);
+}
+
+static int find_column(const struct schema_table *table, const struct alias *alias, const char *name)
+{
+    if (alias && alias->column && strcmp(alias->column, name) == 0)
+        name = alias->column_now;
+    for (size_t c = 0; c < table->column_count; c++)
+        if (strcmp(table->columns[c].name, name) == 0)
+            return (int)c;
+    return -1;
+}
+
+/* Matches the columns of the file's table with those of the schema's. */
+static int make_plan(struct import *import, const struct alias *alias, struct plan *plan, struct error *err)
+{
+    const struct schema_table *table = &schema_tables[plan->id];
+    struct names columns = {0};
+    sqlite3_str *sql = sqlite3_str_new(import->database);
+    int code = list_names(import, "SELECT name FROM pragma_table_info(?)", plan->table, &columns, err);
+
+    for (size_t i = 0; i < columns.count; i++) {
+        int c = find_column(table, alias, columns.list[i]);
+        plan->own_rowid |= sqlite3_stricmp(columns.list[i], "rowid") == 0;
+        if (c < 0 || plan->count == 64) {
+            nsys_note(import, plan->table, columns.list[i], "unknown-column", -1);
+            continue;
+        }
+        sqlite3_str_appendf(sql, "%s\"%w\"", plan->count ? ", " : "SELECT ", columns.list[i]);
+        plan->types[plan->count] = table->columns[c].type;
+        plan->text_count += table->columns[c].type == COLUMN_TEXT;
+        plan->order[plan->count++] = c;
+    }
+    sqlite3_str_appendf(sql, " FROM \"%w\"", plan->table);
+    plan->sql = sqlite3_str_finish(sql);
+    free_names(&columns);
+    return code == 0 && !plan->sql ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
+}
+
+static int import_table(struct import *import, const struct names *tables, const char *name, struct error *err)
+{
+    const struct alias *alias;
+    int id = find_table(tables, name, &alias);
+    struct plan plan = { .table = name, .id = (enum table_id)id };
+
+    if (id == TABLE_StringIds)
+        return 0;
+    if (id < 0) {
+        nsys_note(import, name, NULL, "unknown-table", -1);
+        return 0;
+    }
+    int code = make_plan(import, alias, &plan, err);
+    if (code == ERR_BAD_FORMAT) {
+        nsys_note_damage(import, name, import->database);
+        code = 0;
+    } else if (code == 0 && plan.count)
+        code = nsys_read_rows(import, &plan, err);
+    sqlite3_free(plan.sql);
+    return code;
+}
+
+/* ---- enums --------------------------------------------------------------------------------------------------- */
+
+static int same_text(const char *ours, const char *theirs)
+{
+    return theirs && strcmp(ours, theirs) == 0;
+}
+
+static void keep_enum_value(struct import *import, const char *table, int64_t id, const char *name, const char *label)
+{
+    struct row_TACHO_ENUM row = {0};
+
+    ROW_SET(&row, TACHO_ENUM, enumName, writer_string(import->writer, table, strlen(table)));
+    ROW_SET(&row, TACHO_ENUM, id, id);
+    if (name)
+        ROW_SET(&row, TACHO_ENUM, name, writer_string(import->writer, name, strlen(name)));
+    if (label)
+        ROW_SET(&row, TACHO_ENUM, label, writer_string(import->writer, label, strlen(label)));
+    writer_append(import->writer, TABLE_TACHO_ENUM, &row);
+}
+
+/* Values that are as in enums.def need no room in the report. */
+static void import_enum(struct import *import, const char *table)
+{
+    const struct schema_enum *known = schema_enum_find(table);
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT id, name, label FROM \"%w\"", table);
+    int step = SQLITE_ERROR;
+    uint64_t seen = 0;
+
+    if (sql && sqlite3_prepare_v2(import->database, sql, -1, &statement, NULL) == SQLITE_OK)
+        while (seen++ <= import->file_bytes && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+            int64_t id = sqlite3_column_int64(statement, 0);
+            const char *name = (const char *)sqlite3_column_text(statement, 1);
+            const char *label = (const char *)sqlite3_column_text(statement, 2);
+            const struct schema_enum_value *value = known ? schema_enum_value(known, id) : NULL;
+            if (!value || !same_text(value->name, name) || !same_text(value->label, label))
+                keep_enum_value(import, table, id, name, label);
+        }
+    if (step != SQLITE_DONE)
+        nsys_note(import, table, NULL, "damaged", -1);
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
 
 static int import_all(struct import *import, struct error *err)
 {
-    int code = read_strings(import, err);
+    struct names tables = {0};
+    /* Tables only: a view or a virtual table would run what the file says. */
+    int code = list_names(import, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                          NULL, &tables, err);
+    size_t known = 0;
 
-    for (int id = 0; id < TABLE_COUNT && code == 0; id++)
-        if (id != TABLE_StringIds && has_table(import, schema_tables[id].name))
-            code = import_table(import, (enum table_id)id, err);
+    for (size_t i = 0; i < tables.count && code == 0; i++)
+        known += schema_find(tables.list[i]) >= 0;
+    if (code == 0 && known == 0)
+        code = error_set(err, ERR_BAD_FORMAT, "'%s' is a SQLite file, but has no table that an nsys export has", import->path);
+    if (code == 0 && has_name(&tables, "StringIds"))
+        code = nsys_read_strings(import, err);
+    for (size_t i = 0; i < tables.count && code == 0; i++)
+        if (strncmp(tables.list[i], "ENUM_", 5) == 0)
+            import_enum(import, tables.list[i]);
+        else
+            code = import_table(import, &tables, tables.list[i], err);
+    if (code == 0 && import->rows == 0 && import->damaged)
+        code = error_set(err, ERR_CORRUPT, "'%s' is damaged, and none of its tables can be read: %s", import->path, import->damage);
+    free_names(&tables);
+    return code;
+}
+
+static int write_report(struct import *import, const char *out_path, int overwrite, int without_journal, struct error *err)
+{
+    struct writer_options options = { .overwrite = overwrite };
+    struct error close_error = {0};
+    int code = writer_open(out_path, &options, &import->writer, err);
+
+    if (code != 0)
+        return code;
+    if (without_journal)
+        note_journal(import);
+    code = import_all(import, err);
+    int closed = writer_close(import->writer, &close_error);
+    if (code == 0 && closed != 0) {
+        *err = close_error;
+        code = closed;
+    }
+    if (code != 0)
+        unlink(out_path); /* half an import would pass for a whole one */
     return code;
 }
 
 static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
     struct import import = { .path = path };
-    struct writer_options options = { .overwrite = overwrite };
+    struct stat status;
+    int without_journal = 0;
 
-    if (sqlite3_open_v2(path, &import.database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
-        fail(&import, err);
-        sqlite3_close(import.database);
-        return err->code;
-    }
-    sqlite3_db_config(import.database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL); /* the file may come from anyone */
-    int code = writer_open(out_path, &options, &import.writer, err);
-    if (code == 0) {
-        struct error close_error = {0};
-        code = import_all(&import, err);
-        int closed = writer_close(import.writer, &close_error);
-        if (code == 0 && closed != 0) {
-            *err = close_error;
-            code = closed;
-        }
-        if (code != 0)
-            unlink(out_path); /* half an import would pass for a whole one */
-    }
-    free(import.strings);
+    import.file_bytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    int code = open_file(&import, &without_journal, err);
+    if (code == 0)
+        code = write_report(&import, out_path, overwrite, without_journal, err);
+    nsys_strings_free(&import.strings);
     sqlite3_close(import.database);
+    free(import.uri);
     return code;
 }
 

@@ -1,0 +1,64 @@
+/* What the files of the nsys importer share: the state of one import, and how they divide it.
+ *
+ * nsys_sqlite.c opens the file and decides what becomes of each table; nsys_strings.c knows StringIds; nsys_rows.c reads
+ * the rows of a table, on several threads where that pays. */
+#ifndef TACHO_IMPORT_NSYS_H
+#define TACHO_IMPORT_NSYS_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "../report/schema.h"
+#include "../report/writer.h"
+
+/* Their ids of strings to ours. Ids are small numbers in every file of nsys; those of other files may be anything. */
+struct string_map {
+    int64_t *dense; /* owned; ours + 1, 0 for an id that they do not have */
+    size_t dense_count;
+    struct string_pair { int64_t theirs, ours; } *others; /* owned; sorted by theirs */
+    size_t other_count, other_capacity;
+};
+
+struct import {
+    const char *path;
+    char *uri; /* owned */
+    uint64_t file_bytes;
+    sqlite3 *database;
+    struct writer *writer;
+    struct string_map strings;
+    uint64_t rows;    /* taken over */
+    int damaged;      /* some table could not be read to its end */
+    char damage[256]; /* what SQLite said about it first */
+};
+
+/* Opens the file once more, for another thread. A SQLite code; *out must be closed whatever it is. */
+int nsys_open(const struct import *import, sqlite3 **out);
+
+/* Says in the report that something was not taken over; column may be NULL, count below 0: not counted. */
+void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count);
+/* A table could not be read to its end: SQLite's words are kept. */
+void nsys_note_damage(struct import *import, const char *table, sqlite3 *database);
+
+/* Reads StringIds into the writer's pool. 0 or ERR_NO_MEMORY. */
+int nsys_read_strings(struct import *import, struct error *err);
+/* Our id, or -1 for one that points nowhere. Any thread may ask. */
+int64_t nsys_map_string(const struct string_map *map, int64_t theirs);
+void nsys_strings_free(struct string_map *map);
+
+/* Column c of the query is column order[c] of the schema's table. */
+struct plan {
+    enum table_id id;
+    const char *table;  /* its name in the file */
+    char *sql;          /* owned, of sqlite3_malloc: the SELECT without a WHERE */
+    int order[64];
+    enum column_type types[64];
+    int count, text_count;
+    int own_rowid;      /* a column has that name: rows cannot be asked for by it */
+};
+
+/* All rows of a table, in its order. 0 or ERR_NO_MEMORY; a damaged table is noted and its readable rows are kept. */
+int nsys_read_rows(struct import *import, const struct plan *plan, struct error *err);
+
+#endif

@@ -1,0 +1,89 @@
+/* StringIds of an nsys export: the strings go into the report's pool, and their ids are mapped to the pool's. */
+#include "nsys.h"
+
+#include <stdlib.h>
+
+/* An array for ids up to here, whatever the largest id claims to be; pages that nothing is written to cost nothing. */
+#define DENSE_IDS (INT64_C(1) << 24)
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct string_pair *x = a, *y = b;
+
+    return (x->theirs > y->theirs) - (x->theirs < y->theirs);
+}
+
+int64_t nsys_map_string(const struct string_map *map, int64_t theirs)
+{
+    if (theirs >= 0 && (uint64_t)theirs < map->dense_count)
+        return map->dense[theirs] - 1;
+    if (map->other_count == 0)
+        return -1;
+    const struct string_pair key = { theirs, 0 };
+    const struct string_pair *found = bsearch(&key, map->others, map->other_count, sizeof key, compare_pairs);
+    return found ? found->ours : -1;
+}
+
+static int64_t largest_id(sqlite3 *database)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t largest = -1;
+
+    if (sqlite3_prepare_v2(database, "SELECT max(id) FROM StringIds", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        largest = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return largest;
+}
+
+static int add(struct string_map *map, int64_t theirs, int64_t ours)
+{
+    if (theirs >= 0 && (uint64_t)theirs < map->dense_count) {
+        map->dense[theirs] = ours + 1;
+        return 0;
+    }
+    if (map->other_count == map->other_capacity) {
+        size_t capacity = map->other_capacity ? map->other_capacity * 2 : 1024;
+        struct string_pair *others = realloc(map->others, capacity * sizeof *others);
+        if (!others)
+            return ERR_NO_MEMORY;
+        map->others = others;
+        map->other_capacity = capacity;
+    }
+    map->others[map->other_count++] = (struct string_pair){ theirs, ours };
+    return 0;
+}
+
+int nsys_read_strings(struct import *import, struct error *err)
+{
+    struct string_map *map = &import->strings;
+    sqlite3_stmt *statement = NULL;
+    int64_t largest = largest_id(import->database);
+    uint64_t seen = 0;
+    int step = SQLITE_ERROR, code = 0;
+
+    if (largest >= 0) {
+        map->dense_count = (size_t)(largest < DENSE_IDS ? largest + 1 : DENSE_IDS);
+        map->dense = calloc(map->dense_count, sizeof *map->dense);
+        if (!map->dense)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the strings of '%s'", import->path);
+    }
+    if (sqlite3_prepare_v2(import->database, "SELECT id, value FROM StringIds", -1, &statement, NULL) == SQLITE_OK)
+        while (code == 0 && seen++ <= import->file_bytes && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+            const char *bytes = sqlite3_column_blob(statement, 1);
+            size_t length = (size_t)sqlite3_column_bytes(statement, 1);
+            code = add(map, sqlite3_column_int64(statement, 0), writer_string(import->writer, bytes ? bytes : "", length));
+        }
+    if (code == 0 && step != SQLITE_DONE)
+        nsys_note_damage(import, "StringIds", import->database);
+    sqlite3_finalize(statement);
+    if (map->other_count)
+        qsort(map->others, map->other_count, sizeof *map->others, compare_pairs);
+    return code == 0 ? 0 : error_set(err, code, "not enough memory for the strings of '%s'", import->path);
+}
+
+void nsys_strings_free(struct string_map *map)
+{
+    free(map->dense);
+    free(map->others);
+}
