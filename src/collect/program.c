@@ -69,7 +69,7 @@ static int find_along(struct program *program, const char *name, const char *sea
         int error = written < (int)sizeof program->path ? check_executable(program->path) : ENAMETOOLONG;
         if (error == 0)
             return 0;
-        if (error == EACCES)
+        if (error == EACCES && faccessat(AT_FDCWD, program->path, F_OK, AT_EACCESS) == 0) /* it is there, not just hidden */
             worst = EACCES;
         at += length;
         if (!*at)

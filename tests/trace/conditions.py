@@ -124,6 +124,16 @@ class Conditions(lib.Case):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.recorded(lib.Report(self.nobody + "/report.tacho"))
 
+    def test_folder_in_the_path_that_may_not_be_entered(self):
+        """What a shell cannot see there it has not found: 127, not 126."""
+        self.need_root()
+        self.as_nobody()
+        os.mkdir(self.path("closed"), 0o700)
+        command = [lib.TACHO, "profile", "-o", self.nobody + "/report.tacho", "no-such-program"]
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", f"PATH={self.path('closed')}:/usr/bin", *command],
+                              capture_output=True, text=True, cwd="/", timeout=60)
+        self.fails(done, 127, "no-such-program")
+
     # ---- the output -------------------------------------------------------------------------------------------
 
     def marker(self):
