@@ -146,7 +146,7 @@ def cost(bench):
         bare = statistics.median(pair[0] for pair in pairs)
         middle, low, high = median_interval([after - before for before, after in pairs])
         kept[source] = {"bare_ns": bare, "added_ns": middle, "low_ns": low, "high_ns": high, "pairs": pairs}
-        rows.append((what, f"{bare:.1f}", f"+{middle:.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)))
+        rows.append((what, f"{bare:.1f}", f"{middle:+.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)))
     table(f"Cost of one event, ns of its thread's CPU time ({bench.pairs} interleaved pairs)",
           ("event", "bare", "added (median)", "95 % interval", "aim"), rows)
     return kept
@@ -162,6 +162,7 @@ def finish(bench):
         run["stats_ns"], run["stats_cpu_ns"] = time.monotonic_ns() - began, cpu_ns() - cpu
         if i == 0:
             run["counts"] = bench.counts(run["report"], "nvtx")
+        del run["report"]
         runs.append(run)
     counts = runs[0]["counts"]
     recorded, lost = counts.get("recorded", 0), counts.get("lost", 0)
@@ -194,22 +195,24 @@ def pace(bench):
 
 
 def threads(bench):
-    """Do threads lose throughput to each other?"""
+    """Do threads lose throughput to each other? At a pace that one collector can follow, and all out."""
     rows, kept = [], []
-    for source, events in (("nvtx", 400_000), ("read", 400_000)):
+    for source, pace_per_second in (("nvtx", 400_000), ("nvtx", None), ("read", None)):
         for count in (1, 2, 4, 8, 16):
+            pace_text = f"{pace_per_second:,}/s a thread" if pace_per_second else "all out"
             if count > CORES:
-                rows.append((source, count, "", "", "", f"skipped: needs {count} cores"))
+                rows.append((source, pace_text, count, "", "", "", f"skipped: needs {count} cores"))
                 continue
+            arguments = (source, count, 200_000) + ((pace_per_second,) if pace_per_second else ())
             bare, after = [], []
             for _ in range(5):
-                bare.append(bench.bare(source, count, events)["wall_ns_per_event"])
-                after.append(bench.profiled(source, count, events, options=("-t", "nvtx,osrt"))["wall_ns_per_event"])
+                bare.append(bench.bare(*arguments)["wall_ns_per_event"])
+                after.append(bench.profiled(*arguments, options=("-t", "nvtx,osrt"))["wall_ns_per_event"])
             middle = statistics.median(bare), statistics.median(after)
-            kept.append({"source": source, "threads": count, "bare_ns": middle[0], "profiled_ns": middle[1]})
+            kept.append({"source": source, "per_second": pace_per_second, "threads": count, "bare_ns": middle[0], "profiled_ns": middle[1]})
             note = "" if count < CORES else "no core left for the collector"
-            rows.append((source, count, f"{middle[0]:.1f}", f"{middle[1]:.1f}", f"+{middle[1] - middle[0]:.1f}", note))
-    table("ns an event, per thread, wall clock (median of 5)", ("source", "threads", "bare", "profiled", "added", ""), rows)
+            rows.append((source, pace_text, count, f"{middle[0]:.1f}", f"{middle[1]:.1f}", f"{middle[1] - middle[0]:+.1f}", note))
+    table("ns an event, per thread, wall clock (median of 5)", ("source", "pace", "threads", "bare", "profiled", "added", ""), rows)
     return kept
 
 

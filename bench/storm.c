@@ -80,17 +80,22 @@ static const struct source {
 
 /* ---- Threads --------------------------------------------------------------------------------------------------------- */
 
-static void produce_at_pace(struct worker *worker)
+/* The time inside the batches; the waiting between them is not the events'. */
+static int64_t produce_at_pace(struct worker *worker)
 {
-    int64_t start = now_ns(CLOCK_MONOTONIC);
+    int64_t start = now_ns(CLOCK_MONOTONIC), inside = 0, now = start;
     for (uint64_t done = 0; done < worker->events;) {
         uint64_t count = worker->events - done < BATCH ? worker->events - done : BATCH;
+        int64_t before = now;
         worker->source->produce(worker, count);
+        now = now_ns(CLOCK_MONOTONIC);
+        inside += now - before;
         done += count;
         int64_t due = start + (int64_t)((double)done * 1e9 / (double)worker->per_second);
-        while (now_ns(CLOCK_MONOTONIC) < due)
-            ;
+        while (now < due)
+            now = now_ns(CLOCK_MONOTONIC);
     }
+    return inside;
 }
 
 static void *work(void *argument)
@@ -98,10 +103,12 @@ static void *work(void *argument)
     struct worker *worker = argument;
     pthread_barrier_wait(&ready);
     int64_t wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (worker->per_second)
-        produce_at_pace(worker);
-    else
-        worker->source->produce(worker, worker->events);
+    if (worker->per_second) {
+        worker->wall_ns = produce_at_pace(worker);
+        worker->cpu_ns = worker->wall_ns; /* CPU time cannot be had so often: its clock costs a system call */
+        return NULL;
+    }
+    worker->source->produce(worker, worker->events);
     worker->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     worker->wall_ns = now_ns(CLOCK_MONOTONIC) - wall;
     return NULL;
