@@ -9,7 +9,7 @@
 #include "../base/arena.h"
 
 struct table {
-    const struct table_column *columns;
+    struct table_column *columns;
     size_t column_count;
     struct table_cell *cells; /* rows one after another */
     size_t rows, capacity;
@@ -38,7 +38,7 @@ void table_delete(struct table *table)
     if (!table)
         return;
     arena_free(&table->texts);
-    free((void *)table->columns);
+    free(table->columns);
     free(table->cells);
     free(table);
 }
@@ -80,6 +80,11 @@ struct table_cell *table_add_row(struct table *table)
     struct table_cell *row = table->cells + table->rows++ * table->column_count;
     memset(row, 0, row_bytes);
     return row;
+}
+
+void table_set_kind(struct table *table, size_t column, enum cell_kind kind)
+{
+    table->columns[column].kind = kind;
 }
 
 void cell_set_int(struct table_cell *cell, int64_t value)

@@ -49,6 +49,8 @@ const struct table_cell *table_row(const struct table *table, size_t row);
 
 /* Adds a row of empty cells and returns it to be filled; NULL when memory is short. Valid until the next table_add_row(). */
 struct table_cell *table_add_row(struct table *table);
+/* What a column holds, where only its cells tell. */
+void table_set_kind(struct table *table, size_t column, enum cell_kind kind);
 void cell_set_int(struct table_cell *cell, int64_t value);
 void cell_set_real(struct table_cell *cell, double value);
 /* Copies the bytes into the table's arena. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 const struct command *const commands[] = {
-    &command_profile, &command_stats, &command_info, &command_doctor, &command_export, &command_import, &command_recover,
+    &command_profile, &command_stats, &command_sql, &command_info, &command_doctor, &command_export, &command_import, &command_recover,
     &command_completion, &command_version, &command_help_row, NULL,
 };
 

@@ -95,6 +95,15 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
                      uint64_t first_row, uint64_t row_count,
                      int (*visit)(void *context, int worker, const struct report_block *block), void *context, struct error *err);
 
+/* The chunks of a table, in row order: what is known of them without reading them. */
+struct report_chunk {
+    uint64_t first_row;
+    size_t rows;
+    int64_t first_ns, last_ns; /* span of the rows' times; first > last when there are none */
+};
+size_t report_chunk_count(const struct report_table *table);
+struct report_chunk report_chunk_at(const struct report_table *table, size_t index);
+
 /* The whole of some columns, in row order; decoded in parallel. Rows of damaged chunks are left out, so rows may be fewer
  * than the table's. Free with report_columns_free(). */
 struct report_columns {

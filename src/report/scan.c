@@ -312,6 +312,23 @@ int report_scan_rows(struct report *report, const struct report_table *table, co
     return run_scan(&scan, end - first, err);
 }
 
+size_t report_chunk_count(const struct report_table *table)
+{
+    return ((const struct table_state *)table)->chunk_count;
+}
+
+struct report_chunk report_chunk_at(const struct report_table *table, size_t index)
+{
+    const struct table_state *state = (const struct table_state *)table;
+    const struct chunk *chunk = &state->chunks[index];
+    return (struct report_chunk){
+        .first_row = chunk->first_row,
+        .rows = chunk->rows,
+        .first_ns = state->has_time ? chunk->first : INT64_MAX,
+        .last_ns = state->has_time ? chunk->last : INT64_MIN,
+    };
+}
+
 int report_workers(const struct report *report)
 {
     return report->host.workers(report->host.context);

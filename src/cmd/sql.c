@@ -1,0 +1,281 @@
+/* tacho sql: questions to a report in SQL, from the command line, a pipe or a prompt. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../query/query.h"
+#include "command.h"
+#include "deliver.h"
+#include "nsys_rep.h"
+#include "open.h"
+#include "print.h"
+
+/* Rows after which text is written out, for formats that need not know all of them. */
+enum { ROWS_AT_ONCE = 20000 };
+
+struct settings {
+    const char *format;
+    struct nsys_rep_settings input;
+};
+
+#define FIELD(name) offsetof(struct settings, name)
+static const struct option options[] = {
+    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]", .choices = deliver_format_names,
+      .help = "column (the default), table, csv, tsv, json, hdoc or htable." },
+    NSYS_REP_OPTIONS(struct settings, input),
+    {0},
+};
+
+/* A conversation with a report. */
+struct session {
+    const struct command *command;
+    struct query *query;
+    const struct print_format *format;
+    struct print_request request;
+    char *format_text; /* owned; what the request points into */
+    struct table *table; /* of the statement that is running */
+    char *names;         /* owned; its columns' */
+    int streams;         /* the format may be written piece by piece */
+};
+
+static int set_format(struct session *session, const char *text, struct error *err)
+{
+    char *copy = strdup(text);
+    struct print_request request = { .time = &time_unit_ns, .null_is_null = 1, .to_terminal = isatty(STDOUT_FILENO),
+                                     .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
+    const struct print_format *format;
+
+    if (!copy)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (print_format_parse(copy, &format, &request, err) != 0) {
+        free(copy);
+        return err->code;
+    }
+    free(session->format_text);
+    session->format_text = copy;
+    session->format = format;
+    session->request = request;
+    session->streams = format == &print_csv || format == &print_tsv;
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static struct table *new_table(const struct session *session, size_t count)
+{
+    struct table_column *columns = calloc(count + 1, sizeof *columns);
+    const char *name = session->names;
+
+    if (!columns)
+        return NULL;
+    for (size_t i = 0; i < count; i++, name += strlen(name) + 1)
+        columns[i] = (struct table_column){ name, CELL_NONE, UNIT_ID, -1 };
+    struct table *table = table_new(columns, count);
+    free(columns);
+    return table;
+}
+
+static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
+{
+    struct session *session = context;
+    struct text joined = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        text_add(&joined, names[i] ? names[i] : "");
+        text_add_char(&joined, 0);
+    }
+    free(session->names);
+    session->names = text_take(&joined);
+    session->request.no_header = session->streams && strstr(session->format_text, "nohdr");
+    session->table = session->names ? new_table(session, count) : NULL;
+    return session->table ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+static int set_cell(struct session *session, struct table_cell *cell, size_t column, const struct query_value *value)
+{
+    switch (value->kind) {
+    case QUERY_INT:
+        cell_set_int(cell, value->integer);
+        return 0;
+    case QUERY_REAL:
+        cell_set_real(cell, value->real);
+        return 0;
+    case QUERY_TEXT:
+        table_set_kind(session->table, column, CELL_TEXT);
+        return cell_set_text(session->table, cell, value->bytes, value->length);
+    case QUERY_NULL:
+        break;
+    }
+    return 0;
+}
+
+/* Prints what there is and starts a new table with the same columns. */
+static int write_rows(struct session *session, struct error *err)
+{
+    struct text out = {0};
+    size_t count = table_column_count(session->table);
+
+    session->format->table(&out, session->table, &session->request);
+    int failed = command_write(session->command, &out) != EXIT_OK;
+    text_free(&out);
+    table_delete(session->table);
+    session->request.no_header = 1;
+    session->table = failed ? NULL : new_table(session, count);
+    return session->table ? 0 : error_set(err, ERR_IO, "cannot go on");
+}
+
+static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
+{
+    struct session *session = context;
+    struct table_cell *row = table_add_row(session->table);
+
+    if (!row)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (set_cell(session, &row[i], i, &values[i]) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return session->streams && table_row_count(session->table) == ROWS_AT_ONCE ? write_rows(session, err) : 0;
+}
+
+static int take_end(void *context, struct error *err)
+{
+    struct session *session = context;
+    int no_header = session->request.no_header, code = 0;
+
+    if (!session->streams || table_row_count(session->table) || !no_header)
+        code = write_rows(session, err);
+    session->request.no_header = session->streams ? 0 : no_header;
+    return code;
+}
+
+static int answer(struct session *session, const char *sql, struct error *err)
+{
+    const struct query_visitor visitor = { session, take_columns, take_row, take_end };
+    int code = query_run(session->query, sql, &visitor, err);
+
+    table_delete(session->table);
+    session->table = NULL;
+    return code;
+}
+
+/* ---- the prompt ---- */
+
+static const char prompt_help[] = ".tables          the tables that have rows\n"
+                                  ".schema [TABLE]  their columns\n"
+                                  ".mode FORMAT     column, table, csv, tsv, json, hdoc or htable\n"
+                                  ".quit            or the end of the input\n"
+                                  "All else is SQL, up to a semicolon.\n";
+
+/* A line that starts with a dot. 1: the end was asked for. */
+static int obey(struct session *session, char *line, struct error *err)
+{
+    struct text out = {0};
+    char *rest = line;
+    const char *word = strsep(&rest, " \t");
+    int code = 0, quit = 0;
+
+    while (rest && (*rest == ' ' || *rest == '\t'))
+        rest++;
+    if (rest && !*rest)
+        rest = NULL;
+    if (strcmp(word, ".quit") == 0 || strcmp(word, ".exit") == 0)
+        quit = 1;
+    else if (strcmp(word, ".tables") == 0)
+        query_tables(session->query, &out);
+    else if (strcmp(word, ".schema") == 0)
+        code = query_schema(session->query, rest, &out, err);
+    else if (strcmp(word, ".mode") == 0 && rest)
+        code = set_format(session, rest, err);
+    else if (strcmp(word, ".help") == 0)
+        text_add(&out, prompt_help);
+    else
+        code = error_set(err, ERR_BAD_ARGUMENT, "'%s' means nothing here; .help lists what does", word);
+    command_write(session->command, &out);
+    text_free(&out);
+    return code != 0 ? code : quit;
+}
+
+/* Takes lines until they make a statement. 1: the end was asked for. */
+static int take_line(struct session *session, struct text *statement, char *line, struct error *err)
+{
+    int code;
+
+    line[strcspn(line, "\n")] = 0;
+    if (!statement->length && !*line)
+        return 0;
+    if (!statement->length && line[0] == '.')
+        return obey(session, line, err);
+    text_addf(statement, "%s\n", line);
+    if (!query_is_complete(text_string(statement)))
+        return 0;
+    code = answer(session, text_string(statement), err);
+    text_clear(statement);
+    return code;
+}
+
+static int converse(struct session *session)
+{
+    int at_prompt = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), code = 0, failed = 0;
+    struct text statement = {0};
+    struct error err = {0};
+    char *line = NULL;
+    size_t room = 0;
+
+    if (at_prompt)
+        fputs("Questions in SQL, with a semicolon at the end; .help for more.\n", stdout);
+    while (code != 1 && !(failed && !at_prompt)) {
+        if (at_prompt) {
+            fputs(statement.length ? "   ...> " : "tacho> ", stdout);
+            fflush(stdout);
+        }
+        if (getline(&line, &room, stdin) < 0)
+            break;
+        code = take_line(session, &statement, line, &err);
+        if (code < 0)
+            failed = command_fail(session->command, &err);
+    }
+    if (statement.length && !failed && answer(session, text_string(&statement), &err) != 0)
+        failed = command_fail(session->command, &err);
+    free(line);
+    text_free(&statement);
+    return at_prompt ? EXIT_OK : failed;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { .format = "column" };
+    struct session session = { .command = self };
+    struct report *report = NULL;
+    struct text found = {0};
+    struct error err = {0};
+    const char *operands[argc];
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, operands, &count, &status))
+        return status;
+    if (count == 0 || count > 2)
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report and a question: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
+    else if (set_format(&session, settings.format, &err) == 0 && nsys_rep_find(operands[0], &settings.input, &found, &err) == 0 &&
+             open_report(text_string(&found), &report, &err) == 0)
+        query_open(report, &session.query, &err);
+    if (err.code == 0 && count == 1)
+        status = converse(&session);
+    else if (err.code != 0 || (operands[1][0] == '.' ? obey(&session, (char *)operands[1], &err) : answer(&session, operands[1], &err)) < 0)
+        status = command_fail(self, &err);
+    query_close(session.query);
+    if (report)
+        report_close(report);
+    free(session.names);
+    free(session.format_text);
+    text_free(&found);
+    return status;
+}
+
+const struct command command_sql = {
+    .name = "sql", .arguments = "FILE [\"SELECT …\"]", .summary = "questions in SQL, straight to the report",
+    .about = "Runs SQL over the tables of a report, by the names that its SQLite export has, without exporting it. FILE is a "
+             ".tacho report or the SQLite export of nsys. Without a question there is a prompt: .help explains it.",
+    .options = options, .files = "tacho,sqlite", .run = run,
+};

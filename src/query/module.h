@@ -1,0 +1,22 @@
+/* What the files of src/query share: the two kinds of virtual tables. Nobody else includes this. */
+#ifndef TACHO_QUERY_MODULE_H
+#define TACHO_QUERY_MODULE_H
+
+#include <sqlite3.h>
+
+#include "../report/enums.h"
+#include "query.h"
+
+/* What all virtual tables of a query see. */
+struct query_tables {
+    struct report *report;
+    uint64_t run; /* counts query_run(); what a table keeps in memory lasts for one */
+};
+
+extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */
+extern const sqlite3_module query_enum_module;  /* ENUM_…; client data: struct query_tables */
+
+/* "id INTEGER, name TEXT" of a table, quoted. */
+void query_add_columns(sqlite3_str *sql, const struct report_table *table);
+
+#endif

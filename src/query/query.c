@@ -1,0 +1,246 @@
+/* The SQLite side of a query: an empty database in memory whose tables are all virtual, an authorizer that leaves only
+ * reading, and the loop over statements and rows. */
+#include "query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../report/schema.h"
+#include "module.h"
+
+struct query {
+    struct query_tables tables;
+    sqlite3 *database;
+};
+
+/* ---- opening ---- */
+
+/* A name that SQLite has no use for (twice the same, sqlite_…) can only be in a file that is not ours: it is left out. */
+static void create_table(struct query *query, const char *name, const char *module)
+{
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING %s", name, module);
+
+    if (sql)
+        sqlite3_exec(query->database, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+}
+
+static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)
+{
+    static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list", "compile_options" };
+
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
+            if (strcasecmp(first, pragmas[i]) == 0)
+                return SQLITE_OK;
+        return SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int make_tables(struct query *query)
+{
+    if (sqlite3_create_module_v2(query->database, "tacho_table", &query_table_module, &query->tables, NULL) != SQLITE_OK ||
+        sqlite3_create_module_v2(query->database, "tacho_enum", &query_enum_module, &query->tables, NULL) != SQLITE_OK)
+        return ERR_NO_MEMORY;
+    sqlite3_exec(query->database, "BEGIN", NULL, NULL, NULL);
+    for (size_t i = 0; i < report_table_count(query->tables.report); i++) {
+        const struct report_table *table = report_table_at(query->tables.report, i);
+        if (table->rows)
+            create_table(query, table->name, "tacho_table");
+    }
+    for (size_t i = 0; i < ENUM_COUNT; i++)
+        create_table(query, schema_enums[i].name, "tacho_enum");
+    sqlite3_exec(query->database, "COMMIT", NULL, NULL, NULL);
+    return 0;
+}
+
+int query_open(struct report *report, struct query **out, struct error *err)
+{
+    struct query *query = calloc(1, sizeof *query);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+
+    if (!query)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    query->tables.report = report;
+    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK || make_tables(query) != 0) {
+        query_close(query);
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_limit(query->database, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_set_authorizer(query->database, authorize, NULL);
+    *out = query;
+    return 0;
+}
+
+void query_close(struct query *query)
+{
+    if (!query)
+        return;
+    sqlite3_close(query->database);
+    free(query);
+}
+
+/* ---- asking ---- */
+
+/* SQLite's words, and what to do about the most common of them. */
+static int explain(const struct query *query, struct error *err)
+{
+    static const char no_table[] = "no such table: ";
+    const char *words = sqlite3_errmsg(query->database);
+    int code = sqlite3_extended_errcode(query->database);
+
+    if ((code & 0xff) == SQLITE_AUTH)
+        return error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
+    if ((code & 0xff) == SQLITE_NOMEM)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
+        return error_set(err, ERR_NOT_FOUND, "the report has no rows of %s", words + sizeof no_table - 1);
+    if (strncmp(words, no_table, sizeof no_table - 1) == 0)
+        return error_set(err, ERR_NOT_FOUND, "%s; .tables lists those that there are", words);
+    return error_set(err, ERR_BAD_ARGUMENT, "%s", words);
+}
+
+static void take_value(sqlite3_stmt *statement, int column, struct query_value *out)
+{
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+        *out = (struct query_value){ .kind = QUERY_INT, .integer = sqlite3_column_int64(statement, column) };
+        return;
+    case SQLITE_FLOAT:
+        *out = (struct query_value){ .kind = QUERY_REAL, .real = sqlite3_column_double(statement, column) };
+        return;
+    case SQLITE_NULL:
+        *out = (struct query_value){ .kind = QUERY_NULL };
+        return;
+    default:
+        out->kind = QUERY_TEXT;
+        out->bytes = sqlite3_column_blob(statement, column);
+        out->length = (size_t)sqlite3_column_bytes(statement, column);
+        out->bytes = out->bytes ? out->bytes : "";
+    }
+}
+
+static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct query_visitor *visitor, struct error *err)
+{
+    int count = sqlite3_column_count(statement), step, code;
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    struct query_value *values = calloc((size_t)count + 1, sizeof *values);
+
+    if (!names || !values) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto out;
+    }
+    for (int i = 0; i < count; i++)
+        names[i] = sqlite3_column_name(statement, i);
+    code = visitor->columns(visitor->context, names, (size_t)count, err);
+    while (code == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
+        if (step != SQLITE_ROW) {
+            code = explain(query, err);
+            break;
+        }
+        for (int i = 0; i < count; i++)
+            take_value(statement, i, &values[i]);
+        code = visitor->row(visitor->context, values, (size_t)count, err);
+    }
+    if (code == 0)
+        code = visitor->end(visitor->context, err);
+out:
+    free(names);
+    free(values);
+    return code;
+}
+
+int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err)
+{
+    int code = 0;
+
+    while (*sql && code == 0) {
+        sqlite3_stmt *statement;
+        query->tables.run++;
+        if (sqlite3_prepare_v2(query->database, sql, -1, &statement, &sql) != SQLITE_OK)
+            return explain(query, err);
+        if (!statement)
+            continue; /* a comment or a stray semicolon */
+        if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
+            code = error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
+        else
+            code = visit_rows(query, statement, visitor, err);
+        sqlite3_finalize(statement);
+    }
+    return code;
+}
+
+int query_is_complete(const char *sql)
+{
+    return sqlite3_complete(sql);
+}
+
+/* ---- what there is ---- */
+
+static const struct schema_column *note_of(const struct schema_table *table, const char *name)
+{
+    for (size_t i = 0; table && i < table->column_count; i++)
+        if (strcmp(table->columns[i].name, name) == 0)
+            return &table->columns[i];
+    return NULL;
+}
+
+static void add_schema(struct text *out, const struct report_table *table)
+{
+    static const char *const types[] = { "INTEGER", "INTEGER", "REAL", "TEXT", "INTEGER" };
+    int id = schema_find(table->name);
+    const struct schema_table *known = id < 0 ? NULL : &schema_tables[id];
+
+    text_addf(out, "CREATE TABLE %s (", table->name);
+    text_addf(out, known ? " -- %s\n" : "\n", known ? known->note : NULL);
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct schema_column *column = note_of(known, table->columns[i].name);
+        text_addf(out, "    %s %s%s", table->columns[i].name, types[table->columns[i].type], i + 1 < table->column_count ? "," : "");
+        text_addf(out, column ? " -- %s\n" : "\n", column ? column->note : NULL);
+    }
+    text_add(out, ");\n");
+}
+
+static void add_enum_schema(struct text *out, const struct schema_enum *list)
+{
+    text_addf(out, "CREATE TABLE %s ( -- %s\n    id INTEGER,\n    name TEXT,\n    label TEXT\n);\n", list->name, list->note);
+}
+
+int query_schema(const struct query *query, const char *name, struct text *out, struct error *err)
+{
+    int found = !name;
+
+    for (size_t i = 0; i < report_table_count(query->tables.report); i++) {
+        const struct report_table *table = report_table_at(query->tables.report, i);
+        if (table->rows && (!name || strcasecmp(name, table->name) == 0)) {
+            add_schema(out, table);
+            found = 1;
+        }
+    }
+    for (size_t i = 0; i < ENUM_COUNT; i++)
+        if (!name || strcasecmp(name, schema_enums[i].name) == 0) {
+            add_enum_schema(out, &schema_enums[i]);
+            found = 1;
+        }
+    return found ? 0 : error_set(err, ERR_NOT_FOUND, "no such table: %s; .tables lists those that there are", name);
+}
+
+void query_tables(const struct query *query, struct text *out)
+{
+    for (size_t i = 0; i < report_table_count(query->tables.report); i++) {
+        const struct report_table *table = report_table_at(query->tables.report, i);
+        if (table->rows)
+            text_addf(out, "%s\n", table->name);
+    }
+}

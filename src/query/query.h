@@ -1,0 +1,47 @@
+/* SQL over a report: SQLite sees the report's columns as tables, by the same names as in its export. Nothing is copied or
+ * exported on the way, and nothing can be written: only SELECT is understood. */
+#ifndef TACHO_QUERY_QUERY_H
+#define TACHO_QUERY_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/error.h"
+#include "../base/text.h"
+#include "../report/reader.h"
+
+struct query;
+
+/* The report must stay open until query_close(). */
+int query_open(struct report *report, struct query **out, struct error *err);
+void query_close(struct query *query);
+
+struct query_value {
+    enum { QUERY_NULL, QUERY_INT, QUERY_REAL, QUERY_TEXT } kind;
+    int64_t integer;
+    double real;
+    const char *bytes; /* of a text or a blob */
+    size_t length;
+};
+
+struct query_visitor {
+    void *context;
+    /* Before the rows of each statement that has any columns. Names are valid until its last row. */
+    int (*columns)(void *context, const char *const *names, size_t count, struct error *err);
+    int (*row)(void *context, const struct query_value *values, size_t count, struct error *err);
+    int (*end)(void *context, struct error *err);
+};
+
+/* Runs all statements of sql. A callback that returns non-zero ends it with that code. */
+int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err);
+
+/* Whether sql, as typed so far, is a whole statement: it ends with a semicolon outside of any text. */
+int query_is_complete(const char *sql);
+
+/* The CREATE TABLE of one table, or of all of them (name NULL); ERR_NOT_FOUND if there is none of that name. */
+int query_schema(const struct query *query, const char *name, struct text *out, struct error *err);
+
+/* The names of the tables, one a line; without those of enums. */
+void query_tables(const struct query *query, struct text *out);
+
+#endif

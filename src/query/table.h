@@ -1,0 +1,66 @@
+/* A table of a report as a virtual table: its plan, its cursor, and what is kept of it in memory. Nobody outside of
+ * src/query includes this.
+ *
+ * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in use. A
+ * table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the column
+ * that is compared for equality leads to its rows. */
+#ifndef TACHO_QUERY_TABLE_H
+#define TACHO_QUERY_TABLE_H
+
+#include "module.h"
+
+enum { MOST_COLUMNS = 256, MOST_TESTS = 16, MOST_BLOCKS = 16 };
+
+/* Whole columns in memory, and a hash over one of them. One for each way in which a query gets at the table: cursors of
+ * one query point into it, so it stays as it is until the query ends. */
+struct loaded {
+    struct loaded *older;
+    struct report_columns columns;
+    int slot[MOST_COLUMNS]; /* by column of the table: its place in columns, or -1 */
+    int times_rise;         /* the first time column never falls */
+    int hashed;             /* the column that the hash is over, or -1 */
+    uint32_t *heads, *next; /* by hash, by row: row + 1, or 0 at the end; rows of a chain rise */
+    size_t mask;
+};
+
+struct table {
+    sqlite3_vtab base;
+    const struct query_tables *tables;
+    const struct report_table *report_table;
+    int time_column; /* the first TIME column, or -1 */
+    int is_strings;  /* StringIds: found by id at once */
+    uint64_t run;    /* that the following belongs to */
+    size_t filters;  /* how often it has been read in this run */
+    struct loaded *loaded; /* owned; a list */
+};
+
+/* What SQLite asked for, from the text that xBestIndex made. */
+struct plan {
+    const char *text;
+    int columns[MOST_COLUMNS];
+    size_t column_count;
+    int slot[MOST_COLUMNS];
+    struct { int column; char operator; } wants[MOST_TESTS]; /* '=' '<' '>' 'l' (<=) 'g' (>=), by place in argv */
+    size_t want_count;
+};
+
+/* A row counts if the value is there and between low and high. */
+struct test {
+    int column;
+    int slot;
+    int64_t low, high;
+};
+
+int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+void plan_parse(struct plan *plan, const char *text);
+
+/* The plan's columns in memory, with a hash over hashed (-1: none needed). SQLITE_OK, an error, or SQLITE_DONE when damage
+ * forbids it. It belongs to the table. */
+int table_load(struct table *table, const struct plan *plan, int hashed, const struct loaded **out);
+void table_unload(struct table *table);
+/* The first row of the chain of this value: row + 1, or 0. */
+uint32_t loaded_first(const struct loaded *loaded, int64_t value);
+
+extern const sqlite3_module query_table_module;
+
+#endif

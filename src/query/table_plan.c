@@ -1,0 +1,110 @@
+/* What a table offers to SQLite's planner: equality on whole numbers and texts, and ranges of the first time column. The
+ * plan travels to the cursor as a text: the columns in use, then the comparisons in the order of their values. SQLite
+ * still checks every row that it gets, so a plan may let too much through but never too little. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+/* The operator as the plan spells it, or 0 if it is of no use here. */
+static char operator_of(const struct table *table, const struct sqlite3_index_constraint *constraint)
+{
+    if (!constraint->usable || constraint->iColumn < 0)
+        return 0;
+    if (constraint->op == SQLITE_INDEX_CONSTRAINT_EQ)
+        return table->report_table->columns[constraint->iColumn].type == COLUMN_REAL ? 0 : '=';
+    if (constraint->iColumn != table->time_column)
+        return 0;
+    switch (constraint->op) {
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return '<';
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return '>';
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return 'l';
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return 'g';
+    default:
+        return 0;
+    }
+}
+
+/* Another collation (NOCASE) finds more texts than the one with these bytes. */
+static int compares_bytes(const struct table *table, sqlite3_index_info *info, int i)
+{
+    int column = info->aConstraint[i].iColumn;
+
+    return table->report_table->columns[column].type != COLUMN_TEXT || strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
+static void set_cost(const struct table *table, sqlite3_index_info *info, int equalities, int bounds)
+{
+    double rows = (double)table->report_table->rows + 1;
+
+    info->estimatedCost = rows;
+    if (table->is_strings && equalities) {
+        info->estimatedCost = rows = 1;
+    } else if (equalities) {
+        rows = rows < 100 ? 1 + rows / 10 : 10;
+        info->estimatedCost = 20 + rows;
+    } else if (bounds) {
+        rows /= bounds > 1 ? 8 : 3;
+        info->estimatedCost = rows + 10;
+    }
+    info->estimatedRows = (sqlite3_int64)(rows + 1);
+}
+
+int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const struct table *table = (const struct table *)base;
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    int wants = 0, equalities = 0, bounds = 0;
+
+    for (size_t i = 0; i < table->report_table->column_count; i++)
+        if (info->colUsed >> (i < 63 ? i : 63) & 1)
+            sqlite3_str_appendf(text, "%d ", (int)i);
+    sqlite3_str_appendchar(text, 1, '|');
+    for (int i = 0; i < info->nConstraint && wants < MOST_TESTS; i++) {
+        char operator = operator_of(table, &info->aConstraint[i]);
+        if (!operator || !compares_bytes(table, info, i))
+            continue;
+        sqlite3_str_appendf(text, "%d%c", info->aConstraint[i].iColumn, operator);
+        info->aConstraintUsage[i].argvIndex = ++wants;
+        equalities += operator == '=';
+        bounds += operator != '=';
+    }
+    set_cost(table, info, equalities, bounds);
+    info->idxStr = sqlite3_str_finish(text);
+    info->needToFreeIdxStr = 1;
+    return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* The column gets a slot if it has none yet. */
+static void want_column(struct plan *plan, int column)
+{
+    if (plan->slot[column] >= 0)
+        return;
+    plan->slot[column] = (int)plan->column_count;
+    plan->columns[plan->column_count++] = column;
+}
+
+void plan_parse(struct plan *plan, const char *text)
+{
+    char *at = (char *)text;
+
+    plan->text = text;
+    plan->column_count = plan->want_count = 0;
+    for (size_t i = 0; i < MOST_COLUMNS; i++)
+        plan->slot[i] = -1;
+    while (*at && *at != '|') {
+        want_column(plan, (int)strtol(at, &at, 10));
+        at += *at == ' ';
+    }
+    for (at += *at == '|'; *at; at++) {
+        int column = (int)strtol(at, &at, 10);
+        want_column(plan, column);
+        plan->wants[plan->want_count].column = column;
+        plan->wants[plan->want_count++].operator = *at;
+    }
+}
