@@ -1,30 +1,56 @@
-/* The registry of analyses and the check that comes before each run. */
+/* The registries of reports and rules, and the checks that come before each run. */
 #include "analyze.h"
 
 #include <string.h>
 
+#include "options.h"
 #include "reports.h"
 
 const struct analysis *const analyses[] = {
-    &analysis_nvtx_sum,
+    &analysis_cuda_api_gpu_sum,
+    &analysis_cuda_api_sum,
+    &analysis_cuda_api_trace,
+    &analysis_cuda_gpu_kern_gb_sum,
+    &analysis_cuda_gpu_kern_sum,
+    &analysis_cuda_gpu_mem_size_sum,
+    &analysis_cuda_gpu_mem_time_sum,
+    &analysis_cuda_gpu_sum,
+    &analysis_cuda_gpu_trace,
+    &analysis_cuda_kern_exec_sum,
+    &analysis_cuda_kern_exec_trace,
     &analysis_nvtx_pushpop_sum,
     &analysis_nvtx_pushpop_trace,
     &analysis_nvtx_startend_sum,
+    &analysis_nvtx_sum,
     &analysis_osrt_sum,
+    &analysis_syscall_sum,
+    &analysis_vulkan_api_trace,
     NULL,
 };
 
-const struct analysis *analysis_find(const char *name)
+const struct analysis *const rules[] = { NULL };
+
+static const struct analysis *find(const struct analysis *const *list, const char *name)
 {
-    for (const struct analysis *const *at = analyses; *at; at++)
+    for (const struct analysis *const *at = list; *at; at++)
         if (strcmp((*at)->name, name) == 0 || ((*at)->old_name && strcmp((*at)->old_name, name) == 0))
             return *at;
     return NULL;
 }
 
-static int has_data(const struct analysis *analysis, struct report *report)
+const struct analysis *analysis_find(const char *name)
 {
-    for (const char *const *name = analysis->tables; *name; name++) {
+    return find(analyses, name);
+}
+
+const struct analysis *rule_find(const char *name)
+{
+    return find(rules, name);
+}
+
+static int is_met(const struct analysis_need *need, struct report *report)
+{
+    for (const char *const *name = need->tables; *name; name++) {
         const struct report_table *table = report_table(report, *name);
         if (table && table->rows)
             return 1;
@@ -32,13 +58,23 @@ static int has_data(const struct analysis *analysis, struct report *report)
     return 0;
 }
 
+const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report)
+{
+    for (const struct analysis_need *need = analysis->needs; need->data; need++)
+        if (!is_met(need, report))
+            return need;
+    return NULL;
+}
+
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err)
 {
-    if (request->option_count && !*analysis->usage)
-        return error_set(err, ERR_BAD_ARGUMENT, "the report %s takes no options, such as '%s'", analysis->name,
-                         request->options[0].name);
-    if (!has_data(analysis, report))
-        return error_set(err, ERR_NO_DATA, "the report does not contain %s data", analysis->data);
+    const struct analysis_need *missing = analysis_missing(analysis, report);
+    int code = options_check(analysis, request, err);
+
+    if (code != 0)
+        return code;
+    if (missing)
+        return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);
     return analysis->run(report, request, out, err);
 }

@@ -1,4 +1,5 @@
-/* The registry of analyses: one row each, one function from report to table. To add one, add a file and a row. */
+/* The registries of analyses, reports and rules: one row each, one function from report to table. To add one, add a file
+ * and a row. */
 #ifndef TACHO_ANALYZE_ANALYZE_H
 #define TACHO_ANALYZE_ANALYZE_H
 
@@ -6,13 +7,28 @@
 #include "../report/reader.h"
 #include "table.h"
 
-/* Options given behind a report's name (nvtx_sum:rows=5): name and value, value NULL for a bare flag. */
+/* Options given behind a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */
 struct analysis_option { const char *name, *value; };
+
+/* What the events must be of, where that is asked for. A device or a stream says nothing of what runs on the CPU; a
+ * thread is, for work on a GPU, the one that launched it. */
+enum { ONLY_PID = 1, ONLY_TID = 2, ONLY_DEVICE = 4, ONLY_STREAM = 8 };
+struct analysis_filter {
+    int only; /* ONLY_ bits: which of these count */
+    int64_t pid, tid, device, stream;
+};
 
 struct analysis_request {
     const struct analysis_option *options;
     size_t option_count;
-    const struct report_span *span; /* NULL: all of the report */
+    const struct report_span *span;       /* NULL: all of the report; else what overlaps it */
+    const struct analysis_filter *filter; /* NULL: all of it */
+};
+
+/* Tables of which at least one must have rows, NULL-terminated, and what a report without them "does not contain". */
+struct analysis_need {
+    const char *data; /* "CUDA trace data" */
+    const char *const *tables;
 };
 
 struct analysis {
@@ -21,20 +37,30 @@ struct analysis {
     const char *title;        /* NVTX Range Summary */
     const char *usage;        /* [:rows=<limit>], or "" */
     const char *help;         /* one paragraph for --help-reports */
-    const char *data;         /* the word in "does not contain <data> data" */
-    const char *const *tables;/* report tables of which at least one must have rows, NULL-terminated */
+    struct analysis_need needs[3]; /* all of them; the first that is not met is named. Ends with one without data */
     int by_default;           /* place in the default list, from 1; 0: not in it */
     /* A table without rows when the tables are there but hold nothing for this report. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
+    const char *advice, *praise; /* of a rule: what to do about the rows, and what it means that there are none; else NULL */
 };
 
-extern const struct analysis *const analyses[]; /* NULL-terminated */
+extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
+extern const struct analysis *const rules[];    /* the rules, in the order in which they are run; NULL-terminated */
 
 /* By name, old name included; NULL if there is none. */
 const struct analysis *analysis_find(const char *name);
+const struct analysis *rule_find(const char *name);
 
-/* Checks that the data is there, then runs. Without any it is ERR_NO_DATA, with a sentence in err. */
+/* The first need that the report does not meet, or NULL. */
+const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report);
+
+/* Checks that the options are known and the data is there, then runs. Without data it is ERR_NO_DATA, with a sentence
+ * in err. */
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err);
+
+/* The time of an NVTX range given as RANGE[@DOMAIN][/INDEX]: INDEX counts from 0 by start, a backslash takes the meaning
+ * from an @ or a /, and a DOMAIN of * is any. ERR_NOT_FOUND if there is no such range. */
+int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err);
 
 #endif

@@ -5,14 +5,13 @@
  * that was still open when the capture ended counts up to the last moment of the table, as in nsys. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "events.h"
 #include "group.h"
-#include "nvtx.h"
+#include "ranges.h"
 #include "reports.h"
 #include "summary.h"
 
-enum style { STYLE_PUSHPOP = 1, STYLE_STARTEND = 2 };
 enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
 
 struct open_range {
@@ -23,7 +22,7 @@ struct open_range {
 struct scan {
     struct groups *groups;
     int styles; /* those asked for */
-    const struct report_span *span;
+    struct filter filter;
 
     pthread_mutex_t lock; /* for what is below: rare */
     struct nvtx_domains domains;
@@ -37,10 +36,10 @@ static int style_of(int64_t event_type)
     switch (event_type) {
     case EVENT_NVTX_PUSHPOP:
     case EVENT_NVTXT_PUSHPOP:
-        return STYLE_PUSHPOP;
+        return RANGE_PUSHPOP;
     case EVENT_NVTX_STARTEND:
     case EVENT_NVTXT_STARTEND:
-        return STYLE_STARTEND;
+        return RANGE_STARTEND;
     default:
         return 0;
     }
@@ -102,7 +101,8 @@ static int visit(void *context, int worker, const struct report_block *block)
                 return ERR_NO_MEMORY;
             continue;
         }
-        if (!span_overlaps(scan->span, starts[row], is_open ? INT64_MAX : end))
+        if (!span_overlaps(scan->filter.span, starts[row], is_open ? INT64_MAX : end) ||
+            !filter_thread(&scan->filter, block->values[NVTX_THREAD][row]))
             continue;
         int64_t domain = block_is_null(block, NVTX_DOMAIN, row) ? 0 : block->values[NVTX_DOMAIN][row];
         int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;
@@ -124,14 +124,23 @@ struct labelling {
     struct text label;
 };
 
-static void label(void *context, const struct group *group, struct summary_label *out)
+static struct summary_text name_of_group(struct labelling *labelling, const struct group *group)
 {
-    struct labelling *labelling = context;
-
-    out->kind = group->key.part[KEY_STYLE] == STYLE_PUSHPOP ? "PushPop" : "StartEnd";
     nvtx_label(&labelling->label, labelling->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
-    out->name = text_string(&labelling->label);
-    out->name_length = labelling->label.length;
+    return (struct summary_text){ text_string(&labelling->label), labelling->label.length };
+}
+
+static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    texts[0] = name_of_group(context, group);
+}
+
+static void label_with_style(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    const char *style = range_style_name((uint32_t)group->key.part[KEY_STYLE]);
+
+    texts[0] = (struct summary_text){ style, strlen(style) };
+    texts[1] = name_of_group(context, group);
 }
 
 /* Puts the name of the domain in the place of its number. */
@@ -156,16 +165,18 @@ static int summarize(struct report *report, const struct analysis_request *reque
                      const struct summary_shape *shape, struct table **out, struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles, .span = request->span,
+    struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles,
                          .lock = PTHREAD_MUTEX_INITIALIZER, .last_ns = INT64_MIN };
     struct labelling labelling = { .report = report };
     struct group *groups;
-    int columns[NVTX_COLUMNS], code = ERR_NO_MEMORY;
+    int columns[NVTX_COLUMNS], code = filter_open(&scan.filter, report, request, err);
     size_t count;
 
     nvtx_columns(table, columns);
-    if (scan.groups)
-        code = report_scan(report, table, columns, NVTX_COLUMNS, request->span, visit, &scan, err);
+    if (code == 0 && !scan.groups)
+        code = ERR_NO_MEMORY;
+    if (code == 0)
+        code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, visit, &scan, err);
     if (code == 0)
         code = add_open_ranges(&scan);
     if (code == ERR_NO_MEMORY)
@@ -175,6 +186,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
         code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err);
     if (code == 0)
         code = summary_table(shape, groups, count, &labelling, out, err);
+    filter_close(&scan.filter);
     text_free(&labelling.label);
     nvtx_domains_free(&scan.domains);
     free(scan.open);
@@ -184,23 +196,23 @@ static int summarize(struct report *report, const struct analysis_request *reque
 
 static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", "Style", "Range", label };
+    static const struct summary_shape shape = { "Instances", { "Style", "Range" }, label_with_style, 0 };
 
-    return summarize(report, request, STYLE_PUSHPOP | STYLE_STARTEND, &shape, out, err);
+    return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &shape, out, err);
 }
 
 static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", NULL, "Range", label };
+    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
 
-    return summarize(report, request, STYLE_PUSHPOP, &shape, out, err);
+    return summarize(report, request, RANGE_PUSHPOP, &shape, out, err);
 }
 
 static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", NULL, "Range", label };
+    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
 
-    return summarize(report, request, STYLE_STARTEND, &shape, out, err);
+    return summarize(report, request, RANGE_STARTEND, &shape, out, err);
 }
 
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
@@ -208,17 +220,17 @@ const struct analysis analysis_nvtx_sum = {
     .name = "nvtx_sum", .old_name = "nvtxsum", .title = "NVTX Range Summary", .usage = "",
     .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the shares "
             "are of the sum of all ranges, not of wall time.",
-    .data = "NV Tools Extension (NVTX)", .tables = tables, .by_default = 1, .run = nvtx_sum,
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .by_default = 1, .run = nvtx_sum,
 };
 
 const struct analysis analysis_nvtx_pushpop_sum = {
     .name = "nvtx_pushpop_sum", .old_name = "nvtxppsum", .title = "NVTX Push/Pop Range Summary", .usage = "",
     .help = "Time in NVTX push/pop ranges, by name.",
-    .data = "NV Tools Extension (NVTX)", .tables = tables, .run = nvtx_pushpop_sum,
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_pushpop_sum,
 };
 
 const struct analysis analysis_nvtx_startend_sum = {
     .name = "nvtx_startend_sum", .old_name = "nvtxsesum", .title = "NVTX Start/End Range Summary", .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",
-    .data = "NV Tools Extension (NVTX)", .tables = tables, .run = nvtx_startend_sum,
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_startend_sum,
 };

@@ -1,63 +1,43 @@
-/* osrt_sum: time in the calls of the C library and pthread, by function. */
+/* osrt_sum and syscall_sum: time in calls of the C library and pthread, and of the kernel, by function. */
+#include "event_sum.h"
 #include "events.h"
-#include "group.h"
 #include "reports.h"
-#include "summary.h"
 
-enum { START, END, CLASS, NAME, COLUMNS };
-
-struct scan {
-    struct groups *groups;
-    const struct report_span *span;
-};
-
-static int visit(void *context, int worker, const struct report_block *block)
+static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
-    struct scan *scan = context;
-
-    for (size_t row = 0; row < block->rows; row++) {
-        int64_t start = block->values[START][row], end = block->values[END][row];
-        if (block->values[CLASS][row] != EVENT_CLASS_OSRT) /* nsys keeps its own notes in the same table */
-            continue;
-        if (!span_overlaps(scan->span, start, end))
-            continue;
-        struct group_key key = { { block->values[NAME][row] } };
-        if (groups_add(scan->groups, worker, &key, duration_of(start, end)) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
+    texts[0].bytes = report_string(context, group->key.part[KEY_NAME], &texts[0].length);
 }
-
-static void label(void *context, const struct group *group, struct summary_label *out)
-{
-    out->name = report_string(context, group->key.part[0], &out->name_length);
-}
+static const struct summary_shape shape = { "Num Calls", { "Name" }, label, 0 };
 
 static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct summary_shape shape = { .count_name = "Num Calls", .name_name = "Name", .label = label };
-    const struct report_table *table = report_table(report, "OSRT_API");
-    int columns[COLUMNS] = { report_column(table, "start"), report_column(table, "end"),
-                             report_column(table, "eventClass"), report_column(table, "nameId") };
-    struct scan scan = { groups_new(report_workers(report)), request->span };
-    struct group *groups;
-    size_t count;
+    /* nsys keeps its own notes in the same table, in another class. */
+    static const struct event_source source = { .table = "OSRT_API", .name = "nameId", .class_column = "eventClass",
+                                                .class_value = EVENT_CLASS_OSRT };
+    struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
 
-    if (!scan.groups)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
-    int code = report_scan(report, table, columns, COLUMNS, request->span, visit, &scan, err);
-    if (code == 0)
-        code = groups_finish(scan.groups, NULL, NULL, &groups, &count, err);
-    if (code == 0)
-        code = summary_table(&shape, groups, count, report, out, err);
-    groups_delete(scan.groups);
-    return code;
+    return event_summarize(report, request, &summary, out, err);
 }
 
-static const char *const tables[] = { "OSRT_API", NULL };
+static int syscall_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct event_source source = { .table = "SYSCALL", .name = "nameId" };
+    struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
+
+    return event_summarize(report, request, &summary, out, err);
+}
+
+static const char *const osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis analysis_osrt_sum = {
     .name = "osrt_sum", .old_name = "osrtsum", .title = "OS Runtime Summary", .usage = "",
     .help = "Time in the blocking and I/O calls of the C library and pthread, by function, over all threads. Calls "
             "shorter than the capture's threshold are counted in `tacho info`, not here.",
-    .data = "OS Runtime trace", .tables = tables, .by_default = 2, .run = osrt_sum,
+    .needs = {{ "OS Runtime trace data", osrt_tables }}, .by_default = 2, .run = osrt_sum,
+};
+
+static const char *const syscall_tables[] = { "SYSCALL", NULL };
+const struct analysis analysis_syscall_sum = {
+    .name = "syscall_sum", .title = "Syscall Summary", .usage = "",
+    .help = "Time in system calls, by call, over all threads.",
+    .needs = {{ "syscall data", syscall_tables }}, .by_default = 20, .run = syscall_sum,
 };

@@ -1,11 +1,15 @@
-/* The rows of the registry, each in the file of its report. */
+/* The rows of the registries, each in the file of its report or rule. */
 #ifndef TACHO_ANALYZE_REPORTS_H
 #define TACHO_ANALYZE_REPORTS_H
 
 #include "analyze.h"
 
+extern const struct analysis analysis_cuda_api_gpu_sum, analysis_cuda_api_sum, analysis_cuda_gpu_kern_gb_sum, /* cuda_sum.c */
+    analysis_cuda_gpu_kern_sum, analysis_cuda_gpu_mem_size_sum, analysis_cuda_gpu_mem_time_sum, analysis_cuda_gpu_sum;
+extern const struct analysis analysis_cuda_api_trace, analysis_vulkan_api_trace; /* api_trace.c */
+extern const struct analysis analysis_cuda_gpu_trace, analysis_cuda_kern_exec_sum, analysis_cuda_kern_exec_trace;
 extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analysis_nvtx_startend_sum; /* nvtx_sum.c */
 extern const struct analysis analysis_nvtx_pushpop_trace;
-extern const struct analysis analysis_osrt_sum;
+extern const struct analysis analysis_osrt_sum, analysis_syscall_sum; /* osrt_sum.c */
 
 #endif

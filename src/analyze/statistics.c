@@ -158,3 +158,18 @@ double statistics_median(const struct number_piece *pieces, uint64_t count, int6
         return (double)low;
     return ((double)low + (double)next_above(pieces, low, max)) / 2;
 }
+
+double statistics_median_of(const int64_t *values, size_t count, int64_t *scratch)
+{
+    if (count == 0)
+        return 0;
+    memcpy(scratch, values, count * sizeof *scratch);
+    int64_t low = select_rank(scratch, count, (count - 1) / 2), above = INT64_MAX;
+    size_t up_to = 0;
+    for (size_t i = 0; i < count; i++) {
+        up_to += values[i] <= low;
+        if (values[i] > low && values[i] < above)
+            above = values[i];
+    }
+    return count % 2 || up_to > count / 2 ? (double)low : ((double)low + (double)above) / 2;
+}

@@ -45,4 +45,7 @@ struct number_piece {
  * max. scratch has room for count numbers. */
 double statistics_median(const struct number_piece *pieces, uint64_t count, int64_t min, int64_t max, int64_t *scratch);
 
+/* The same of an array; 0 of nothing. */
+double statistics_median_of(const int64_t *values, size_t count, int64_t *scratch);
+
 #endif

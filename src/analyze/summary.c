@@ -14,11 +14,16 @@ static int compare_text(const struct table_cell *a, const struct table_cell *b)
     return order ? order : (a->text.length > b->text.length) - (a->text.length < b->text.length);
 }
 
-/* By name, then by kind. */
+/* Where the texts are in a row. */
+struct texts { int first, count; };
+
+/* By name, which is last, then by what stands before it. */
 static int compare_names(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    for (int i = *(const int *)context - 1; i >= 0; i--) {
-        int order = compare_text(&a[FIGURES + i], &b[FIGURES + i]);
+    const struct texts *texts = context;
+
+    for (int i = texts->first + texts->count - 1; i >= texts->first; i--) {
+        int order = compare_text(&a[i], &b[i]);
         if (order)
             return order;
     }
@@ -38,54 +43,86 @@ static int compare_places(const void *a, const void *b)
     return (x->total < y->total) - (x->total > y->total);
 }
 
+static struct texts texts_of(const struct summary_shape *shape)
+{
+    struct texts texts = { .first = shape->of_sizes ? FIGURES - 1 : FIGURES };
+
+    while (texts.count < SUMMARY_TEXTS && shape->text_names[texts.count])
+        texts.count++;
+    return texts;
+}
+
+static void set_whole(struct table_cell *cell, int64_t value, int of_sizes)
+{
+    if (of_sizes)
+        cell_set_real(cell, (double)value / 1e6);
+    else
+        cell_set_int(cell, value);
+}
+
 static int add_row(struct table *table, const struct summary_shape *shape, const struct group *group, __int128 sum,
                    void *context)
 {
     const struct statistics *figures = &group->figures;
-    struct summary_label label = {0};
+    struct summary_text labels[SUMMARY_TEXTS] = {0};
+    struct texts texts = texts_of(shape);
     struct table_cell *row = table_add_row(table);
+    double unit = shape->of_sizes ? 1e6 : 1;
+    int skipped = shape->of_sizes; /* the share */
 
     if (!row)
         return ERR_NO_MEMORY;
-    if (sum)
+    if (sum && !shape->of_sizes)
         cell_set_real(&row[SHARE], 100.0 * (double)figures->total / (double)sum);
-    cell_set_int(&row[TOTAL], (int64_t)figures->total);
-    cell_set_int(&row[COUNT], (int64_t)figures->count);
-    cell_set_real(&row[MEAN], statistics_mean(figures));
-    cell_set_real(&row[MEDIAN], group->median);
-    cell_set_int(&row[LEAST], figures->min);
-    cell_set_int(&row[GREATEST], figures->max);
-    cell_set_real(&row[DEVIATION], statistics_deviation(figures));
-    shape->label(context, group, &label);
-    struct table_cell *text = &row[FIGURES];
-    if (shape->kind_name && cell_set_text(table, text++, label.kind, strlen(label.kind)) != 0)
-        return ERR_NO_MEMORY;
-    return cell_set_text(table, text, label.name, label.name_length);
+    set_whole(&row[TOTAL - skipped], (int64_t)figures->total, shape->of_sizes);
+    cell_set_int(&row[COUNT - skipped], (int64_t)figures->count);
+    cell_set_real(&row[MEAN - skipped], statistics_mean(figures) / unit);
+    cell_set_real(&row[MEDIAN - skipped], group->median / unit);
+    set_whole(&row[LEAST - skipped], figures->min, shape->of_sizes);
+    set_whole(&row[GREATEST - skipped], figures->max, shape->of_sizes);
+    cell_set_real(&row[DEVIATION - skipped], statistics_deviation(figures) / unit);
+    shape->label(context, group, labels);
+    for (int i = 0; i < texts.count; i++)
+        if (cell_set_text(table, &row[texts.first + i], labels[i].bytes, labels[i].length) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
+
+static const struct table_column time_columns[FIGURES] = {
+    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+    [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
+    [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
+    [MEDIAN] = { "Med", CELL_REAL, UNIT_NS, 1 },
+    [LEAST] = { "Min", CELL_INT, UNIT_NS, 0 },
+    [GREATEST] = { "Max", CELL_INT, UNIT_NS, 0 },
+    [DEVIATION] = { "StdDev", CELL_REAL, UNIT_NS, 1 },
+};
+static const struct table_column size_columns[FIGURES] = {
+    [TOTAL] = { "Total", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [COUNT] = { NULL, CELL_INT, UNIT_NONE, 0 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [MEDIAN] = { "Med", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [LEAST] = { "Min", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [GREATEST] = { "Max", CELL_REAL, UNIT_MEGABYTES, 3 },
+    [DEVIATION] = { "StdDev", CELL_REAL, UNIT_MEGABYTES, 3 },
+};
 
 static struct table *new_table(const struct summary_shape *shape)
 {
-    struct table_column columns[FIGURES + 2] = {
-        { "Time", CELL_REAL, UNIT_PERCENT, 1 },
-        { "Total Time", CELL_INT, UNIT_NS, 0 },
-        { shape->count_name, CELL_INT, UNIT_NONE, 0 },
-        { "Avg", CELL_REAL, UNIT_NS, 1 },
-        { "Med", CELL_REAL, UNIT_NS, 1 },
-        { "Min", CELL_INT, UNIT_NS, 0 },
-        { "Max", CELL_INT, UNIT_NS, 0 },
-        { "StdDev", CELL_REAL, UNIT_NS, 1 },
-    };
-    size_t column_count = FIGURES;
+    struct table_column columns[FIGURES + SUMMARY_TEXTS];
+    struct texts texts = texts_of(shape);
 
-    if (shape->kind_name)
-        columns[column_count++] = (struct table_column){ shape->kind_name, CELL_TEXT, UNIT_NONE, 0 };
-    columns[column_count++] = (struct table_column){ shape->name_name, CELL_TEXT, UNIT_NONE, 0 };
-    return table_new(columns, column_count);
+    memcpy(columns, shape->of_sizes ? size_columns : time_columns, sizeof time_columns);
+    columns[COUNT].name = shape->count_name;
+    for (int i = 0; i < texts.count; i++)
+        columns[FIGURES + i] = (struct table_column){ shape->text_names[i], CELL_TEXT, UNIT_NONE, 0 };
+    return table_new(columns + FIGURES - texts.first, (size_t)(texts.first + texts.count));
 }
 
 static int fill_table(struct table *table, const struct summary_shape *shape, const struct place *places, size_t count, void *context)
 {
-    int texts = shape->kind_name ? 2 : 1;
+    struct texts texts = texts_of(shape);
     __int128 sum = 0;
 
     for (size_t i = 0; i < count; i++)

@@ -1,24 +1,25 @@
 /* The shape that every "…_sum" report has: share, total, count, mean, median, least, greatest, deviation, and then
- * one or two columns that say of what. */
+ * one to three columns that say of what. Or the same of sizes: in megabytes, without the share. */
 #ifndef TACHO_ANALYZE_SUMMARY_H
 #define TACHO_ANALYZE_SUMMARY_H
 
 #include "group.h"
 #include "table.h"
 
-/* A row before it is a row. The texts need not be terminated. */
-struct summary_label {
-    const char *kind; /* the column before the last, where the report has one: "PushPop" */
-    const char *name;
-    size_t name_length;
+enum { SUMMARY_TEXTS = 3 };
+
+/* A text need not be terminated. */
+struct summary_text {
+    const char *bytes;
+    size_t length;
 };
 
 struct summary_shape {
-    const char *count_name; /* "Instances", "Num Calls" */
-    const char *kind_name;  /* "Style", or NULL for no such column */
-    const char *name_name;  /* "Range", "Name" */
-    /* Says what the group is; name must live until the next call. */
-    void (*label)(void *context, const struct group *group, struct summary_label *out);
+    const char *count_name;            /* "Instances", "Num Calls" */
+    const char *text_names[SUMMARY_TEXTS]; /* "Style", "Range": as many as there are, the name last */
+    /* Says what the group is; the texts must live until the next call. */
+    void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
+    int of_sizes;                      /* the numbers are bytes */
 };
 
 /* One row a group, largest total first, then by name. */

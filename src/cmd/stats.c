@@ -94,7 +94,7 @@ static void add_skipped(struct text *out, const char *path, const struct analysi
 {
     text_add(out, "SKIPPED: ");
     display_add(out, path, strlen(path), 0);
-    text_addf(out, " does not contain %s data.\n\n", analysis->data);
+    text_addf(out, " does not contain %s.\n\n", analysis_missing(analysis, report)->data);
 }
 
 static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)

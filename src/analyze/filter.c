@@ -1,0 +1,38 @@
+/* Filters by process, thread, device and stream; and the span of an NVTX range. */
+#include "filter.h"
+
+#include <stdlib.h>
+
+int filter_open(struct filter *filter, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    *filter = (struct filter){ .span = request->span };
+    if (request->filter)
+        filter->only = *request->filter;
+    if (!(filter->only.only & ONLY_TID))
+        return 0;
+    filter->calls = malloc(sizeof *filter->calls);
+    if (!filter->calls)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return calls_read(filter->calls, report, err);
+}
+
+void filter_close(struct filter *filter)
+{
+    if (filter->calls)
+        calls_free(filter->calls);
+    free(filter->calls);
+    filter->calls = NULL;
+}
+
+int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place)
+{
+    const struct analysis_filter *only = &filter->only;
+
+    if ((only->only & ONLY_PID && global_pid_number(place->process) != only->pid) ||
+        (only->only & ONLY_DEVICE && place->device != only->device) || (only->only & ONLY_STREAM && place->stream != only->stream))
+        return 0;
+    if (!(only->only & ONLY_TID))
+        return 1;
+    uint32_t call = calls_find(filter->calls, place->process, place->correlation);
+    return call != NO_CALL && global_tid_number(filter->calls->thread[call]) == only->tid;
+}

@@ -1,0 +1,52 @@
+/* The table ThreadNames, sorted. Of several names of a thread the first in the table counts. */
+#include "threads.h"
+
+#include <stdlib.h>
+
+enum { NAME, PRIORITY, THREAD, COLUMNS };
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct thread_name *x = a, *y = b;
+
+    return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+int thread_names_read(struct thread_names *names, struct report *report, struct error *err)
+{
+    const struct report_table *table = report_table(report, "ThreadNames");
+    struct report_columns columns;
+
+    *names = (struct thread_names){0};
+    if (!table || !table->rows)
+        return 0;
+    int wanted[COLUMNS] = { report_column(table, "nameId"), report_column(table, "priority"), report_column(table, "globalTid") };
+    int code = report_read(report, table, wanted, COLUMNS, &columns, err);
+    if (code != 0)
+        return code;
+    names->list = calloc(columns.rows + 1, sizeof *names->list);
+    for (size_t row = 0; names->list && row < columns.rows; row++) {
+        const uint64_t *nulls = columns.nulls[PRIORITY];
+        int is_null = nulls && (nulls[row / 64] >> (row % 64) & 1);
+        names->list[names->count++] = (struct thread_name){ columns.values[THREAD][row], columns.values[NAME][row],
+                                                            columns.values[PRIORITY][row], !is_null };
+    }
+    report_columns_free(&columns);
+    if (!names->list)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    qsort(names->list, names->count, sizeof *names->list, by_thread);
+    return 0;
+}
+
+void thread_names_free(struct thread_names *names)
+{
+    free(names->list);
+    *names = (struct thread_names){0};
+}
+
+const struct thread_name *thread_name_find(const struct thread_names *names, int64_t thread)
+{
+    struct thread_name key = { .thread = thread };
+
+    return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, by_thread) : NULL;
+}
