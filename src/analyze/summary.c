@@ -6,14 +6,6 @@
 
 enum { SHARE, TOTAL, COUNT, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, FIGURES };
 
-static int compare_text(const struct table_cell *a, const struct table_cell *b)
-{
-    size_t shorter = a->text.length < b->text.length ? a->text.length : b->text.length;
-    int order = memcmp(a->text.bytes, b->text.bytes, shorter);
-
-    return order ? order : (a->text.length > b->text.length) - (a->text.length < b->text.length);
-}
-
 /* Where the texts are in a row. */
 struct texts { int first, count; };
 
@@ -23,7 +15,7 @@ static int compare_names(const struct table_cell *a, const struct table_cell *b,
     const struct texts *texts = context;
 
     for (int i = texts->first + texts->count - 1; i >= texts->first; i--) {
-        int order = compare_text(&a[i], &b[i]);
+        int order = cell_compare_text(&a[i], &b[i]);
         if (order)
             return order;
     }

@@ -111,6 +111,15 @@ int cell_set_text(struct table *table, struct table_cell *cell, const char *byte
     return 0;
 }
 
+int cell_compare_text(const struct table_cell *a, const struct table_cell *b)
+{
+    size_t a_length = a->kind == CELL_TEXT ? a->text.length : 0, b_length = b->kind == CELL_TEXT ? b->text.length : 0;
+    size_t shorter = a_length < b_length ? a_length : b_length;
+    int order = shorter ? memcmp(a->text.bytes, b->text.bytes, shorter) : 0;
+
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
 struct sorting {
     const struct table *table;
     int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context);

@@ -56,6 +56,9 @@ void cell_set_real(struct table_cell *cell, double value);
 /* Copies the bytes into the table's arena. */
 int cell_set_text(struct table *table, struct table_cell *cell, const char *bytes, size_t length);
 
+/* Two texts, byte by byte; an empty cell comes first. */
+int cell_compare_text(const struct table_cell *a, const struct table_cell *b);
+
 /* Stable sort; compare gets two rows. */
 void table_sort(struct table *table, int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
 
