@@ -5,6 +5,7 @@
 #include "../base/clock.h"
 
 #define READS 256
+#define COST_MAX_NS INT64_C(1000000000000000000)
 
 /* Clock readings, and ns of everything else, for one event. */
 static const struct {
@@ -34,16 +35,16 @@ static int64_t reading_cost(void)
 
 int64_t cost_estimate(const struct collect_result *result)
 {
-    int64_t read = reading_cost();
-    int64_t total = 0; /* in 1/1024 ns */
+    double read = (double)reading_cost();
+    double total = 0; /* in 1/1024 ns; real, since a program may have written anything over its counts */
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_counts *counts = &result->counts[i];
         uint64_t counted = counts->lost_damaged;
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
-        total += (int64_t)(counts->recorded + counts->lost_disk) * (costs[i].recorded_reads * read + costs[i].recorded_ns * 1024);
-        total += (int64_t)counted * (costs[i].counted_reads * read + costs[i].counted_ns * 1024);
-        total += (int64_t)counts->fates[WIRE_UNTIMED] * costs[i].untimed_ns * 1024;
+        total += (double)(counts->recorded + counts->lost_disk) * (costs[i].recorded_reads * read + costs[i].recorded_ns * 1024);
+        total += (double)counted * (costs[i].counted_reads * read + costs[i].counted_ns * 1024);
+        total += (double)counts->fates[WIRE_UNTIMED] * costs[i].untimed_ns * 1024;
     }
-    return total / 1024;
+    return total / 1024 < (double)COST_MAX_NS ? (int64_t)(total / 1024) : COST_MAX_NS;
 }

@@ -196,10 +196,12 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
     return bytes;
 }
 
-static uint32_t slots_taken(const struct process *process)
+static uint32_t slots_taken(struct process *process)
 {
     uint32_t taken = atomic_load_explicit(&process->arena->threads_taken, memory_order_acquire);
-    return taken < WIRE_THREAD_SLOTS ? taken : WIRE_THREAD_SLOTS;
+    if (taken > process->slots_seen)
+        process->slots_seen = taken < WIRE_THREAD_SLOTS ? taken : WIRE_THREAD_SLOTS;
+    return process->slots_seen;
 }
 
 size_t drain_process(struct process *process, size_t budget)
@@ -249,7 +251,9 @@ static void trim(struct process *process)
     uint32_t *held = malloc(limit * sizeof *held);
     uint32_t count = 0;
     while (held && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
-        uint32_t index = wire_take_chunk(arena);
+        /* Not wire_take_chunk, which trusts the count in the arena: the program may have written over it. */
+        uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, process->chunk_count,
+                                       &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
         if (index >= process->chunk_count)
             break;
         held[count++] = index;

@@ -71,6 +71,7 @@ struct process {
     struct reader *readers;
     uint32_t reader_count;
     uint32_t next_slot;            /* where the next round goes on */
+    uint32_t slots_seen;           /* the most that were taken at any time: the program may write over the number */
     int idle_rounds, trimmed;      /* since its last record; its unused chunks were given back */
     uint64_t threads_seen;
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../../src/collect/collector.h"
+#include "../../src/collect/cost.h"
 #include "../../src/report/reader.h"
 #include "../../src/wire/chunks.h"
 
@@ -261,6 +262,32 @@ static void a_chain_that_is_a_circle_ends(void **state)
     report_close(finish(scene));
 }
 
+static void threads_are_not_forgotten_with_their_number(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    write_call(scene, &thread, 2000, 1, 0);
+    drain_process(scene->process, SIZE_MAX);
+    write_call(scene, &thread, 3000, 1, 0);
+    atomic_store(&scene->arena->threads_taken, 0);
+    struct report *report = finish(scene);
+    assert_int_equal(rows(report, "OSRT_API"), 2);
+    assert_int_equal(rows(report, "ThreadNames"), 1);
+    report_close(report);
+}
+
+static void counts_beyond_reason_have_a_cost(void **state)
+{
+    struct collect_result result = {0};
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        result.counts[i].recorded = UINT64_MAX / 2;
+        result.counts[i].fates[WIRE_UNTIMED] = UINT64_MAX;
+    }
+    assert_true(cost_estimate(&result) > 0);
+    memset(&result, 0, sizeof result);
+    assert_int_equal(cost_estimate(&result), 0);
+}
+
 static void random_bytes_do_no_harm(void **state)
 {
     struct scene *scene = *state;
@@ -302,6 +329,7 @@ int main(void)
         SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
         SCENE_TEST(a_call_in_progress_at_death_is_told), SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
+        SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
