@@ -10,7 +10,9 @@
 #include "open.h"
 
 struct settings {
-    const char *output, *type;
+    const char *output, *type, *ts_shift;
+    struct option_list tables, times;
+    struct export_options export;
     int overwrite, quiet;
 };
 
@@ -24,15 +26,15 @@ struct settings {
     { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), .help = "Say nothing when all is well." }
 
 /* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
-static char *with_extension(const char *path, const char *extension)
+static char *with_ending(const char *path, const char *separator, const char *ending)
 {
     const char *name = strrchr(path, '/');
     const char *dot = strrchr(name ? name : path, '.');
     size_t length = dot && dot != (name ? name + 1 : path) ? (size_t)(dot - path) : strlen(path);
-    char *out = malloc(length + strlen(extension) + 2);
+    char *out = malloc(length + strlen(separator) + strlen(ending) + 1);
 
     if (out)
-        sprintf(out, "%.*s.%s", (int)length, path, extension);
+        sprintf(out, "%.*s%s%s", (int)length, path, separator, ending);
     return out;
 }
 
@@ -72,6 +74,46 @@ static const struct option import_options[] = {
     OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
 };
 
+/* What the report says about its own import: how many rows of TACHO_IMPORT give this reason. */
+static size_t count_reason(struct report *report, const char *reason)
+{
+    const struct report_table *table = report_table(report, "TACHO_IMPORT");
+    int column = table ? report_column(table, "reason") : -1;
+    struct report_columns rows;
+    struct error err;
+    size_t count = 0;
+
+    if (!table || report_read(report, table, &column, 1, &rows, &err) != 0)
+        return 0;
+    for (size_t r = 0; r < rows.rows; r++)
+        count += strcmp(report_string(report, rows.values[0][r], NULL), reason) == 0;
+    report_columns_free(&rows);
+    return count;
+}
+
+static void say_what_is_missing(const struct command *self, const char *path)
+{
+    static const struct { const char *reason, *sentence; } words[] = {
+        { "unknown-table", "tables of no name that this version knows were left out" },
+        { "unknown-column", "columns of no name that this version knows were left out" },
+        { "wrong-type", "columns hold values of a wrong type: those are NULL now" },
+        { "no-such-string", "columns refer to strings that are not there: those are NULL now" },
+        { "damaged", "tables are damaged: what could be read of them is there" },
+        { "journal-not-read", "journal beside the file could not be read, so what it holds is missing" },
+    };
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) != 0)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t count = count_reason(report, words[i].reason);
+        if (count)
+            fprintf(stderr, "tacho %s: %zu %s (table TACHO_IMPORT)\n", self->name, count, words[i].sentence);
+    }
+    report_close(report);
+}
+
 static int run_import(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {0};
@@ -82,7 +124,7 @@ static int run_import(const struct command *self, int argc, char **argv)
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
     const struct importer *importer = importer_for(file);
-    char *made_up = settings.output ? NULL : with_extension(file, "tacho");
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho");
     const char *output = settings.output ? settings.output : made_up;
     int code;
     if (!output)
@@ -92,6 +134,8 @@ static int run_import(const struct command *self, int argc, char **argv)
                          "export of nsys is)", file);
     else
         code = importer->import(file, output, settings.overwrite, &err);
+    if (code == 0 && !settings.quiet)
+        say_what_is_missing(self, output);
     return finish(self, code, &err, &settings, output, made_up);
 }
 
@@ -114,51 +158,105 @@ static const char *const *type_names(void)
 }
 
 static const struct option export_options[] = {
-    { .name = "type", .letter = 't', .kind = OPTION_CHOICE, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it. Default: sqlite." },
-    OUTPUT_ROW("The file to write. Default: FILE with the ending of the type."),
+    { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
+      .help = "What to make of it: sqlite, csv, json, jsonlines or text. Default: sqlite." },
+    OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
-    { .name = "lazy", .letter = 'l', .kind = OPTION_IGNORED, .value = "BOOL",
-      .help = "tables without rows are left out" },
+    { .name = "tables", .kind = OPTION_LIST, .offset = FIELD(tables), .value = "PATTERN,…",
+      .help = "Only tables that match one of these basic regular expressions; upper and lower case are alike." },
+    { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
+      .help = "Only events that overlap one of these ranges; times in ns, or with us, ms or s behind them." },
+    { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
+      .help = "Add this to every time: ns, or with us, ms or s behind it." },
+    { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
+      .help = "Times count from 1970 in UTC, not from the begin of the capture." },
+    { .name = "lazy", .letter = 'l', .kind = OPTION_BOOL, .offset = FIELD(export.lazy),
+      .help = "Leave out tables without rows. Default: true." },
+    { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
+    { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
+      .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
     { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "binary payloads are always included" },
     { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "JSON payloads are always included" },
-    { .name = "separate-strings", .kind = OPTION_IGNORED, .value = "BOOL",
-      .help = "strings are always in StringIds" },
     {0},
 };
 
+/* Splits each value at its commas and hands the parts on; a backslash is the pattern's own. */
+static int take_parts(const struct option_list *list, struct export_options *options,
+                      int (*add)(struct export_options *options, const char *part, struct error *err), struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < list->count && code == 0; i++) {
+        char *copy = strdup(list->values[i]), *rest = copy, *part;
+        if (!copy)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        while (code == 0 && (part = strsep(&rest, ",")))
+            if (*part)
+                code = add(options, part, err);
+        free(copy);
+    }
+    return code;
+}
+
+static int take_export_options(struct settings *settings, const struct exporter **exporter, struct error *err)
+{
+    *exporter = exporter_find(settings->type);
+    if (!*exporter) {
+        const char *near = nearest_name(settings->type, type_names());
+        return error_set(err, ERR_BAD_ARGUMENT, "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes "
+                         "Parquet or Arrow", settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+    int code = take_parts(&settings->tables, &settings->export, export_add_pattern, err);
+    if (code == 0)
+        code = take_parts(&settings->times, &settings->export, export_add_range, err);
+    if (code == 0 && settings->ts_shift)
+        code = export_parse_time(settings->ts_shift, &settings->export.shift_ns, err);
+    return code;
+}
+
+static int write_export(const char *file, const char *output, const struct exporter *exporter, const struct settings *settings,
+                        struct error *err)
+{
+    struct report *report;
+
+    if (strcmp(output, file) == 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
+    int code = open_report(file, &report, err);
+    if (code == 0) {
+        code = export_file(exporter, report, output, settings->overwrite, &settings->export, err);
+        report_close(report);
+    }
+    return code;
+}
+
 static int run_export(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .type = "sqlite" };
+    struct settings settings = { .type = "sqlite", .export.lazy = 1 };
+    const struct exporter *exporter;
     struct error err = {0};
-    struct report *report;
-    const char *file;
+    const char *file, *output = NULL;
+    char *made_up = NULL;
     int status;
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    const struct exporter *exporter = exporter_find(settings.type);
-    char *made_up = settings.output ? NULL : with_extension(file, exporter->extension);
-    const char *output = settings.output ? settings.output : made_up;
-    int code = output ? 0 : error_set(&err, ERR_NO_MEMORY, "out of memory");
-    if (code == 0 && strcmp(output, file) == 0)
-        code = error_set(&err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
-    if (code == 0)
-        code = open_report(file, &report, &err);
+    int code = take_export_options(&settings, &exporter, &err);
     if (code == 0) {
-        code = export_file(exporter, report, output, settings.overwrite, &err);
-        report_close(report);
+        made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", exporter->extension);
+        output = settings.output ? settings.output : made_up;
+        code = output ? write_export(file, output, exporter, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
     }
+    export_options_free(&settings.export);
     return finish(self, code, &err, &settings, output, made_up);
 }
 
 const struct command command_export = {
     .name = "export", .arguments = "FILE", .summary = "make a file for other tools from a report",
     .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that scripts written "
-             "for it work unchanged.",
+             "for it work unchanged; the other types hold the same tables as text.",
     .options = export_options, .files = "tacho,sqlite", .run = run_export,
 };
 
@@ -178,7 +276,7 @@ static int run_recover(const struct command *self, int argc, char **argv)
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    char *made_up = settings.output ? NULL : with_extension(file, "recovered.tacho");
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "recovered.tacho");
     const char *output = settings.output ? settings.output : made_up;
     int code = output ? report_recover(file, output, settings.overwrite, &health, &err)
                       : error_set(&err, ERR_NO_MEMORY, "out of memory");

@@ -105,12 +105,12 @@ static void write_export(const struct command *self, struct report *report, cons
     if (strcmp(type, "none") == 0)
         return;
     if (!exporter) {
-        fprintf(stderr, "tacho %s: --export=%s has no effect: this version writes sqlite\n", self->name, type);
+        fprintf(stderr, "tacho %s: --export=%s has no effect: tacho export --help lists what can be written\n", self->name, type);
         return;
     }
     text_add_bytes(&name, path, strlen(path) - strlen(".tacho"));
-    text_addf(&name, ".%s", exporter->extension);
-    if (export_file(exporter, report, text_string(&name), overwrite, &err) != 0)
+    text_addf(&name, exporter->folder ? "_%s" : ".%s", exporter->extension);
+    if (export_file(exporter, report, text_string(&name), overwrite, NULL, &err) != 0)
         command_fail(self, &err);
     text_free(&name);
 }

@@ -1,11 +1,16 @@
 /* The list of exporters, and the care that each file gets: written under another name, renamed when it is whole. */
 #include "export.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-const struct exporter *const exporters[] = { &export_sqlite, NULL };
+const struct exporter *const exporters[] = { &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, NULL };
 
 const struct exporter *exporter_find(const char *name)
 {
@@ -15,18 +20,77 @@ const struct exporter *exporter_find(const char *name)
     return NULL;
 }
 
-int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite, struct error *err)
+/* Removes a file, or a folder in which there is nothing but files with this ending. 0, or errno says why not. */
+static int remove_output(const char *path, const char *ending)
 {
-    char unfinished[4096];
+    struct stat status;
+    struct dirent *entry;
+    DIR *folder;
+    int result = 0;
 
-    if (!overwrite && access(path, F_OK) == 0)
+    if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return unlink(path);
+    if (!(folder = opendir(path)))
+        return -1;
+    while ((entry = readdir(folder)) && result == 0) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (!dot || strcmp(dot + 1, ending) != 0) {
+            errno = ENOTEMPTY;
+            result = -1;
+        } else
+            result = unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    closedir(folder);
+    return result == 0 ? rmdir(path) : result;
+}
+
+static int copy_file(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    ssize_t moved = in < 0 || out < 0 ? -1 : 1;
+
+    while (moved > 0)
+        moved = sendfile(out, in, NULL, 1 << 24);
+    if (in >= 0)
+        close(in);
+    if (out >= 0 && close(out) != 0)
+        moved = -1;
+    return moved == 0 ? 0 : -1;
+}
+
+/* rename() replaces a file by itself, but no folder. */
+static int move_into_place(const char *unfinished, const char *path, const char *ending, int overwrite, struct error *err)
+{
+    struct stat status;
+
+    if (overwrite && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && remove_output(path, ending) != 0)
+        return error_set_errno(err, "cannot replace the folder '%s'", path);
+    return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
+}
+
+int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
+                const struct export_options *options, struct error *err)
+{
+    static const struct export_options everything = { .lazy = 1 };
+    char unfinished[4096];
+    int there = access(path, F_OK) == 0, code = 0;
+
+    options = options ? options : &everything;
+    if (options->append && !exporter->appends)
+        return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
+    if (!overwrite && !options->append && there)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
     if (snprintf(unfinished, sizeof unfinished, "%s.%d.unfinished", path, (int)getpid()) >= (int)sizeof unfinished)
         return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
-    int code = exporter->export_report(report, unfinished, err);
-    if (code == 0 && rename(unfinished, path) != 0)
-        code = error_set_errno(err, "cannot write '%s'", path);
+    if (options->append && there && copy_file(path, unfinished) != 0)
+        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
+    if (code == 0)
+        code = exporter->export_report(report, unfinished, options, err);
+    if (code == 0)
+        code = move_into_place(unfinished, path, exporter->folder ? exporter->name : exporter->extension, overwrite, err);
     if (code != 0)
-        unlink(unfinished);
+        remove_output(unfinished, exporter->folder ? exporter->name : exporter->extension);
     return code;
 }

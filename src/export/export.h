@@ -2,23 +2,54 @@
 #ifndef TACHO_EXPORT_EXPORT_H
 #define TACHO_EXPORT_EXPORT_H
 
+#include <regex.h>
+
 #include "../base/error.h"
 #include "../report/reader.h"
+
+/* What of a report is exported, and how. {0} with lazy set is all of it, as it is. */
+struct export_options {
+    int lazy;             /* tables without rows are left out */
+    int append;           /* adds to a file that is there */
+    int separate_strings; /* plain formats: ids of strings as they are, and the table StringIds */
+    int normalize;        /* times count from 1970, UTC */
+    int64_t shift_ns;     /* is added to every time */
+    regex_t *patterns;    /* owned; tables of which one matches are exported; none: all are */
+    size_t pattern_count;
+    struct report_span *ranges; /* owned; events that overlap one are exported; none: all are */
+    size_t range_count;
+};
+
+/* A pattern of --tables: a basic regular expression, upper and lower case alike. */
+int export_add_pattern(struct export_options *options, const char *pattern, struct error *err);
+/* A range of --times: [START]/[END], each a number with ns (or nothing), us, ms or s behind it. */
+int export_add_range(struct export_options *options, const char *range, struct error *err);
+/* A time with its unit, ns: "12", "-1.5ms", "3s". */
+int export_parse_time(const char *text, int64_t *out, struct error *err);
+void export_options_free(struct export_options *options);
+
+int export_wants_table(const struct export_options *options, const char *name);
+/* What must be added to the report's times: shift_ns, and with normalize the capture's begin in UTC. */
+int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err);
 
 struct exporter {
     const char *name; /* "sqlite" */
     const char *help;
-    const char *extension;
-    /* Writes the report to a file that must not exist. On failure nothing is left behind. */
-    int (*export_report)(struct report *report, const char *path, struct error *err);
+    const char *extension; /* of the file; with folder set: what is added to the name of the folder */
+    int folder;            /* it makes a folder of files, or one file if it is told to */
+    int appends;           /* knows export_options.append: path is then a copy of the file that is there */
+    /* Writes the report to a file (or folder) that must not exist. What it leaves on failure is removed. */
+    int (*export_report)(struct report *report, const char *path, const struct export_options *options, struct error *err);
 };
 
 extern const struct exporter *const exporters[]; /* NULL-terminated */
 const struct exporter *exporter_find(const char *name);
 
-/* Exports to path; an existing file is ERR_EXISTS unless overwrite, and is kept if the export fails. */
-int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite, struct error *err);
+/* Exports to path; an existing file is ERR_EXISTS unless overwrite or options->append, and is kept if the export fails.
+ * options may be NULL. */
+int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
+                const struct export_options *options, struct error *err);
 
-extern const struct exporter export_sqlite;
+extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text;
 
 #endif

@@ -1,0 +1,105 @@
+/* What of a report is exported: patterns of tables, ranges of time, a shift of all times. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+
+int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
+{
+    regex_t *patterns = realloc(options->patterns, (options->pattern_count + 1) * sizeof *patterns);
+    char text[256];
+
+    if (!patterns)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    options->patterns = patterns;
+    int code = regcomp(&patterns[options->pattern_count], pattern, REG_ICASE | REG_NOSUB);
+    if (code != 0) {
+        regerror(code, NULL, text, sizeof text);
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no pattern of table names: %s", pattern, text);
+    }
+    options->pattern_count++;
+    return 0;
+}
+
+int export_parse_time(const char *text, int64_t *out, struct error *err)
+{
+    static const struct { const char *name; double ns; } units[] = {
+        { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+    };
+    char *end;
+
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    if (end != text && errno == 0 && (*end == '\0' || strcmp(end, "ns") == 0)) /* exact, where a double is not */
+        return 0;
+    double number = strtod(text, &end);
+    for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 && fabs(number * units[i].ns) < 9.2e18) {
+            *out = (int64_t)llround(number * units[i].ns);
+            return 0;
+        }
+    return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no time: a number, then ns, us, ms or s", text);
+}
+
+int export_add_range(struct export_options *options, const char *range, struct error *err)
+{
+    struct report_span span = { INT64_MIN, INT64_MAX }, *ranges;
+    const char *slash = strchr(range, '/');
+    char start[64];
+
+    if (!slash || (size_t)(slash - range) >= sizeof start)
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no range of time: write START/END, either may be left out", range);
+    memcpy(start, range, (size_t)(slash - range));
+    start[slash - range] = '\0';
+    if (*start && export_parse_time(start, &span.from_ns, err) != 0)
+        return err->code;
+    if (slash[1] && export_parse_time(slash + 1, &span.to_ns, err) != 0)
+        return err->code;
+    ranges = realloc(options->ranges, (options->range_count + 1) * sizeof *ranges);
+    if (!ranges)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    options->ranges = ranges;
+    options->ranges[options->range_count++] = span;
+    return 0;
+}
+
+void export_options_free(struct export_options *options)
+{
+    for (size_t i = 0; i < options->pattern_count; i++)
+        regfree(&options->patterns[i]);
+    free(options->patterns);
+    free(options->ranges);
+}
+
+int export_wants_table(const struct export_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->pattern_count; i++)
+        if (regexec(&options->patterns[i], name, 0, NULL, 0) == 0)
+            return 1;
+    return options->pattern_count == 0;
+}
+
+int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err)
+{
+    const struct report_table *table = report_table(report, "TARGET_INFO_SESSION_START_TIME");
+    struct report_columns rows = {0};
+    int code = 0;
+
+    *out = options->shift_ns;
+    if (!options->normalize)
+        return 0;
+    if (table && table->rows) {
+        int column = report_column(table, "utcEpochNs");
+        code = report_read(report, table, &column, 1, &rows, err);
+    }
+    int known = code == 0 && rows.rows && !(rows.nulls[0] && rows.nulls[0][0] & 1);
+    if (known)
+        *out = (int64_t)((uint64_t)*out + (uint64_t)rows.values[0][0]);
+    if (table && table->rows && code == 0)
+        report_columns_free(&rows);
+    if (code == 0 && !known)
+        code = error_set(err, ERR_NO_DATA, "the report does not say when it began, so its times cannot be made UTC");
+    return code;
+}

@@ -1,0 +1,399 @@
+/* The tables of a report as plain text: csv, json, jsonlines and text, each a set of words around the same walk.
+ *
+ * Strings stand where they are referred to, unless ids are asked for. Bytes that are not UTF-8 become U+FFFD. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/text.h"
+#include "../base/utf8.h"
+#include "rows.h"
+
+struct plain;
+
+/* How a format says things. */
+struct style {
+    const char *name;
+    int file_per_table;
+    const char *before, *after;                          /* the file */
+    void (*begin_table)(struct plain *plain, size_t place); /* place: how many tables came before */
+    void (*end_table)(struct plain *plain);
+    void (*begin_row)(struct plain *plain, uint64_t place);
+    void (*value)(struct plain *plain, size_t column);
+    void (*end_row)(struct plain *plain);
+};
+
+struct plain {
+    const struct style *style;
+    struct report *report;
+    const char *path;
+    FILE *file;
+    struct text line;
+    const struct report_table *table;
+    int columns[ROWS_COLUMNS_MAX];
+    enum column_type types[ROWS_COLUMNS_MAX];
+    size_t column_count;
+    const struct rows_window *window;
+    const struct export_options *options;
+    int64_t shift_ns;
+};
+
+/* ---- values -------------------------------------------------------------------------------------------------- */
+
+static int is_null(const struct plain *plain, size_t column)
+{
+    return plain->window->null_masks[plain->window->at] >> column & 1;
+}
+
+static int64_t bits_of(const struct plain *plain, size_t column)
+{
+    return plain->window->values[column][plain->window->at];
+}
+
+/* The shortest form that reads back as the same number. */
+static void add_real(struct text *line, int64_t bits)
+{
+    union { int64_t bits; double real; } value = { .bits = bits };
+    char text[40];
+
+    snprintf(text, sizeof text, "%.15g", value.real);
+    if (strtod(text, NULL) != value.real)
+        snprintf(text, sizeof text, "%.17g", value.real);
+    text_add(line, text);
+}
+
+/* The value's text if it is one, else NULL and a number is added. */
+static const char *text_or_number(struct plain *plain, size_t column, size_t *length)
+{
+    enum column_type type = plain->types[column];
+
+    if (type == COLUMN_TEXT || (type == COLUMN_STRING && !plain->options->separate_strings))
+        return report_string(plain->report, bits_of(plain, column), length);
+    if (type == COLUMN_REAL)
+        add_real(&plain->line, bits_of(plain, column));
+    else
+        text_addf(&plain->line, "%lld", (long long)bits_of(plain, column));
+    return NULL;
+}
+
+/* ---- csv and text -------------------------------------------------------------------------------------------- */
+
+static void add_csv_text(struct text *line, const char *bytes, size_t length)
+{
+    size_t plain = strcspn(bytes, ",\"\r\n");
+
+    if (plain >= length && (length == 0 || (bytes[0] != ' ' && bytes[length - 1] != ' '))) {
+        utf8_add(line, bytes, length);
+        return;
+    }
+    text_add_char(line, '"');
+    for (size_t at = 0; at < length;) {
+        const char *quote = memchr(bytes + at, '"', length - at);
+        size_t part = quote ? (size_t)(quote - bytes) - at + 1 : length - at;
+        utf8_add(line, bytes + at, part);
+        if (quote)
+            text_add_char(line, '"');
+        at += part;
+    }
+    text_add_char(line, '"');
+}
+
+static void csv_begin_table(struct plain *plain, size_t place)
+{
+    for (size_t c = 0; c < plain->column_count; c++)
+        text_addf(&plain->line, "%s%s", c ? "," : "", plain->table->columns[plain->columns[c]].name);
+    text_add_char(&plain->line, '\n');
+}
+
+static void csv_value(struct plain *plain, size_t column)
+{
+    size_t length;
+
+    if (column)
+        text_add_char(&plain->line, ',');
+    const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
+    if (text)
+        add_csv_text(&plain->line, text, length);
+}
+
+static void end_line(struct plain *plain)
+{
+    text_add_char(&plain->line, '\n');
+}
+
+static void text_begin_table(struct plain *plain, size_t place)
+{
+    text_addf(&plain->line, "%s%s\n", place ? "\n" : "", plain->table->name);
+    for (size_t c = 0; c < plain->column_count; c++)
+        text_addf(&plain->line, "%s%s", c ? "\t" : "", plain->table->columns[plain->columns[c]].name);
+    text_add_char(&plain->line, '\n');
+}
+
+/* A tab or the end of a line inside a value would be taken for ours: they become spaces. */
+static void text_value(struct plain *plain, size_t column)
+{
+    size_t length;
+
+    if (column)
+        text_add_char(&plain->line, '\t');
+    const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
+    size_t from = plain->line.length;
+    if (text)
+        utf8_add(&plain->line, text, length);
+    for (size_t i = from; i < plain->line.length; i++)
+        if (strchr("\t\n\r", plain->line.bytes[i]))
+            plain->line.bytes[i] = ' ';
+}
+
+/* ---- json ---------------------------------------------------------------------------------------------------- */
+
+static void add_json_text(struct text *line, const char *bytes, size_t length)
+{
+    size_t from = 0;
+
+    text_add_char(line, '"');
+    for (size_t i = 0; i <= length; i++) {
+        unsigned char c = i < length ? (unsigned char)bytes[i] : 0;
+        if (i < length && c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        utf8_add(line, bytes + from, i - from);
+        from = i + 1;
+        if (i == length)
+            break;
+        if (c == '"' || c == '\\')
+            text_addf(line, "\\%c", c);
+        else
+            text_addf(line, "\\u%04x", c);
+    }
+    text_add_char(line, '"');
+}
+
+static void json_member(struct plain *plain, size_t column)
+{
+    union { int64_t bits; double real; } value;
+    size_t length = 0;
+
+    add_json_text(&plain->line, plain->table->columns[plain->columns[column]].name,
+                  strlen(plain->table->columns[plain->columns[column]].name));
+    text_add_char(&plain->line, ':');
+    value.bits = bits_of(plain, column);
+    if (plain->types[column] == COLUMN_REAL && !isfinite(value.real)) {
+        text_add(&plain->line, "null"); /* JSON has no word for it */
+        return;
+    }
+    const char *text = text_or_number(plain, column, &length);
+    if (text)
+        add_json_text(&plain->line, text, length);
+}
+
+static void json_begin_table(struct plain *plain, size_t place)
+{
+    text_add(&plain->line, place ? ",\n" : "\n");
+    add_json_text(&plain->line, plain->table->name, strlen(plain->table->name));
+    text_add(&plain->line, ": [");
+}
+
+static void json_end_table(struct plain *plain)
+{
+    text_add(&plain->line, "\n]");
+}
+
+static void json_begin_row(struct plain *plain, uint64_t place)
+{
+    text_add(&plain->line, place ? ",\n{" : "\n{");
+}
+
+/* NULL is left out. */
+static void json_value(struct plain *plain, size_t column)
+{
+    if (is_null(plain, column))
+        return;
+    if (plain->line.length && plain->line.bytes[plain->line.length - 1] != '{')
+        text_add_char(&plain->line, ',');
+    json_member(plain, column);
+}
+
+static void json_end_row(struct plain *plain)
+{
+    text_add_char(&plain->line, '}');
+}
+
+static void jsonlines_begin_row(struct plain *plain, uint64_t place)
+{
+    text_add(&plain->line, "{\"table\":");
+    add_json_text(&plain->line, plain->table->name, strlen(plain->table->name));
+}
+
+static void jsonlines_end_row(struct plain *plain)
+{
+    text_add(&plain->line, "}\n");
+}
+
+static const struct style csv_style = {
+    .name = "csv", .file_per_table = 1, .begin_table = csv_begin_table, .value = csv_value, .end_row = end_line,
+};
+static const struct style text_style = { .name = "text", .begin_table = text_begin_table, .value = text_value, .end_row = end_line };
+static const struct style json_style = {
+    .name = "json", .before = "{", .after = "\n}\n", .begin_table = json_begin_table, .end_table = json_end_table,
+    .begin_row = json_begin_row, .value = json_value, .end_row = json_end_row,
+};
+static const struct style jsonlines_style = {
+    .name = "jsonlines", .begin_row = jsonlines_begin_row, .value = json_value, .end_row = jsonlines_end_row,
+};
+
+/* ---- the walk ------------------------------------------------------------------------------------------------ */
+
+static int put_line(struct plain *plain, size_t at_least, struct error *err)
+{
+    if (plain->line.length < at_least)
+        return 0;
+    if (text_failed(&plain->line))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (plain->line.length && fwrite(plain->line.bytes, 1, plain->line.length, plain->file) != plain->line.length)
+        return error_set_errno(err, "cannot write '%s'", plain->path);
+    text_clear(&plain->line);
+    return 0;
+}
+
+static int put_rows(struct plain *plain, struct error *err)
+{
+    const struct style *style = plain->style;
+    struct rows *rows;
+    uint64_t place = 0;
+    int code = rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options, plain->shift_ns, &rows, err);
+
+    if (code != 0)
+        return code;
+    while (code == 0 && (code = rows_next(rows, err)) == 1) {
+        plain->window = rows_window(rows);
+        if (style->begin_row)
+            style->begin_row(plain, place);
+        place++;
+        for (size_t c = 0; c < plain->column_count; c++)
+            style->value(plain, c);
+        style->end_row(plain);
+        code = put_line(plain, 1 << 16, err);
+    }
+    rows_close(rows);
+    return code;
+}
+
+static int open_output(struct plain *plain, const char *folder, const char *name, struct error *err)
+{
+    char path[4096];
+
+    if (snprintf(path, sizeof path, "%s%s%s%s%s", folder, name ? "/" : "", name ? name : "", name ? "." : "",
+                 name ? plain->style->name : "") >= (int)sizeof path)
+        return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
+    plain->file = fopen(path, "we");
+    return plain->file ? 0 : error_set_errno(err, "cannot write '%s'", path);
+}
+
+static int close_output(struct plain *plain, int code, struct error *err)
+{
+    if (!plain->file)
+        return code;
+    if (code == 0)
+        code = put_line(plain, 0, err);
+    if (fclose(plain->file) != 0 && code == 0)
+        code = error_set_errno(err, "cannot write '%s'", plain->path);
+    plain->file = NULL;
+    return code;
+}
+
+static int put_table(struct plain *plain, size_t place, struct error *err)
+{
+    int code = 0;
+
+    plain->column_count = 0;
+    for (size_t c = 0; c < plain->table->column_count && c < ROWS_COLUMNS_MAX; c++) {
+        plain->types[c] = plain->table->columns[c].type;
+        plain->columns[plain->column_count++] = (int)c;
+    }
+    if (plain->style->begin_table)
+        plain->style->begin_table(plain, place);
+    code = put_rows(plain, err);
+    if (plain->style->end_table)
+        plain->style->end_table(plain);
+    return code;
+}
+
+/* The tables that are wanted, one after another; with a folder, each in its own file. */
+static int put_tables(struct plain *plain, const char *folder, struct error *err)
+{
+    size_t place = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < report_table_count(plain->report) && code == 0; i++) {
+        plain->table = report_table_at(plain->report, i);
+        if (plain->table->rows == 0 || !export_wants_table(plain->options, plain->table->name) ||
+            (strcmp(plain->table->name, "StringIds") == 0 && !plain->options->separate_strings))
+            continue;
+        if (folder)
+            code = open_output(plain, folder, plain->table->name, err);
+        if (code == 0)
+            code = put_table(plain, place++, err);
+        if (folder)
+            code = close_output(plain, code, err);
+    }
+    return code;
+}
+
+static size_t count_tables(const struct report *report, const struct export_options *options)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        count += table->rows && export_wants_table(options, table->name) && strcmp(table->name, "StringIds") != 0;
+    }
+    return count;
+}
+
+static int export_plain(const struct style *style, struct report *report, const char *path, const struct export_options *options,
+                        struct error *err)
+{
+    struct plain plain = { .style = style, .report = report, .path = path, .options = options };
+    int code = export_shift(options, report, &plain.shift_ns, err);
+    int folder = style->file_per_table && !(options->pattern_count && count_tables(report, options) == 1);
+
+    if (code == 0 && folder) {
+        code = mkdir(path, 0777) == 0 ? 0 : error_set_errno(err, "cannot make the folder '%s'", path);
+        if (code == 0)
+            code = put_tables(&plain, path, err);
+    } else if (code == 0) {
+        code = open_output(&plain, path, NULL, err);
+        if (code == 0 && style->before)
+            text_add(&plain.line, style->before);
+        if (code == 0)
+            code = put_tables(&plain, NULL, err);
+        if (code == 0 && style->after)
+            text_add(&plain.line, style->after);
+        code = close_output(&plain, code, err);
+    }
+    text_free(&plain.line);
+    return code;
+}
+
+#define EXPORT(format)                                                                                               \
+    static int export_to_##format(struct report *report, const char *path, const struct export_options *options, struct error *err) \
+    {                                                                                                                \
+        return export_plain(&format##_style, report, path, options, err);                                             \
+    }
+EXPORT(csv)
+EXPORT(json)
+EXPORT(jsonlines)
+EXPORT(text)
+
+const struct exporter export_csv = {
+    .name = "csv", .help = "a folder with a csv file for each table", .extension = "csv", .folder = 1, .export_report = export_to_csv,
+};
+const struct exporter export_json = { .name = "json", .help = "one object, with a list of rows for each table", .extension = "json",
+                                      .export_report = export_to_json };
+const struct exporter export_jsonlines = { .name = "jsonlines", .help = "a line for each row, with its table's name", .extension = "jsonl",
+                                           .export_report = export_to_jsonlines };
+const struct exporter export_text = { .name = "text", .help = "tables as text, columns parted by tabs", .extension = "txt",
+                                      .export_report = export_to_text };
