@@ -23,6 +23,12 @@
 #define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
 #define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
 #define PAGE 4096u
+#define READY_FROM 4                /* fresh chunks taken in a round: a burst */
+#define READY_MAX 128u              /* chunks made ready ahead: 8 MiB */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static struct reader *reader_of(struct process *process, uint32_t slot)
 {
@@ -275,6 +281,28 @@ static void note_activity(struct process *process, size_t bytes)
     }
 }
 
+/* ---- Memory that a busy process is about to need ----------------------------------------------------------------------- */
+
+/* A program that outruns the collector takes chunks that no one has used, and the kernel would find and clear their
+ * pages in its thread, for 18 ns a range. Done ahead from here it costs the program nothing. Kernels before 5.14
+ * refuse, and things stay as they were. */
+static void make_ready(struct process *process)
+{
+    struct wire_header *arena = process->arena;
+    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
+    uint32_t used = taken - process->chunks_seen;
+    process->chunks_seen = taken;
+    if (used < READY_FROM || taken > process->chunk_count)
+        return;
+    uint32_t ahead = used < READY_MAX / 2 ? used * 2 : READY_MAX;
+    uint32_t from = process->chunks_ready > taken ? process->chunks_ready : taken;
+    uint32_t to = ahead < process->chunk_count - taken ? taken + ahead : process->chunk_count;
+    if (to <= from)
+        return;
+    madvise(&wire_chunks(arena)[from], (size_t)(to - from) * WIRE_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    process->chunks_ready = to;
+}
+
 /* ---- Rounds ---------------------------------------------------------------------------------------------------------- */
 
 static void schedule(struct drain *drain, int64_t interval_us)
@@ -291,6 +319,7 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
     struct process *process = drain->next ? drain->next : collector->processes.first_live;
     struct process *stop = process;
     while (process && total < ROUND_BYTES) {
+        make_ready(process);
         size_t bytes = drain_process(process, ROUND_BYTES - total);
         note_activity(process, bytes);
         total += bytes;
@@ -306,7 +335,7 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
     if (total >= BUSY_BYTES)
         drain->interval_us = INTERVAL_MIN_US;
     else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
-        drain->interval_us = drain->interval_us * 2 < INTERVAL_MAX_US ? drain->interval_us * 2 : INTERVAL_MAX_US;
+        drain->interval_us += drain->interval_us / 4; /* slowly: bursts come soon after one another */
     else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
         drain->interval_us -= drain->interval_us / 4;
     schedule(drain, drain->interval_us);

@@ -19,6 +19,7 @@ struct nvtx_process;
 struct nvtx_thread;
 
 #define PROCESS_NO_TIME INT64_MIN
+#define PROCESS_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
 
 /* The collector's half of a thread's slot: how far its chain was read. */
 struct reader {
@@ -73,6 +74,7 @@ struct process {
     uint32_t next_slot;            /* where the next round goes on */
     uint32_t slots_seen;           /* the most that were taken at any time: the program may write over the number */
     int idle_rounds, trimmed;      /* since its last record; its unused chunks were given back */
+    uint32_t chunks_seen, chunks_ready; /* of those never used: taken by the last round, made ready ahead */
     uint64_t threads_seen;
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
     struct nvtx_process *nvtx;
