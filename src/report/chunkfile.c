@@ -16,7 +16,7 @@ int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, stru
     status = output_write(&file->output, header, sizeof header, OUTPUT_RESERVE);
     if (status) {
         error_set_errno(err, "cannot write %s", path);
-        output_close(&file->output);
+        output_discard(&file->output, path);
     }
     return status;
 }
@@ -107,4 +107,11 @@ int chunkfile_close(struct chunkfile *file)
     int status = output_close(&file->output);
     *file = (struct chunkfile){.output = {.fd = -1}};
     return status;
+}
+
+void chunkfile_discard(struct chunkfile *file, const char *path)
+{
+    free(file->chunks);
+    output_discard(&file->output, path);
+    *file = (struct chunkfile){.output = {.fd = -1}};
 }

@@ -19,7 +19,7 @@ struct chunkfile {
     int failed_errno; /* and why */
 };
 
-/* Creates the file with its first bytes. */
+/* Creates the file with its first bytes; when they cannot be written there is no file. */
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err);
 
 /* Appends a chunk whose payload lies in bytes behind CHUNK_HEADER_SIZE bytes for the header. Leaves keep bytes of room. */
@@ -33,5 +33,8 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder);
 
 /* Closes and frees; the file is left as it is. */
 int chunkfile_close(struct chunkfile *file);
+
+/* The same, and the file goes. */
+void chunkfile_discard(struct chunkfile *file, const char *path);
 
 #endif

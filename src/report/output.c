@@ -11,7 +11,7 @@
 
 #define ALLOCATE_STEP ((uint64_t)4 << 20)
 
-/* A file that is replaced is unlinked first, so that whoever has it open keeps reading the old one. */
+/* Devices and pipes stay. */
 static void unlink_regular(const char *path)
 {
     struct stat status;
@@ -21,7 +21,7 @@ static void unlink_regular(const char *path)
 
 int output_open(struct output *output, const char *path, int overwrite, struct error *err)
 {
-    if (overwrite)
+    if (overwrite) /* whoever has the old file open keeps reading it */
         unlink_regular(path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0 && errno == EEXIST)
@@ -97,4 +97,10 @@ int output_close(struct output *output)
     int status = close(output->fd);
     output->fd = -1;
     return status ? ERR_IO : 0;
+}
+
+void output_discard(struct output *output, const char *path)
+{
+    output_close(output);
+    unlink_regular(path);
 }

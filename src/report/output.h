@@ -26,4 +26,7 @@ int output_write(struct output *output, const void *bytes, size_t size, uint64_t
 /* Gives unused room back and closes. */
 int output_close(struct output *output);
 
+/* Closes a file in which nothing of use could be written, and takes its name away. */
+void output_discard(struct output *output, const char *path);
+
 #endif

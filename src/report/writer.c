@@ -461,7 +461,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
 failed_memory:
     encoder_delete(writer->encoder);
     intern_free(&writer->strings);
-    chunkfile_close(&writer->file);
+    chunkfile_discard(&writer->file, path);
 failed_open:
     free(writer);
     return status;

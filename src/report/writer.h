@@ -20,6 +20,7 @@ struct writer_options {
     int level;       /* zstd level; 0: the default (1) */
 };
 
+/* Creates the file; when it cannot be written to, none is left. */
 int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err);
 
 /* The id of a string, the same for the same bytes for as long as the writer lives. Ids count from 1; 0 is the empty string. */

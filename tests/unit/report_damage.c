@@ -427,6 +427,23 @@ static void a_file_size_limit_is_like_a_full_disk(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+static void a_report_that_cannot_begin_leaves_no_file(void **state)
+{
+    (void)state;
+    struct rlimit before, limit;
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    struct writer *writer;
+    unlink(path);
+    for (rlim_t room = 0; room <= (1 << 20) + 64; room += (1 << 20) + 64) { /* not even the first bytes; no schema */
+        limit.rlim_cur = room;
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        assert_int_equal(writer_open(path, NULL, &writer, NULL), ERR_NO_SPACE);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
 /* Fills the file to the last byte but the reserve: what says whose rows are missing must find its way out of that. */
 static void small_tables_wait_for_the_close(void **state)
 {
@@ -488,6 +505,7 @@ int main(void)
         cmocka_unit_test(another_version_reads_by_name),
         cmocka_unit_test(a_full_disk_keeps_the_report_whole),
         cmocka_unit_test(a_file_size_limit_is_like_a_full_disk),
+        cmocka_unit_test(a_report_that_cannot_begin_leaves_no_file),
         cmocka_unit_test(small_tables_wait_for_the_close),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
