@@ -58,6 +58,8 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
 {
     if (scan->places[CLASS] >= 0 && at(block, scan, CLASS, row) != scan->source->class_value)
         return 0;
+    if (scan->source->named_only && is_null(block, scan, NAME, row))
+        return 0;
     if (!span_overlaps(scan->filter.span, start, end))
         return 0;
     if (!scan->filter.only.only)

@@ -19,6 +19,7 @@ struct event_source {
     const char *value;        /* a column to sum instead of the duration, or NULL */
     const char *class_column; /* where only rows of one class count: eventClass or the like; NULL: all do */
     int64_t class_value;
+    int named_only;           /* rows without a name do not count */
     int by_dimensions;        /* kernels of another grid or block are other groups */
 };
 

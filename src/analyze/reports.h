@@ -13,4 +13,11 @@ extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;
 extern const struct analysis analysis_osrt_sum, analysis_syscall_sum; /* osrt_sum.c */
 
+extern const struct analysis analysis_dx11_pix_sum, analysis_dx12_gpu_marker_sum, analysis_dx12_pix_sum, /* named_sum.c */
+    analysis_nvvideo_api_sum, analysis_openacc_sum, analysis_opengl_khr_gpu_range_sum, analysis_opengl_khr_range_sum,
+    analysis_openmp_sum, analysis_vulkan_api_sum, analysis_vulkan_gpu_marker_sum, analysis_vulkan_marker_sum;
+extern const struct analysis analysis_mpi_event_sum, analysis_mpi_event_trace, analysis_mpi_msg_size_sum; /* mpi.c */
+extern const struct analysis analysis_network_congestion, analysis_wddm_queue_sum;
+extern const struct analysis analysis_um_cpu_page_faults_sum, analysis_um_sum, analysis_um_total_sum; /* um.c */
+
 #endif

@@ -159,3 +159,9 @@ void table_sort_part(struct table *table, size_t first, size_t count,
     free(sorted);
     free(order);
 }
+
+void table_limit(struct table *table, size_t rows)
+{
+    if (rows < table->rows)
+        table->rows = rows;
+}

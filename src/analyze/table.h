@@ -66,4 +66,7 @@ void table_sort(struct table *table, int (*compare)(const struct table_cell *a, 
 void table_sort_part(struct table *table, size_t first, size_t count,
                      int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context);
 
+/* Leaves only the first rows. */
+void table_limit(struct table *table, size_t rows);
+
 #endif
