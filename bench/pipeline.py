@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What profiling costs, and how fast events become a report: every figure beside a bare run in the same minute.
 
-    bench/pipeline.py [cost|finish|pace|threads|floors ...] [--json FILE] [--pairs N]
+    bench/pipeline.py [cost|finish|pace|threads|floors ...] [--json FILE] [--pairs N] [--nsys PROGRAM]
 
 Takes Tacho from the variable TACHO, from build/bin/tacho, or from the PATH; the bench programs from PROGRAMS, or compiles
 them with cc. It needs Python and a C compiler, so it also runs where only the tarball was unpacked.
@@ -41,8 +41,8 @@ def bench_program(name, folder):
 
 
 class Bench:
-    def __init__(self, folder, pairs):
-        self.folder, self.pairs = folder, pairs
+    def __init__(self, folder, pairs, nsys=None):
+        self.folder, self.pairs, self.nsys = folder, pairs, nsys
         self.tacho = find_tacho()
         self.storm = bench_program("storm", folder)
         self.result = {"host": host(), "tacho": version(self.tacho)}
@@ -62,6 +62,15 @@ class Bench:
         said = json.loads(done.stdout.splitlines()[0])
         said.update(report=path, bytes=os.path.getsize(path), finish_ns=end - said["end_monotonic_ns"])
         return said
+
+    def under_nsys(self, *arguments, options=()):
+        """What storm says under nsys with the same sources. Whether nsys can make a report afterwards does not matter here."""
+        done = subprocess.run([self.nsys, "profile", *options, "-s", "none", "--cpuctxsw=none", "-f", "true",
+                               "-o", os.path.join(self.folder, "nsys"), self.storm, *map(str, arguments)], capture_output=True, text=True)
+        said = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if not said:
+            sys.exit(f"nsys profile failed with {done.returncode}: {done.stdout}{done.stderr}")
+        return json.loads(said[0])
 
     def counts(self, path, source):
         """{fate: events} of a source. Through SQLite, which any tool can read."""
@@ -139,16 +148,23 @@ def cost(bench):
     rows, kept = [], {}
     for source, events, options, limit, what in COSTS:
         limit *= 1 if platform.machine() == "x86_64" else 1.5
-        pairs = []
+        runs = []
         for _ in range(bench.pairs):
-            pairs.append((bench.bare(source, 1, events)["cpu_ns_per_event"],
-                          bench.profiled(source, 1, events, options=options)["cpu_ns_per_event"]))
-        bare = statistics.median(pair[0] for pair in pairs)
-        middle, low, high = median_interval([after - before for before, after in pairs])
-        kept[source] = {"bare_ns": bare, "added_ns": middle, "low_ns": low, "high_ns": high, "pairs": pairs}
-        rows.append((what, f"{bare:.1f}", f"{middle:+.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)))
-    table(f"Cost of one event, ns of its thread's CPU time ({bench.pairs} interleaved pairs)",
-          ("event", "bare", "added (median)", "95 % interval", "aim"), rows)
+            run = [bench.bare(source, 1, events), bench.profiled(source, 1, events, options=options)]
+            if bench.nsys:
+                run.append(bench.under_nsys(source, 1, events, options=options))
+            runs.append([one["cpu_ns_per_event"] for one in run])
+        bare = statistics.median(run[0] for run in runs)
+        middle, low, high = median_interval([run[1] - run[0] for run in runs])
+        kept[source] = {"bare_ns": bare, "added_ns": middle, "low_ns": low, "high_ns": high, "runs": runs}
+        row = [what, f"{bare:.1f}", f"{middle:+.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)]
+        if bench.nsys:
+            nsys, nsys_low, nsys_high = median_interval([run[2] - run[0] for run in runs])
+            kept[source].update(nsys_added_ns=nsys, nsys_low_ns=nsys_low, nsys_high_ns=nsys_high)
+            row += [f"{nsys:+.1f}", f"{nsys_low:.1f} … {nsys_high:.1f}"]
+        rows.append(row)
+    header = ["event", "bare", "added (median)", "95 % interval", "aim"] + ["nsys adds", "95 % interval"] * bool(bench.nsys)
+    table(f"Cost of one event, ns of its thread's CPU time ({bench.pairs} interleaved rounds)", header, rows)
     return kept
 
 
@@ -233,13 +249,14 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS) + " (default: all)")
     parser.add_argument("--json", metavar="FILE", help="keep the figures; a folder gets a file named after host and date")
     parser.add_argument("--pairs", type=int, default=15, help="interleaved pairs for `cost` (15)")
+    parser.add_argument("--nsys", metavar="PROGRAM", help="measure nsys beside us in `cost`")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
     folder = tempfile.mkdtemp(prefix="tacho-bench-")
     try:
-        bench = Bench(folder, options.pairs)
+        bench = Bench(folder, options.pairs, options.nsys)
         print(f"{bench.result['tacho']} on {bench.result['host']['cpu']}, {CORES} cores, "
               f"Linux {bench.result['host']['kernel']}, load {os.getloadavg()[0]:.1f}")
         for name, run in BENCHMARKS.items():
