@@ -6,8 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "display.h"
+
+#define NAME_COLUMNS 60 /* of a command that we do not know */
+
 const struct command *const commands[] = {
-    &command_profile, &command_stats, &command_sql, &command_info, &command_doctor, &command_export, &command_import, &command_recover,
+    &command_profile, &command_stats, &command_sql, &command_diff, &command_info, &command_doctor, &command_export, &command_import, &command_recover,
     &command_completion, &command_version, &command_help_row, NULL,
 };
 
@@ -21,7 +25,11 @@ static const struct command *find_command(const char *name)
 
 int command_fail(const struct command *self, const struct error *err)
 {
-    fprintf(stderr, "tacho %s: %s\n", self->name, err->text);
+    struct text clean = {0}; /* names of files are in it, and what strangers wrote into them */
+
+    display_add(&clean, err->text, strlen(err->text), 0);
+    fprintf(stderr, "tacho %s: %s\n", self->name, text_string(&clean));
+    text_free(&clean);
     return err->code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -81,10 +89,13 @@ static int run_unknown(const char *name)
         names[count] = commands[count]->name;
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
+    struct text clean = {0};
+    display_add(&clean, name, strlen(name), NAME_COLUMNS);
     if (nearest)
-        fprintf(stderr, "tacho: there is no command '%s'; did you mean '%s'?\n", name, nearest);
+        fprintf(stderr, "tacho: there is no command '%s'; did you mean '%s'?\n", text_string(&clean), nearest);
     else
-        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n", name);
+        fprintf(stderr, "tacho: there is no command '%s'; 'tacho help' lists those that there are\n", text_string(&clean));
+    text_free(&clean);
     return EXIT_USAGE;
 }
 

@@ -9,7 +9,7 @@ const struct importer *const importers[] = { &import_nsys_sqlite, NULL };
 const struct importer *importer_for(const char *path)
 {
     char bytes[512];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe, which is no file to import */
 
     if (fd < 0)
         return NULL;

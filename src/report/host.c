@@ -89,7 +89,7 @@ int report_open(const char *path, struct report **out, struct error *err)
     struct file_host *host = calloc(1, sizeof *host);
     if (!host)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    host->fd = open(path, O_RDONLY | O_CLOEXEC);
+    host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
     if (host->fd < 0) {
         int status = error_set_errno(err, "cannot open %s", path);
         free(host);

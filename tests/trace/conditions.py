@@ -3,6 +3,7 @@ report of all that could be recorded."""
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -77,9 +78,9 @@ class Conditions(lib.Case):
         self.recorded(self.profile("by-relative-path", "range", status=3, env=environment))
         self.recorded(self.profile("in-here", "range", status=3, env=environment))
 
-    def compile(self, name, *flags):
+    def compile(self, name, *flags, source='#include <stdio.h>\nint main(void) { puts("plain"); return 4; }\n'):
         with open(self.path("plain.c"), "w") as file:
-            file.write('#include <stdio.h>\nint main(void) { puts("plain"); return 4; }\n')
+            file.write(source)
         done = subprocess.run([os.environ.get("CC", "cc"), *flags, "-o", self.path(name), self.path("plain.c")], capture_output=True, text=True)
         if done.returncode != 0:
             self.skipTest("cannot build: " + done.stderr.strip().splitlines()[-1])
@@ -89,6 +90,20 @@ class Conditions(lib.Case):
         self.profile("./static", status=4)
         self.assertEqual(self.output.stdout, "plain\n")
         self.assertIn("static", self.output.stderr)
+
+    def test_static_child_gets_the_kill_signal(self):
+        """No agent is in it: it is part of the tree all the same."""
+        self.compile("static", "-static", source="#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")
+        stranger = 'sleep 1000 & echo $! > stranger; exec "$@"'
+        done = subprocess.run(["sh", "-c", stranger, "sh", *self.command("sh", "-c", "./static & echo $! > child; sleep 1000",
+                                                                         options=["-t", "osrt", "-d", "0.3", "--kill", "sigkill"])],
+                              cwd=self.folder, capture_output=True, text=True, timeout=100)
+        with open(self.path("child")) as child, open(self.path("stranger")) as stranger:
+            child, stranger = int(child.read()), int(stranger.read())
+        self.addCleanup(os.kill, stranger, signal.SIGKILL)
+        self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+        lib.until(lambda: lib.state(child) in ("", "Z"), "the static child was killed", 10)
+        self.assertEqual(lib.state(stranger), "S")  # tacho's child too, but older than the program
 
     def test_setuid_binary(self):
         """The loader ignores preloads there: the program runs as it would, and the user is told."""
@@ -337,6 +352,20 @@ class Conditions(lib.Case):
         self.assertEqual(info.returncode, 0)
         info.stdout.decode("utf-8")
         self.assertNotIn(b"\x1b", info.stdout)
+
+    # ---- what is given as a report ------------------------------------------------------------------------------------
+
+    def test_not_a_report(self):
+        """Whatever it is, the command ends, with one sentence that a terminal shows as it is."""
+        os.mkfifo(self.path("pipe"))
+        os.symlink("loop", self.path("loop"))
+        for name in ("pipe", "loop", ".", "/dev/zero", "/proc/self/mem", "/proc/self/maps", "no\x1b]0;name\a\n.tacho"):
+            for command in (["stats"], ["info"], ["export", "-o", self.path("new.sqlite")], ["recover", "-o", self.path("new.tacho")], ["import"]):
+                done = subprocess.run([lib.TACHO, *command, name], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, 1, f"{command} {name!r}: {done.stderr}")
+                self.assertEqual(done.stdout, b"", f"{command} {name!r}")
+                self.assertEqual(len(done.stderr.splitlines()), 1, f"{command} {name!r}: {done.stderr}")
+                self.assertNotIn(b"\x1b", done.stderr, f"{command} {name!r}")
 
 
 if __name__ == "__main__":
