@@ -181,6 +181,35 @@ static int add_messages(struct text *out, struct report *report, int all, struct
     return code;
 }
 
+/* What an import found in its file and could not take over. */
+static int add_import_notes(struct text *out, struct report *report, size_t limit, struct error *err)
+{
+    static const char *const names[] = { "tableName", "columnName", "reason", "count", NULL };
+    struct rows rows;
+    size_t length;
+    int code = rows_read(&rows, report, "TACHO_IMPORT", names, err);
+
+    if (code == 0 && rows.columns.rows)
+        add_heading(out, "Not imported");
+    for (size_t i = 0; code == 0 && i < rows.columns.rows && i < limit; i++) {
+        text_add(out, "  ");
+        for (size_t c = 0; c < 2; c++) {
+            const char *name = rows_text(&rows, i, c, &length);
+            if (c && length)
+                text_add_char(out, '.');
+            display_add(out, name, length, WIDEST_VALUE);
+        }
+        text_addf(out, "  %s", rows_text(&rows, i, 2, &length));
+        if (rows_number(&rows, i, 3, -1) >= 0)
+            text_addf(out, ", %lld", (long long)rows_number(&rows, i, 3, -1));
+        text_add_char(out, '\n');
+    }
+    if (code == 0 && rows.columns.rows > limit)
+        text_addf(out, "  … %zu more: tacho info --all\n", rows.columns.rows - limit);
+    rows_free(&rows);
+    return code;
+}
+
 static void add_tables(struct text *out, struct report *report)
 {
     static const struct table_column columns[] = {
@@ -212,7 +241,8 @@ int info_print(struct text *out, struct report *report, const char *path, int al
     add_file(out, report, path);
     if (add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_times(out, report, err) != 0 ||
         info_add_sources(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 ||
-        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0)
+        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0 ||
+        add_import_notes(out, report, limit, err) != 0)
         return err->code;
     if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
         add_heading(out, "Machine");

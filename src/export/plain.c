@@ -33,10 +33,10 @@ struct plain {
     FILE *file;
     struct text line;
     const struct report_table *table;
-    int columns[ROWS_COLUMNS_MAX];
-    enum column_type types[ROWS_COLUMNS_MAX];
+    int columns[EXPORT_COLUMNS_MAX];
+    enum column_type types[EXPORT_COLUMNS_MAX];
     size_t column_count;
-    const struct rows_window *window;
+    const struct export_window *window;
     const struct export_options *options;
     int64_t shift_ns;
 };
@@ -261,14 +261,14 @@ static int put_line(struct plain *plain, size_t at_least, struct error *err)
 static int put_rows(struct plain *plain, struct error *err)
 {
     const struct style *style = plain->style;
-    struct rows *rows;
+    struct export_rows *rows;
     uint64_t place = 0;
-    int code = rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options, plain->shift_ns, &rows, err);
+    int code = export_rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options, plain->shift_ns, &rows, err);
 
     if (code != 0)
         return code;
-    while (code == 0 && (code = rows_next(rows, err)) == 1) {
-        plain->window = rows_window(rows);
+    while (code == 0 && (code = export_rows_next(rows, err)) == 1) {
+        plain->window = export_window(rows);
         if (style->begin_row)
             style->begin_row(plain, place);
         place++;
@@ -277,7 +277,7 @@ static int put_rows(struct plain *plain, struct error *err)
         style->end_row(plain);
         code = put_line(plain, 1 << 16, err);
     }
-    rows_close(rows);
+    export_rows_close(rows);
     return code;
 }
 
@@ -309,7 +309,7 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
     int code = 0;
 
     plain->column_count = 0;
-    for (size_t c = 0; c < plain->table->column_count && c < ROWS_COLUMNS_MAX; c++) {
+    for (size_t c = 0; c < plain->table->column_count && c < EXPORT_COLUMNS_MAX; c++) {
         plain->types[c] = plain->table->columns[c].type;
         plain->columns[plain->column_count++] = (int)c;
     }

@@ -14,7 +14,7 @@
 struct run { size_t first, count; }; /* rows of a window that are there */
 
 struct window {
-    struct rows_window view;
+    struct export_window view;
     struct run *runs; /* owned */
     size_t run_count, run_capacity;
     uint64_t first, count; /* rows of the table */
@@ -23,7 +23,7 @@ struct window {
     struct error err;
 };
 
-struct rows {
+struct export_rows {
     struct report *report;
     const struct report_table *table;
     const int *columns;
@@ -45,11 +45,11 @@ struct rows {
 /* ---- filling ------------------------------------------------------------------------------------------------- */
 
 struct filling {
-    struct rows *rows;
+    struct export_rows *rows;
     struct window *window;
 };
 
-static void copy_column(const struct rows *rows, struct window *window, const struct report_block *block, size_t c, size_t from,
+static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block, size_t c, size_t from,
                         size_t to, size_t count)
 {
     int64_t *out = window->view.values[c] + to;
@@ -63,7 +63,7 @@ static void copy_column(const struct rows *rows, struct window *window, const st
             window->view.null_masks[to + i] |= (uint64_t)block_is_null(block, c, from + i) << c;
 }
 
-static int add_run(struct rows *rows, struct window *window, struct run run)
+static int add_run(struct export_rows *rows, struct window *window, struct run run)
 {
     int code = 0;
 
@@ -86,7 +86,7 @@ static int add_run(struct rows *rows, struct window *window, struct run run)
 static int take_block(void *context, int worker, const struct report_block *block)
 {
     const struct filling *filling = context;
-    struct rows *rows = filling->rows;
+    struct export_rows *rows = filling->rows;
     struct window *window = filling->window;
     uint64_t begin = block->first_row > window->first ? block->first_row : window->first;
     uint64_t end = block->first_row + block->rows;
@@ -108,7 +108,7 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-static void fill(struct rows *rows, struct window *window, uint64_t number)
+static void fill(struct export_rows *rows, struct window *window, uint64_t number)
 {
     struct filling filling = { rows, window };
 
@@ -121,14 +121,14 @@ static void fill(struct rows *rows, struct window *window, uint64_t number)
         qsort(window->runs, window->run_count, sizeof *window->runs, by_first);
 }
 
-static uint64_t window_count(const struct rows *rows)
+static uint64_t window_count(const struct export_rows *rows)
 {
     return (rows->table->rows + rows->window_rows - 1) / rows->window_rows;
 }
 
 static void *fill_ahead(void *argument)
 {
-    struct rows *rows = argument;
+    struct export_rows *rows = argument;
 
     for (uint64_t number = 0; number < window_count(rows); number++) {
         struct window *window = &rows->windows[number % 2];
@@ -151,7 +151,7 @@ static void *fill_ahead(void *argument)
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
 /* Gives back the window that was read and goes to the next: 1, or 0 when there is none. */
-static int next_window(struct rows *rows)
+static int next_window(struct export_rows *rows)
 {
     struct window *old = &rows->windows[(rows->read + 1) % 2], *window = &rows->windows[rows->read % 2];
 
@@ -172,7 +172,7 @@ static int next_window(struct rows *rows)
     return 1;
 }
 
-static int in_ranges(const struct rows *rows, const struct rows_window *view)
+static int in_ranges(const struct export_rows *rows, const struct export_window *view)
 {
     if (rows->options->range_count == 0 || rows->start < 0)
         return 1;
@@ -187,12 +187,12 @@ static int in_ranges(const struct rows *rows, const struct rows_window *view)
     return 0;
 }
 
-const struct rows_window *rows_window(const struct rows *rows)
+const struct export_window *export_window(const struct export_rows *rows)
 {
     return &rows->windows[(rows->read + 1) % 2].view;
 }
 
-int rows_next(struct rows *rows, struct error *err)
+int export_rows_next(struct export_rows *rows, struct error *err)
 {
     for (;;) {
         struct window *window = &rows->windows[(rows->read + 1) % 2];
@@ -219,7 +219,7 @@ int rows_next(struct rows *rows, struct error *err)
 
 /* ---- opening and closing ------------------------------------------------------------------------------------- */
 
-static int make_window(const struct rows *rows, struct window *window)
+static int make_window(const struct export_rows *rows, struct window *window)
 {
     window->view.null_masks = malloc(rows->window_rows * sizeof *window->view.null_masks);
     int made = window->view.null_masks != NULL;
@@ -228,7 +228,7 @@ static int make_window(const struct rows *rows, struct window *window)
     return made;
 }
 
-static void find_times(struct rows *rows)
+static void find_times(struct export_rows *rows)
 {
     rows->start = rows->end = -1;
     for (size_t c = 0; c < rows->column_count; c++) {
@@ -242,20 +242,20 @@ static void find_times(struct rows *rows)
     }
 }
 
-int rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-              const struct export_options *options, int64_t shift_ns, struct rows **out, struct error *err)
+int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+              const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err)
 {
-    struct rows *rows = calloc(1, sizeof *rows);
+    struct export_rows *rows = calloc(1, sizeof *rows);
 
     if (!rows)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *rows = (struct rows){ .report = report, .table = table, .columns = columns, .column_count = column_count, .options = options,
+    *rows = (struct export_rows){ .report = report, .table = table, .columns = columns, .column_count = column_count, .options = options,
                            .shift_ns = shift_ns, .window_rows = table->rows < WINDOW_ROWS ? table->rows + 1 : WINDOW_ROWS };
     pthread_mutex_init(&rows->lock, NULL);
     pthread_cond_init(&rows->changed, NULL);
     find_times(rows);
     if (!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) {
-        rows_close(rows);
+        export_rows_close(rows);
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     rows->started = table->rows >= AHEAD_ROWS && pthread_create(&rows->thread, NULL, fill_ahead, rows) == 0;
@@ -263,7 +263,7 @@ int rows_open(struct report *report, const struct report_table *table, const int
     return 0;
 }
 
-void rows_close(struct rows *rows)
+void export_rows_close(struct export_rows *rows)
 {
     if (!rows)
         return;

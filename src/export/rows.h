@@ -5,24 +5,24 @@
 
 #include "export.h"
 
-#define ROWS_COLUMNS_MAX 64
+#define EXPORT_COLUMNS_MAX 64
 
-struct rows;
+struct export_rows;
 
-/* The row that rows_next() went to. values[c][at] is column c; bit c of null_masks[at] says that it is NULL. */
-struct rows_window {
-    int64_t *values[ROWS_COLUMNS_MAX];
+/* The row that export_rows_next() went to. values[c][at] is column c; bit c of null_masks[at] says that it is NULL. */
+struct export_window {
+    int64_t *values[EXPORT_COLUMNS_MAX];
     uint64_t *null_masks;
     size_t at;
 };
 
 /* shift_ns is added to times; ranges of the options are as in the report, before that. columns are numbers of the table's. */
-int rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
-              const struct export_options *options, int64_t shift_ns, struct rows **out, struct error *err);
+int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+              const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err);
 
 /* 1: there is a row; 0: no more; else an ERR_ code. */
-int rows_next(struct rows *rows, struct error *err);
-const struct rows_window *rows_window(const struct rows *rows);
-void rows_close(struct rows *rows);
+int export_rows_next(struct export_rows *rows, struct error *err);
+const struct export_window *export_window(const struct export_rows *rows);
+void export_rows_close(struct export_rows *rows);
 
 #endif

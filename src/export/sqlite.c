@@ -47,10 +47,10 @@ struct shape {
     const char *name;
     const struct schema_table *known; /* NULL: the schema has no such table */
     const struct report_table *table; /* NULL: no rows */
-    int columns[ROWS_COLUMNS_MAX];    /* of the report's table */
-    const struct schema_column *notes[ROWS_COLUMNS_MAX];
+    int columns[EXPORT_COLUMNS_MAX];    /* of the report's table */
+    const struct schema_column *notes[EXPORT_COLUMNS_MAX];
     size_t count;
-    size_t keys[ROWS_COLUMNS_MAX], key_count;
+    size_t keys[EXPORT_COLUMNS_MAX], key_count;
     uint64_t not_null; /* a bit for each column that is NOT NULL */
 };
 
@@ -164,7 +164,7 @@ static void shape_table(const struct sqlite_export *export, const struct report_
     int id = schema_find(table->name);
 
     *shape = (struct shape){ .name = table->name, .known = id < 0 ? NULL : &schema_tables[id], .table = table };
-    for (size_t c = 0; c < table->column_count && shape->count < ROWS_COLUMNS_MAX; c++) {
+    for (size_t c = 0; c < table->column_count && shape->count < EXPORT_COLUMNS_MAX; c++) {
         const struct schema_column *note = find_note(shape->known, table->columns[c].name);
         if (note && note->extra && !has_values(export, table, (int)c))
             continue;
@@ -184,7 +184,7 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     sqlite3_str *sql = sqlite3_str_new(export->database);
     struct error row_error = {0};
 
-    int code = rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns, &export->rows, err);
+    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns, &export->rows, err);
     if (code != 0) {
         sqlite3_free(sqlite3_str_finish(sql));
         return code;
@@ -206,7 +206,7 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     if (row_error.code != 0)
         *err = row_error;
     *nulls = export->nulls_seen;
-    rows_close(export->rows);
+    export_rows_close(export->rows);
     export->rows = NULL;
     return row_error.code ? row_error.code : code;
 }

@@ -13,9 +13,9 @@ struct sqlite_export {
     const struct export_options *options;
     int64_t shift_ns;
     /* The table that the virtual table shows at the moment. */
-    struct rows *rows;
-    enum column_type types[ROWS_COLUMNS_MAX];
-    int as_bytes[ROWS_COLUMNS_MAX]; /* text that need not be UTF-8 */
+    struct export_rows *rows;
+    enum column_type types[EXPORT_COLUMNS_MAX];
+    int as_bytes[EXPORT_COLUMNS_MAX]; /* text that need not be UTF-8 */
     uint64_t nulls_seen;            /* a bit for each column that was NULL in some row */
     struct error *row_error;        /* filled when the rows cannot be read */
     /* Strings that rows refer to. */

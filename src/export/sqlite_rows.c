@@ -13,7 +13,7 @@ struct source {
 struct cursor {
     sqlite3_vtab_cursor base;
     struct sqlite_export *export;
-    const struct rows_window *window;
+    const struct export_window *window;
     int64_t row;
     int more;
 };
@@ -23,7 +23,7 @@ static int connect(sqlite3 *database, void *context, int argc, const char *const
     sqlite3_str *sql = sqlite3_str_new(database);
 
     sqlite3_str_appendall(sql, "CREATE TABLE x(");
-    for (int c = 0; c < ROWS_COLUMNS_MAX; c++)
+    for (int c = 0; c < EXPORT_COLUMNS_MAX; c++)
         sqlite3_str_appendf(sql, "%sc%d", c ? ", " : "", c);
     sqlite3_str_appendall(sql, ")");
     char *text = sqlite3_str_finish(sql);
@@ -71,12 +71,12 @@ static int next(sqlite3_vtab_cursor *base)
     struct cursor *cursor = (struct cursor *)base;
     struct sqlite_export *export = cursor->export;
 
-    cursor->more = rows_next(export->rows, export->row_error);
+    cursor->more = export_rows_next(export->rows, export->row_error);
     if (cursor->more < 0)
         return SQLITE_ERROR;
     cursor->row++;
     if (cursor->more) {
-        cursor->window = rows_window(export->rows);
+        cursor->window = export_window(export->rows);
         export->nulls_seen |= cursor->window->null_masks[cursor->window->at];
     }
     return SQLITE_OK;
@@ -116,7 +116,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
 {
     const struct cursor *cursor = (const struct cursor *)base;
     struct sqlite_export *export = cursor->export;
-    const struct rows_window *window = cursor->window;
+    const struct export_window *window = cursor->window;
     size_t length;
 
     if (window->null_masks[window->at] >> number & 1)

@@ -28,6 +28,7 @@ struct import {
     sqlite3 *database;
     struct writer *writer;
     struct string_map strings;
+    int without_journal, damaged_schema; /* how the file had to be opened */
     uint64_t rows;    /* taken over */
     int damaged;      /* some table could not be read to its end */
     char damage[256]; /* what SQLite said about it first */
@@ -35,6 +36,9 @@ struct import {
 
 /* Opens the file once more, for another thread. A SQLite code; *out must be closed whatever it is. */
 int nsys_open(const struct import *import, sqlite3 **out);
+
+/* What SQLite said last, as part of a sentence of one line. */
+void nsys_words(char *out, size_t size, sqlite3 *database);
 
 /* Says in the report that something was not taken over; column may be NULL, count below 0: not counted. */
 void nsys_note(struct import *import, const char *table, const char *column, const char *reason, int64_t count);

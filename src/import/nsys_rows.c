@@ -148,7 +148,7 @@ static void fill(const struct import *import, const struct plan *plan, struct pi
         }
     }
     if (piece->step != SQLITE_ROW && piece->step != SQLITE_DONE)
-        snprintf(piece->message, sizeof piece->message, "%s", sqlite3_errmsg(sqlite3_db_handle(statement)));
+        nsys_words(piece->message, sizeof piece->message, sqlite3_db_handle(statement));
 }
 
 /* ---- into the writer ----------------------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void read_range(const struct reading *reading, struct piece *piece, sqlit
     if (!statement) {
         piece->count = 0;
         piece->step = SQLITE_ERROR;
-        snprintf(piece->message, sizeof piece->message, "%s", sqlite3_errmsg(database));
+        nsys_words(piece->message, sizeof piece->message, database);
         return;
     }
     sqlite3_bind_int64(statement, 1, piece->first);
@@ -303,8 +303,10 @@ static void read_alone(struct import *import, struct reading *reading)
         fill(import, reading->plan, piece, statement);
         put(import, reading->plan, piece);
         rows += piece->count;
-        if (rows > import->file_bytes) /* a tree whose branches meet again: more rows than the file has bytes */
-            piece->step = SQLITE_CORRUPT;
+        if (rows > import->file_bytes) { /* a tree whose branches meet again */
+            snprintf(piece->message, sizeof piece->message, "more rows than the file has bytes");
+            break;
+        }
     } while (piece->step == SQLITE_ROW && !piece->no_memory);
     sqlite3_finalize(statement);
 }

@@ -28,9 +28,21 @@ static int recognise(const void *bytes, size_t length)
     return length >= 16 && memcmp(bytes, "SQLite format 3", 16) == 0;
 }
 
+/* The words may quote the file. */
+void nsys_words(char *out, size_t size, sqlite3 *database)
+{
+    const char *words = sqlite3_errmsg(database);
+    size_t length = strcspn(words, "\r\n");
+
+    snprintf(out, size, "%.*s", (int)(length < 160 ? length : 160), words);
+}
+
 static int fail(const struct import *import, struct error *err)
 {
-    return error_set(err, ERR_BAD_FORMAT, "cannot read '%s' as an nsys export: %s", import->path, sqlite3_errmsg(import->database));
+    char words[200];
+
+    nsys_words(words, sizeof words, import->database);
+    return error_set(err, ERR_BAD_FORMAT, "cannot read '%s' as an nsys export: %s", import->path, words);
 }
 
 /* ---- what was not taken over --------------------------------------------------------------------------------- */
@@ -51,7 +63,7 @@ void nsys_note(struct import *import, const char *table, const char *column, con
 void nsys_note_damage(struct import *import, const char *table, sqlite3 *database)
 {
     if (!import->damaged)
-        snprintf(import->damage, sizeof import->damage, "%s", sqlite3_errmsg(database));
+        nsys_words(import->damage, sizeof import->damage, database);
     import->damaged = 1;
     nsys_note(import, table, NULL, "damaged", -1);
 }
@@ -85,28 +97,33 @@ int nsys_open(const struct import *import, sqlite3 **out)
     sqlite3_db_config(*out, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL); /* the file may come from anyone */
     sqlite3_limit(*out, SQLITE_LIMIT_LENGTH, 1 << 28);
     sqlite3_busy_timeout(*out, 1000);
+    if (import->damaged_schema) /* then a table whose description is damaged is left out, and the others can be read */
+        sqlite3_exec(*out, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
     return sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
 }
 
-/* A file that was left with its journal, in a folder that cannot be written to, is read without it. */
-static int open_file(struct import *import, int *without_journal, struct error *err)
+/* A file that was left with its journal, in a folder that cannot be written to, is read without it; one whose list of
+ * tables is damaged, with those that can be found. */
+static int open_file(struct import *import, struct error *err)
 {
-    static const char *const parameters[] = { "?mode=ro", "?mode=ro&immutable=1" };
     int code = SQLITE_ERROR;
 
-    for (int i = 0; i < 2; i++) {
+    for (int attempt = 0; attempt < 3; attempt++) {
         free(import->uri);
         sqlite3_close(import->database);
         import->database = NULL;
-        import->uri = make_uri(import->path, parameters[i]);
+        import->uri = make_uri(import->path, import->without_journal ? "?mode=ro&immutable=1" : "?mode=ro");
         if (!import->uri)
             return error_set(err, ERR_NO_MEMORY, "out of memory");
-        code = nsys_open(import, &import->database);
-        *without_journal = i;
-        if (code != SQLITE_CANTOPEN && (code & 0xFF) != SQLITE_READONLY)
+        code = nsys_open(import, &import->database) & 0xFF;
+        if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
+            import->without_journal = 1;
+        else if (code == SQLITE_CORRUPT || code == SQLITE_ERROR)
+            import->damaged_schema = 1;
+        else
             break;
     }
-    return code == SQLITE_OK ? 0 : fail(import, err);
+    return code == SQLITE_OK || (code == SQLITE_CORRUPT && import->damaged_schema) ? 0 : fail(import, err);
 }
 
 static void note_journal(struct import *import)
@@ -299,9 +316,14 @@ static int import_all(struct import *import, struct error *err)
 {
     struct names tables = {0};
     /* Tables only: a view or a virtual table would run what the file says. */
-    int code = list_names(import, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-                          NULL, &tables, err);
+    int code = list_names(import, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE "
+                                  "'sqlite\\_%' ESCAPE '\\'", NULL, &tables, err);
     size_t known = 0;
+
+    if (tables.count && (code == ERR_BAD_FORMAT || import->damaged_schema)) {
+        nsys_note_damage(import, "sqlite_master", import->database);
+        code = 0;
+    }
 
     for (size_t i = 0; i < tables.count && code == 0; i++)
         known += schema_find(tables.list[i]) >= 0;
@@ -320,7 +342,7 @@ static int import_all(struct import *import, struct error *err)
     return code;
 }
 
-static int write_report(struct import *import, const char *out_path, int overwrite, int without_journal, struct error *err)
+static int write_report(struct import *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
     struct error close_error = {0};
@@ -328,7 +350,7 @@ static int write_report(struct import *import, const char *out_path, int overwri
 
     if (code != 0)
         return code;
-    if (without_journal)
+    if (import->without_journal)
         note_journal(import);
     code = import_all(import, err);
     int closed = writer_close(import->writer, &close_error);
@@ -345,12 +367,11 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
 {
     struct import import = { .path = path };
     struct stat status;
-    int without_journal = 0;
 
     import.file_bytes = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-    int code = open_file(&import, &without_journal, err);
+    int code = open_file(&import, err);
     if (code == 0)
-        code = write_report(&import, out_path, overwrite, without_journal, err);
+        code = write_report(&import, out_path, overwrite, err);
     nsys_strings_free(&import.strings);
     sqlite3_close(import.database);
     free(import.uri);
