@@ -41,6 +41,6 @@ void commands_help(struct text *out);
 void commands_bash_completion(struct text *out);
 
 extern const struct command command_profile, command_stats, command_info, command_doctor, command_recover, command_import,
-    command_export, command_sql, command_completion, command_version, command_help_row;
+    command_export, command_sql, command_diff, command_completion, command_version, command_help_row;
 
 #endif

@@ -98,6 +98,19 @@ static void shorten_names(struct layout *layout, size_t available)
     }
 }
 
+/* A row takes several lines anyway: names may have theirs. */
+static void lengthen_names(struct layout *layout, size_t available)
+{
+    size_t most = available > LEAST_TEXT + 2 * INDENT ? available - 2 * INDENT : LEAST_TEXT;
+
+    for (size_t i = 0; i < layout->count; i++)
+        if (table_columns(layout->table)[layout->shown[i]].kind == CELL_TEXT &&
+            explicit_width(layout->request, layout->shown[i]) == PRINT_AUTO_WIDTH) {
+            size_t width = measure_column(layout, layout->shown[i]);
+            layout->widths[i] = width < most ? width : most;
+        }
+}
+
 static void fit(struct layout *layout)
 {
     size_t available = layout->request->terminal_columns;
@@ -105,6 +118,8 @@ static void fit(struct layout *layout)
     if (!available || layout->request->no_limit || line_width(layout, 0, layout->count) <= available)
         return;
     shorten_names(layout, available);
+    if (line_width(layout, 0, layout->count) > available)
+        lengthen_names(layout, available);
     for (size_t i = 1, start = 0; i < layout->count; i++)
         if (line_width(layout, start, i + 1) > available) {
             layout->breaks[i] = 1;

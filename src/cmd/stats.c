@@ -1,22 +1,20 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "stats.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "deliver.h"
 #include "display.h"
 #include "nsys_rep.h"
 #include "open.h"
-
-enum { MOST_REPORTS = 128, MOST_OPTIONS = 16 };
+#include "wanted.h"
 
 struct settings {
     struct option_list reports;
     struct deliver_settings deliver;
+    struct part_settings part;
     struct nsys_rep_settings input;
     const char *help_reports;
     int help_formats;
@@ -24,18 +22,18 @@ struct settings {
 
 static const char *const *report_names(void)
 {
-    static const char *names[MOST_REPORTS];
+    static const char *names[WANTED_MOST];
 
-    for (size_t i = 0; analyses[i] && i + 1 < MOST_REPORTS; i++)
+    for (size_t i = 0; analyses[i] && i + 1 < WANTED_MOST; i++)
         names[i] = analyses[i]->name;
     return names;
 }
 
 static const char *const *help_names(void)
 {
-    static const char *names[MOST_REPORTS + 1] = { "ALL" };
+    static const char *names[WANTED_MOST + 1] = { "ALL" };
 
-    memcpy(names + 1, report_names(), (MOST_REPORTS - 1) * sizeof *names);
+    memcpy(names + 1, report_names(), (WANTED_MOST - 1) * sizeof *names);
     return names;
 }
 
@@ -45,6 +43,7 @@ static const struct option options[] = {
       .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
               "list." },
     DELIVER_OPTIONS(struct settings, deliver),
+    PART_OPTIONS(struct settings, part),
     NSYS_REP_OPTIONS(struct settings, input),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]", .choices = help_names,
       .help = "List the reports; with a name, or ALL, explain them." },
@@ -133,156 +132,103 @@ int stats_print(struct text *out, struct report *report, const char *path, const
     return 0;
 }
 
-/* One report and the options behind its name: "nvtx_sum:rows=5". */
-struct wanted {
-    const struct analysis *analysis;
-    struct analysis_option options[MOST_OPTIONS];
-    size_t option_count;
-};
-
-static int parse_wanted(char *text, struct wanted *out, struct error *err)
-{
-    char *rest = strchr(text, ':');
-
-    if (rest)
-        *rest++ = 0;
-    out->analysis = analysis_find(text);
-    if (!out->analysis) {
-        const char *nearest = nearest_name(text, report_names());
-        if (nearest)
-            return error_set(err, ERR_BAD_ARGUMENT, "there is no report '%s'; did you mean %s?", text, nearest);
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no report '%s'; --help-reports lists those that there are", text);
-    }
-    while (rest && *rest && out->option_count < MOST_OPTIONS) {
-        struct analysis_option *option = &out->options[out->option_count++];
-        option->name = strsep(&rest, ":");
-        char *value = strchr(option->name, '=');
-        if (value)
-            *value++ = 0;
-        option->value = value;
-    }
-    return 0;
-}
-
-/* All that was asked for. *texts keeps the names that the options point into. */
-static int collect_wanted(const struct settings *settings, struct wanted *out, size_t *count, char ***texts, struct error *err)
-{
-    for (size_t i = 0; i < settings->reports.count; i++) {
-        size_t names;
-        texts[i] = option_split(settings->reports.values[i], &names);
-        if (!texts[i])
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
-        for (size_t j = 0; j < names; j++) {
-            if (*count == MOST_REPORTS)
-                return error_set(err, ERR_BAD_ARGUMENT, "more than %d reports at once", MOST_REPORTS);
-            if (parse_wanted(texts[i][j], &out[*count], err) != 0)
-                return err->code;
-            ++*count;
-        }
-    }
-    if (*count == 0) {
-        const struct analysis *defaults[MOST_REPORTS];
-        *count = stats_defaults(defaults, MOST_REPORTS);
-        for (size_t i = 0; i < *count; i++)
-            out[i].analysis = defaults[i];
-    }
-    return 0;
-}
-
 /* One report of one file, on its way to one destination. */
 struct job {
     struct report *report;
     const char *path;
     const struct wanted *wanted;
+    const struct part_settings *part;
     struct analysis_request request;
     const struct delivery *delivery;
     const struct destination *destination;
 };
 
-/* The report with its options, as file names have it: nvtx_sum:rows=5. */
-static void add_what(struct text *out, const struct wanted *wanted)
+/* Notes about what is done, on the terminal; never into a table. */
+static void note(const struct job *job, const struct text *notes)
 {
-    text_add(out, wanted->analysis->name);
-    for (size_t i = 0; i < wanted->option_count; i++) {
-        text_addf(out, ":%s", wanted->options[i].name);
-        if (wanted->options[i].value)
-            text_addf(out, "=%s", wanted->options[i].value);
-    }
+    const struct destination console = { .output = "-" };
+
+    if (!job->delivery->quiet)
+        deliver(job->delivery, &console, NULL, notes, NULL);
 }
 
 /* The table goes to a file or a command; the notes about it stay on the terminal. */
-static int send_away(const struct job *job, struct text *notes, struct error *err)
+static int send_away(const struct job *job, struct error *err)
 {
     const struct analysis *analysis = job->wanted->analysis;
     struct stats_style style = { job->destination->format, job->destination->request, 1 };
-    struct text what = {0}, file = {0}, out = {0};
+    struct text what = {0}, file = {0}, out = {0}, notes = {0};
     struct table *table = NULL;
     int code = analysis_run(analysis, job->report, &job->request, &table, err);
 
-    add_what(&what, job->wanted);
+    wanted_name(&what, job->wanted, job->part);
     if (job->destination->output[0] == '@')
         text_add(&file, job->destination->output);
     else
         destination_file(&file, job->destination, job->path, text_string(&what));
-    add_processing(notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    if (code == ERR_NO_DATA)
+        add_skipped(&notes, job->path, analysis, job->report);
+    note(job, &notes);
     if (code == 0) {
         add_table(&out, table, analysis, &style);
         code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
         table_delete(table);
-    } else if (code == ERR_NO_DATA) {
-        add_skipped(notes, job->path, analysis, job->report);
-        code = 0;
     }
     text_free(&what);
     text_free(&file);
     text_free(&out);
-    return code;
+    text_free(&notes);
+    return code == ERR_NO_DATA ? 0 : code;
 }
 
-static int do_job(const struct job *job, struct error *err)
+static int print_here(const struct job *job, struct error *err)
 {
     const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet };
-    const struct destination console = { .output = "-" };
     struct text out = {0};
-    int code;
+    int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
-    if (destination_is_console(job->destination))
-        code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
-    else
-        code = send_away(job, &out, err);
-    if (destination_is_console(job->destination) || !job->delivery->quiet) {
-        struct error second = {0};
-        if (deliver(job->delivery, &console, NULL, &out, &second) != 0 && code == 0) {
-            *err = second;
-            code = second.code;
-        }
-    }
+    if (code == 0)
+        code = deliver(job->delivery, job->destination, NULL, &out, err);
     text_free(&out);
     return code;
 }
 
-static int print_file(const struct command *self, const char *path, const struct settings *settings, const struct wanted *wanted,
-                      size_t count, const struct delivery *delivery)
+static int print_file(const struct command *self, const char *path, const struct settings *settings, const struct wanted_list *wanted,
+                      const struct delivery *delivery)
 {
     struct report *report = NULL;
     struct error err = {0};
     struct text found = {0};
-    size_t jobs = count > delivery->count ? count : delivery->count;
+    struct part part;
+    size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = nsys_rep_find(path, &settings->input, &found, &err);
 
     if (code == 0)
         code = open_report(text_string(&found), &report, &err);
+    if (code == 0)
+        code = part_find(&settings->part, report, &part, &err);
     for (size_t i = 0; i < jobs && code == 0; i++) {
-        const struct wanted *one = &wanted[i < count ? i : count - 1];
-        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .delivery = delivery,
-                           .request = { .options = one->options, .option_count = one->option_count },
-                           .destination = delivery_at(delivery, i) };
-        code = do_job(&job, &err);
+        const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = &settings->part,
+                           .request = part_request(&part, one), .delivery = delivery, .destination = delivery_at(delivery, i) };
+        code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
     }
     if (report)
         report_close(report);
     text_free(&found);
     return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
+
+static int add_defaults(struct wanted_list *list, struct error *err)
+{
+    const struct analysis *defaults[WANTED_MOST];
+    size_t count = stats_defaults(defaults, WANTED_MOST);
+
+    for (size_t i = 0; i < count; i++)
+        if (wanted_add(list, defaults[i], err) != 0)
+            return err->code;
+    return 0;
 }
 
 static int explain_reports(const char *name, struct text *out, struct error *err)
@@ -324,28 +270,28 @@ static int run(const struct command *self, int argc, char **argv)
     struct delivery delivery = {0};
     struct error err = {0};
     const char *files[argc];
-    char **texts[64] = {0};
-    size_t file_count, count = 0;
+    size_t file_count;
     int status;
 
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_reports || settings.help_formats)
         return print_help(self, &settings);
-    struct wanted *wanted = calloc(MOST_REPORTS, sizeof *wanted);
+    struct wanted_list *wanted = calloc(1, sizeof *wanted);
     if (!wanted)
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho stats report1.tacho");
-    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0)
-        collect_wanted(&settings, wanted, &count, texts, &err);
+    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+             wanted_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && wanted->count == 0)
+        add_defaults(wanted, &err);
     status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
-        status = print_file(self, files[i], &settings, wanted, count, &delivery);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
-    delivery_free(&delivery);
+        status = print_file(self, files[i], &settings, wanted, &delivery);
+    if (wanted)
+        wanted_free(wanted);
     free(wanted);
+    delivery_free(&delivery);
     return status;
 }
 

@@ -1,0 +1,397 @@
+/* tacho diff: what changed between two reports, two sets of runs, or two ranges of one report. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../analyze/diff.h"
+#include "command.h"
+#include "deliver.h"
+#include "open.h"
+#include "stats.h"
+#include "wanted.h"
+
+enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
+
+struct settings {
+    struct option_list reports, ranges, conditions;
+    const char *column;
+    struct deliver_settings deliver;
+    struct part_settings part;
+};
+
+static const char *const *report_names(void)
+{
+    static const char *names[WANTED_MOST];
+
+    for (size_t i = 0; analyses[i] && i + 1 < WANTED_MOST; i++)
+        names[i] = analyses[i]->name;
+    return names;
+}
+
+static const char *const *column_names(void)
+{
+    static const char *const names[] = { "total", "count", "avg", "med", "min", "max", "stddev", "share", NULL };
+
+    return names;
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+static const struct option options[] = {
+    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]", .choices = report_names,
+      .help = "A report to compare; several with commas. Default: those of stats that have data." },
+    { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN", .choices = column_names,
+      .help = "What is compared: total (the default), count, avg, med, min, max, stddev, share, or a column's own name." },
+    { .name = "range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RANGE[@DOMAIN][/N]",
+      .help = "Twice, with one FILE: compares what overlaps the first NVTX range with what overlaps the second." },
+    { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
+      .help = "Exit with 1 if it is so for sure: 'total>+5%' of all rows together, 'any total>+5%' of one row, also in "
+              "units: 'any avg>+20us'." },
+    DELIVER_OPTIONS(struct settings, deliver),
+    PART_OPTIONS(struct settings, part),
+    {0},
+};
+
+/* ---- conditions ---- */
+
+struct condition {
+    const char *text;
+    char column[64];
+    int any; /* one row is enough; else the sum of all */
+    char operator; /* '>' or '<' */
+    double bound;
+    int percent;
+};
+
+static int parse_bound(const char *text, struct condition *out)
+{
+    static const struct { const char *suffix; double factor; int percent; } units[] = {
+        { "%", 1, 1 }, { "", 1, 0 }, { "ns", 1, 0 }, { "us", 1e3, 0 }, { "ms", 1e6, 0 }, { "s", 1e9, 0 },
+    };
+    char *end;
+    double value = strtod(text, &end);
+
+    while (*end == ' ')
+        end++;
+    for (size_t i = 0; end != text && isfinite(value) && i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].suffix) == 0) {
+            out->bound = value * units[i].factor;
+            out->percent = units[i].percent;
+            return 1;
+        }
+    return 0;
+}
+
+/* Sums over all rows mean something for these only. */
+static int sums_up(const char *column)
+{
+    return strcasecmp(column, "total") == 0 || strcasecmp(column, "count") == 0;
+}
+
+static int parse_condition(const char *text, struct condition *out, struct error *err)
+{
+    const char *at = text + strspn(text, " "), *operator = strpbrk(at, "<>");
+
+    *out = (struct condition){ .text = text };
+    if (strncmp(at, "any ", 4) == 0) {
+        out->any = 1;
+        at += 4;
+    }
+    size_t length = operator && operator > at ? (size_t)(operator - at) : 0;
+    while (length && at[length - 1] == ' ')
+        length--;
+    if (!length || length >= sizeof out->column || !parse_bound(operator + 1, out))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if is like 'total>+5%%' or 'any avg>+20us', not '%s'", text);
+    memcpy(out->column, at, length);
+    out->operator = *operator;
+    out->any |= !sums_up(out->column);
+    return 0;
+}
+
+/* Whether the whole interval is beyond the bound. What is new has nothing that a percentage could be of. */
+static int is_beyond(const struct diff_change *change, const struct condition *condition)
+{
+    double low = change->low, high = change->high;
+
+    if (condition->percent) {
+        if (change->before == 0)
+            return 0;
+        low *= 100 / fabs(change->before);
+        high *= 100 / fabs(change->before);
+    }
+    return condition->operator == '>' ? low > condition->bound : high < condition->bound;
+}
+
+static int condition_met(const struct diff *diff, const struct condition *condition)
+{
+    size_t met = 0;
+
+    if (!condition->any)
+        return is_beyond(&diff->overall, condition);
+    for (size_t i = 0; i < table_row_count(diff->table); i++)
+        met += (size_t)is_beyond(&diff->rows[i], condition);
+    return met != 0;
+}
+
+/* ---- one report ---- */
+
+struct run {
+    const char *path;
+    struct report *report;
+    struct part part;
+    struct table *table; /* of the report that is compared now */
+};
+
+struct job {
+    const struct command *command;
+    const struct settings *settings;
+    struct run runs[2 * MOST_RUNS]; /* those before come first */
+    size_t before, after;
+    struct condition conditions[MOST_CONDITIONS];
+    size_t condition_count;
+    const struct delivery *delivery;
+    int failed; /* a condition was met */
+};
+
+static void forget_tables(struct job *job)
+{
+    for (size_t i = 0; i < job->before + job->after; i++) {
+        table_delete(job->runs[i].table);
+        job->runs[i].table = NULL;
+    }
+}
+
+static int make_tables(struct job *job, const struct wanted *wanted, struct error *err)
+{
+    for (size_t i = 0; i < job->before + job->after; i++) {
+        const struct analysis_request request = part_request(&job->runs[i].part, wanted);
+        int code = analysis_run(wanted->analysis, job->runs[i].report, &request, &job->runs[i].table, err);
+        if (code != 0 && code != ERR_NO_DATA)
+            return code;
+    }
+    return 0;
+}
+
+static int compare(const struct job *job, const char *column, struct diff *out, struct error *err)
+{
+    struct table *tables[2 * MOST_RUNS];
+
+    for (size_t i = 0; i < job->before + job->after; i++)
+        tables[i] = job->runs[i].table;
+    return diff_make(&(struct diff_side){ tables, job->before }, &(struct diff_side){ tables + job->before, job->after }, column, out, err);
+}
+
+static void add_figure(struct text *out, const struct diff *diff, double value, const struct time_unit *time)
+{
+    const struct table_column column = { "", CELL_REAL, (enum table_unit)diff->unit, 1 };
+    const struct table_cell cell = { .kind = CELL_REAL, .real = value };
+
+    print_number(out, &column, &cell, time, (struct number_style){ .grouped = 1 });
+    if (diff->unit == UNIT_NS)
+        text_addf(out, " %s", time->suffix);
+}
+
+/* The sentence under a table: all rows together. */
+static void add_overall(struct text *out, const struct diff *diff, const struct job *job, const struct time_unit *time)
+{
+    const struct diff_change *all = &diff->overall;
+
+    if (diff->has_overall) {
+        text_addf(out, "\n%s of all rows: ", diff->column);
+        add_figure(out, diff, all->before, time);
+        text_add(out, " before, ");
+        add_figure(out, diff, all->after, time);
+        text_add(out, " after");
+        if (all->before != 0)
+            text_addf(out, ": %+.1f %%", 100 * all->change / fabs(all->before));
+        if (all->before != 0 && job->before + job->after > 2)
+            text_addf(out, " (%+.1f … %+.1f %%)", 100 * all->low / fabs(all->before), 100 * all->high / fabs(all->before));
+        text_add(out, "\n");
+    }
+    if (job->before + job->after == 2)
+        return;
+    text_addf(out, "Medians of %zu and %zu runs; the intervals hold the true change with %.0f %% confidence%s.\n", job->before, job->after,
+              100 * diff->confidence, diff->confidence < 0.95 ? ", all that so few runs allow" : "");
+}
+
+static int check_conditions(struct job *job, const struct wanted *wanted, struct error *err)
+{
+    for (size_t i = 0; i < job->condition_count; i++) {
+        struct diff diff;
+        if (compare(job, job->conditions[i].column, &diff, err) != 0)
+            return err->code;
+        if (condition_met(&diff, &job->conditions[i])) {
+            fprintf(stderr, "tacho diff: %s: %s\n", wanted->analysis->name, job->conditions[i].text);
+            job->failed = 1;
+        }
+        diff_free(&diff);
+    }
+    return 0;
+}
+
+static int show(struct job *job, const struct wanted *wanted, const struct destination *destination, struct error *err)
+{
+    struct print_request request = destination->request;
+    struct text out = {0}, file = {0}, what = {0};
+    struct diff diff;
+    int notes = destination_is_console(destination) && !job->delivery->quiet;
+    int code = compare(job, job->settings->column, &diff, err);
+
+    if (code != 0)
+        return code;
+    request.title = wanted->analysis->title;
+    request.name = wanted->analysis->name;
+    if (notes && destination->format->title)
+        destination->format->title(&out, request.title, request.name);
+    destination->format->table(&out, diff.table, &request);
+    if (notes && destination->format->title)
+        add_overall(&out, &diff, job, request.time);
+    text_add(&what, "diff_");
+    wanted_name(&what, wanted, &job->settings->part);
+    destination_file(&file, destination, job->runs[0].path, text_string(&what));
+    code = deliver(job->delivery, destination, text_string(&file), &out, err);
+    diff_free(&diff);
+    text_free(&out);
+    text_free(&file);
+    text_free(&what);
+    return code;
+}
+
+/* Reports that nobody asked for by name are left out when no run has their data. */
+static int compare_report(struct job *job, const struct wanted *wanted, const struct destination *destination, int asked_for, struct error *err)
+{
+    int code = make_tables(job, wanted, err), found = 0;
+
+    for (size_t i = 0; i < job->before + job->after; i++)
+        found |= job->runs[i].table != NULL;
+    if (code == 0 && !found && !asked_for) {
+        forget_tables(job);
+        return 0;
+    }
+    if (code == 0)
+        code = show(job, wanted, destination, err);
+    if (code == 0)
+        code = check_conditions(job, wanted, err);
+    forget_tables(job);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static int open_runs(struct job *job, struct error *err)
+{
+    const struct settings *settings = job->settings;
+
+    for (size_t i = 0; i < job->before + job->after; i++) {
+        struct part_settings part = settings->part;
+        if (settings->ranges.count)
+            part.nvtx = settings->ranges.values[i];
+        if (open_report(job->runs[i].path, &job->runs[i].report, err) != 0 ||
+            part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static void add_runs(struct job *job, const char *const *paths, size_t count, size_t *side)
+{
+    for (size_t i = 0; i < count; i++)
+        job->runs[job->before + job->after + i].path = paths[i];
+    *side = count;
+}
+
+/* Which file is which: A B, A1 A2 -- B1 B2, or one file with two ranges. */
+static int take_files(struct job *job, const char *const *first, size_t first_count, char *const *second, size_t second_count, struct error *err)
+{
+    const char *const usage = "name two reports (tacho diff a.tacho b.tacho), two sets of them (a1 a2 a3 -- b1 b2 b3), or one with two ranges "
+                              "(--range X --range Y a.tacho)";
+
+    if (first_count > MOST_RUNS || second_count > MOST_RUNS)
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d runs a side", MOST_RUNS);
+    if (job->settings->ranges.count == 2 && first_count == 1 && !second_count) {
+        add_runs(job, first, 1, &job->before);
+        add_runs(job, first, 1, &job->after);
+    } else if (job->settings->ranges.count) {
+        return error_set(err, ERR_BAD_ARGUMENT, "%s", usage);
+    } else if (second_count && first_count) {
+        add_runs(job, first, first_count, &job->before);
+        add_runs(job, (const char *const *)second, second_count, &job->after);
+    } else if (first_count == 2) {
+        add_runs(job, first, 1, &job->before);
+        add_runs(job, first + 1, 1, &job->after);
+    } else {
+        return error_set(err, ERR_BAD_ARGUMENT, "%s", usage);
+    }
+    return 0;
+}
+
+static int take_conditions(struct job *job, struct error *err)
+{
+    for (size_t i = 0; i < job->settings->conditions.count; i++)
+        if (parse_condition(job->settings->conditions.values[i], &job->conditions[job->condition_count++], err) != 0)
+            return err->code;
+    return 0;
+}
+
+static int compare_all(struct job *job, const struct wanted_list *asked, struct error *err)
+{
+    const struct analysis *defaults[WANTED_MOST];
+    size_t count = asked->count ? asked->count : stats_defaults(defaults, WANTED_MOST);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct wanted by_default = { .analysis = asked->count ? NULL : defaults[i] };
+        if (compare_report(job, asked->count ? &asked->items[i] : &by_default, delivery_at(job->delivery, i), asked->count != 0, err) != 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct delivery delivery = {0};
+    struct error err = {0};
+    const char *files[argc];
+    size_t file_count;
+    int status, split = 1;
+
+    while (split < argc && strcmp(argv[split], "--") != 0)
+        split++;
+    size_t second_count = split < argc ? (size_t)(argc - split - 1) : 0;
+    char *const *second = argv + argc - second_count;
+    argv[split] = NULL; /* what the parser may look at behind the last argument */
+    if (!command_options(self, split, argv, &settings, files, &file_count, &status))
+        return status;
+    struct job *job = calloc(1, sizeof *job);
+    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+    if (!job || !wanted) {
+        error_set(&err, ERR_NO_MEMORY, "out of memory");
+    } else {
+        job->command = self;
+        job->settings = &settings;
+        job->delivery = &delivery;
+        if (take_files(job, files, file_count, second, second_count, &err) == 0 && take_conditions(job, &err) == 0 &&
+            delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+            wanted_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0)
+            compare_all(job, wanted, &err);
+    }
+    status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
+    for (size_t i = 0; job && i < job->before + job->after; i++)
+        if (job->runs[i].report)
+            report_close(job->runs[i].report);
+    if (wanted)
+        wanted_free(wanted);
+    free(wanted);
+    free(job);
+    delivery_free(&delivery);
+    return status;
+}
+
+const struct command command_diff = {
+    .name = "diff", .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE", .summary = "what changed between runs",
+    .about = "Compares a report of two files: rows by name, the largest change first. Several runs a side give medians and "
+             "intervals; two NVTX ranges of one file can be compared as well.",
+    .options = options, .files = "tacho,sqlite", .run = run,
+};
