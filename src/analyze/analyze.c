@@ -50,7 +50,16 @@ const struct analysis *const analyses[] = {
     NULL,
 };
 
-const struct analysis *const rules[] = { NULL };
+const struct analysis *const rules[] = {
+    &rule_cuda_memcpy_async,
+    &rule_cuda_memcpy_sync,
+    &rule_cuda_memset_sync,
+    &rule_cuda_api_sync,
+    &rule_gpu_gaps,
+    &rule_gpu_time_util,
+    &rule_dx12_mem_ops,
+    NULL,
+};
 
 static const struct analysis *find(const struct analysis *const *list, const char *name)
 {

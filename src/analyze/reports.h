@@ -20,4 +20,8 @@ extern const struct analysis analysis_mpi_event_sum, analysis_mpi_event_trace, a
 extern const struct analysis analysis_network_congestion, analysis_wddm_queue_sum;
 extern const struct analysis analysis_um_cpu_page_faults_sum, analysis_um_sum, analysis_um_total_sum; /* um.c */
 
+extern const struct analysis rule_cuda_memcpy_async, rule_cuda_memcpy_sync, rule_cuda_memset_sync; /* rule_cuda_memory.c */
+extern const struct analysis rule_cuda_api_sync;
+extern const struct analysis rule_gpu_gaps, rule_gpu_time_util, rule_dx12_mem_ops; /* rule_gpu_idle.c */
+
 #endif

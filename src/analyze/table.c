@@ -165,3 +165,9 @@ void table_limit(struct table *table, size_t rows)
     if (rows < table->rows)
         table->rows = rows;
 }
+
+void table_number_rows(struct table *table)
+{
+    for (size_t row = 0; row < table->rows; row++)
+        cell_set_int(&table->cells[row * table->column_count], (int64_t)row + 1);
+}

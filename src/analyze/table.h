@@ -69,4 +69,7 @@ void table_sort_part(struct table *table, size_t first, size_t count,
 /* Leaves only the first rows. */
 void table_limit(struct table *table, size_t rows);
 
+/* Puts 1, 2, 3, … into the first column. */
+void table_number_rows(struct table *table);
+
 #endif
