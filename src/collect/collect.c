@@ -18,7 +18,6 @@
 #include "life.h"
 #include "program.h"
 
-#define VM_ID (INT64_C(1) << 48)
 #define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
 #define LAST_CALIBRATION_NS 1000000000 /* …up to this */
@@ -47,7 +46,7 @@ void collector_diagnostic(struct collector *collector, int64_t time_ns, int seve
     ROW_SET(&row, DIAGNOSTIC_EVENT, source, global_pid ? SOURCE_INJECTION : SOURCE_DAEMON);
     ROW_SET(&row, DIAGNOSTIC_EVENT, severity, severity);
     ROW_SET(&row, DIAGNOSTIC_EVENT, text, collector_string(collector, text));
-    ROW_SET(&row, DIAGNOSTIC_EVENT, globalPid, global_pid ? global_pid : VM_ID);
+    ROW_SET(&row, DIAGNOSTIC_EVENT, globalPid, global_pid ? global_pid : PROCESS_VM_ID);
     writer_append(collector->writer, TABLE_DIAGNOSTIC_EVENT, &row);
     struct collect_result *result = collector->result;
     if (severity >= SEVERITY_WARNING && result->warning_count < COLLECT_WARNINGS_MAX) {
@@ -201,7 +200,7 @@ static void finish_processes(struct collector *collector)
 static void write_details(struct collector *collector, int64_t end_ns)
 {
     struct row_ANALYSIS_DETAILS row = {0};
-    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, VM_ID);
+    ROW_SET(&row, ANALYSIS_DETAILS, globalVid, PROCESS_VM_ID);
     ROW_SET(&row, ANALYSIS_DETAILS, duration, end_ns - collector->launch_ns);
     ROW_SET(&row, ANALYSIS_DETAILS, startTime, collector->launch_ns);
     ROW_SET(&row, ANALYSIS_DETAILS, stopTime, end_ns);

@@ -12,6 +12,7 @@
 #include "drain.h"
 #include "osrt.h"
 #include "process.h"
+#include "procfs.h"
 #include "session.h"
 #include "streams.h"
 
@@ -33,7 +34,8 @@ struct collector {
     struct streams streams;
     struct process *primary;
     struct machine machine;
-    int children_left;               /* processes that we are the parent of; found out by wait */
+    struct procfs_tree strangers;    /* our children from before the program, and theirs */
+    int children_left;               /* processes of the program that we are the parent of; found out by wait */
     int flush_failed;                /* told once */
 
     /* Signals: what they were before us, for the program and for our own return. */

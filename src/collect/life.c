@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -183,6 +184,7 @@ int life_init(struct collector *collector)
     collector->grace = evtimer_new(collector->base, grace_over, collector);
     if (!collector->signals || !collector->grace || event_add(collector->signals, NULL) != 0)
         return -1;
+    process_note_strangers(collector);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct rlimit more = {collector->old_files.rlim_max, collector->old_files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &more); /* a pidfd for each process */
@@ -197,4 +199,5 @@ void life_free(struct collector *collector)
         event_free(collector->grace);
     if (collector->signal_fd >= 0)
         close(collector->signal_fd);
+    free(collector->strangers.list);
 }

@@ -13,7 +13,6 @@
 #include "collector.h"
 #include "procfs.h"
 
-#define VM_ID (INT64_C(1) << 48)
 
 /* ---- Ranks --------------------------------------------------------------------------------------------------------------------- */
 
@@ -106,7 +105,7 @@ static void fact(struct collector *collector, const char *name, int number, cons
     if (!*value)
         return;
     struct row_TARGET_INFO_SYSTEM_ENV row = {0};
-    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, VM_ID);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, PROCESS_VM_ID);
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, collector_string(collector, collector->machine.host));
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, name, collector_string(collector, name));
     ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, nameEnum, number);

@@ -9,8 +9,6 @@
 #include "nvtx.h"
 #include "procfs.h"
 
-#define VM_ID (INT64_C(1) << 48)
-
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
     [PROCESS_EXECED] = "exec", [PROCESS_LOST] = "lost",
@@ -65,7 +63,7 @@ static void process_row(const struct process *process)
     ROW_SET(&row, TACHO_PROCESS, start, process->start_ns);
     ROW_SET(&row, TACHO_PROCESS, globalPid, process->global_pid);
     if (process->parent_pid)
-        ROW_SET(&row, TACHO_PROCESS, parentGlobalPid, VM_ID | (int64_t)process->parent_pid << 24);
+        ROW_SET(&row, TACHO_PROCESS, parentGlobalPid, PROCESS_VM_ID | (int64_t)process->parent_pid << 24);
     ROW_SET(&row, TACHO_PROCESS, image, process->image);
     if (process->exe_id)
         ROW_SET(&row, TACHO_PROCESS, exe, process->exe_id);
@@ -112,7 +110,7 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
     process->collector = collector;
     process->pid = pid;
     process->parent_pid = parent;
-    process->global_pid = VM_ID | (int64_t)pid << 24;
+    process->global_pid = PROCESS_VM_ID | (int64_t)pid << 24;
     process->origin = origin;
     process->start_ns = collector_now(collector);
     process->end_ns = process->exec_ns = PROCESS_NO_TIME;

@@ -127,6 +127,9 @@ void process_unwatch(struct process *process);
 /* Whether it has ended, noticed or not. */
 int process_is_gone(const struct process *process);
 
+/* Before the program is started: children that we have already, of a shell that became tacho, are none of its tree. */
+void process_note_strangers(struct collector *collector);
+
 /* Takes the statuses of children that have ended; collector->children_left says whether there are any left. */
 void process_reap(struct collector *collector);
 

@@ -1,6 +1,7 @@
 /* What /proc says about a process: see procfs.h. */
 #include "procfs.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,38 +90,96 @@ int procfs_name(pid_t pid, char *name, size_t size)
     return failed;
 }
 
-/* State and start time from /proc/PID/stat; the name before them may hold anything, also brackets. */
-static int read_stat(pid_t pid, char *state, uint64_t *start_time)
+/* From /proc/PID/stat; the name before what is wanted may hold anything, also brackets. */
+static int read_stat(pid_t pid, struct procfs_stat *stat)
 {
+    enum { STATE = 3, PARENT = 4, START_TIME = 22 };
     struct text text = {0};
     const char *after = read_of(pid, "stat", &text) == 0 ? strrchr(text_string(&text), ')') : NULL;
     if (!after || after[1] != ' ') {
         text_free(&text);
         return -1;
     }
-    *state = after[2];
+    *stat = (struct procfs_stat){.pid = pid, .is_dead = after[2] == 'Z' || after[2] == 'X'};
     after += 2;
-    for (int field = 3; field < 22 && after; field++) {
+    for (int field = STATE; after; field++) {
+        if (field == PARENT)
+            stat->parent = (pid_t)strtol(after, NULL, 10);
+        if (field == START_TIME) {
+            stat->start_time = strtoull(after, NULL, 10);
+            break;
+        }
         after = strchr(after, ' ');
         after = after ? after + 1 : NULL;
     }
-    *start_time = after ? strtoull(after, NULL, 10) : 0;
     text_free(&text);
     return 0;
 }
 
 uint64_t procfs_start_time(pid_t pid)
 {
-    char state;
-    uint64_t start_time;
-    return read_stat(pid, &state, &start_time) == 0 ? start_time : 0;
+    struct procfs_stat stat;
+    return read_stat(pid, &stat) == 0 ? stat.start_time : 0;
 }
 
 int procfs_is_alive(pid_t pid, uint64_t start_time)
 {
-    char state;
-    uint64_t now;
-    if (read_stat(pid, &state, &now) != 0)
-        return 0;
-    return state != 'Z' && state != 'X' && (!start_time || start_time == now);
+    struct procfs_stat stat;
+    return read_stat(pid, &stat) == 0 && !stat.is_dead && (!start_time || start_time == stat.start_time);
+}
+
+/* ---- The tree ----------------------------------------------------------------------------------------------------- */
+
+static struct procfs_tree read_all(void)
+{
+    struct procfs_tree all = {0};
+    size_t capacity = 0;
+    DIR *folder = opendir("/proc");
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0 for what is no number */
+        if (all.count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            struct procfs_stat *more = realloc(all.list, capacity * sizeof *more);
+            if (!more)
+                break;
+            all.list = more;
+        }
+        if (pid > 0 && read_stat(pid, &all.list[all.count]) == 0)
+            all.count++;
+    }
+    if (folder)
+        closedir(folder);
+    return all;
+}
+
+static const struct procfs_stat *find_pid(const struct procfs_stat *list, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return &list[i];
+    return NULL;
+}
+
+static int is_stranger(const struct procfs_tree *strangers, const struct procfs_stat *stat)
+{
+    const struct procfs_stat *same = find_pid(strangers->list, strangers->count, stat->pid);
+    return same && same->start_time == stat->start_time;
+}
+
+struct procfs_tree procfs_descendants(pid_t ancestor, const struct procfs_tree *strangers)
+{
+    struct procfs_tree all = read_all();
+    size_t found = 0, before;
+    do { /* one generation a round: those found so far stand in front */
+        before = found;
+        for (size_t i = found; i < all.count; i++) {
+            struct procfs_stat stat = all.list[i];
+            if (stat.parent == ancestor ? is_stranger(strangers, &stat) : !find_pid(all.list, before, stat.parent))
+                continue;
+            all.list[i] = all.list[found];
+            all.list[found++] = stat;
+        }
+    } while (found > before);
+    all.count = found;
+    return all;
 }

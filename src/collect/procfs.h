@@ -15,6 +15,20 @@ int procfs_name(pid_t pid, char *name, size_t size);       /* "" when not known 
 uint64_t procfs_start_time(pid_t pid);                     /* 0 when not known */
 int procfs_is_alive(pid_t pid, uint64_t start_time);       /* 0: gone, a zombie, or another one by now */
 
+struct procfs_stat {
+    pid_t pid, parent;
+    uint64_t start_time;
+    int is_dead; /* a zombie */
+};
+
+struct procfs_tree {
+    struct procfs_stat *list; /* the owner's to free */
+    size_t count;
+};
+
+/* All that descends from this process, dead ones too, but not through a child that is among the strangers. */
+struct procfs_tree procfs_descendants(pid_t ancestor, const struct procfs_tree *strangers);
+
 /* A whole file of /proc or /sys. */
 int procfs_read(const char *path, struct text *text);
 

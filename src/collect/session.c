@@ -122,8 +122,10 @@ static struct process *introduce(struct collector *collector, const struct wire_
     if (known && known->ending == PROCESS_RUNS && !known->arena) /* the one we started, which has no arena until now */
         return known;
     if (known && known->ending == PROCESS_RUNS) {
+        int reused = process_is_gone(known); /* and another has its pid before its end was noticed */
         int64_t now = collector_now(collector);
-        process_end(known, PROCESS_EXECED, 0, known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
+        process_end(known, reused ? PROCESS_LOST : PROCESS_EXECED, 0,
+                    !reused && known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
     }
     return process_add(collector, pid, (pid_t)(hello->parent_pid & 0xffffff), hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }

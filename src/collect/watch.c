@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -104,18 +105,57 @@ static void reap_one(struct collector *collector, pid_t pid)
     process_status(process, status);
 }
 
+/* A child that has ended, 0 if all of them run, -1 if there are none. */
+static pid_t ended_child(void)
+{
+    siginfo_t info = {0};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : errno == ECHILD ? -1 : 0;
+}
+
+void process_note_strangers(struct collector *collector)
+{
+    if (ended_child() >= 0)
+        collector->strangers = procfs_descendants(getpid(), &(struct procfs_tree){0});
+}
+
+static int only_strangers_left(const struct collector *collector)
+{
+    if (!collector->strangers.count)
+        return 0;
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    free(tree.list);
+    return tree.count == 0;
+}
+
 void process_reap(struct collector *collector)
 {
-    for (;;) {
-        siginfo_t info = {0};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
-            collector->children_left = errno != ECHILD;
-            return;
+    pid_t ended;
+    while ((ended = ended_child()) > 0)
+        reap_one(collector, ended);
+    collector->children_left = ended == 0 && !only_strangers_left(collector);
+}
+
+/* Programs that no agent is in (static ones, those whose environment was lost): as we adopt orphans, the whole tree
+ * descends from us. */
+static void kill_unseen(struct collector *collector, int signal)
+{
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    for (size_t i = 0; i < tree.count; i++) {
+        const struct procfs_stat *stat = &tree.list[i];
+        const struct process *known = process_find(collector, stat->pid);
+        if (stat->is_dead || (known && known->ending == PROCESS_RUNS))
+            continue;
+        int pidfd = (int)syscall(SYS_pidfd_open, stat->pid, 0);
+        if (procfs_is_alive(stat->pid, stat->start_time)) { /* so that the descriptor is not another's */
+            if (pidfd >= 0)
+                syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+            else
+                kill(stat->pid, signal);
         }
-        if (info.si_pid == 0)
-            return;
-        reap_one(collector, info.si_pid);
+        if (pidfd >= 0)
+            close(pidfd);
     }
+    free(tree.list);
 }
 
 /* Our process group is the one we were started in, with strangers in it: the tree is signalled one by one. */
@@ -129,4 +169,5 @@ void process_kill_all(struct collector *collector, int signal)
         else if (process->pid > 1 && procfs_is_alive(process->pid, process->start_time))
             kill(process->pid, signal);
     }
+    kill_unseen(collector, signal);
 }

@@ -94,7 +94,7 @@ class Conditions(lib.Case):
     def test_static_child_gets_the_kill_signal(self):
         """No agent is in it: it is part of the tree all the same."""
         self.compile("static", "-static", source="#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")
-        stranger = 'sleep 1000 & echo $! > stranger; exec "$@"'
+        stranger = 'sleep 1000 > /dev/null 2>&1 & echo $! > stranger; exec "$@"'
         done = subprocess.run(["sh", "-c", stranger, "sh", *self.command("sh", "-c", "./static & echo $! > child; sleep 1000",
                                                                          options=["-t", "osrt", "-d", "0.3", "--kill", "sigkill"])],
                               cwd=self.folder, capture_output=True, text=True, timeout=100)
@@ -103,7 +103,14 @@ class Conditions(lib.Case):
         self.addCleanup(os.kill, stranger, signal.SIGKILL)
         self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
         lib.until(lambda: lib.state(child) in ("", "Z"), "the static child was killed", 10)
-        self.assertEqual(lib.state(stranger), "S")  # tacho's child too, but older than the program
+        self.assertEqual(lib.state(stranger), "S")  # tacho's child too, but not of the program
+
+    def test_children_from_before(self):
+        """A shell that becomes tacho leaves its children to it: a capture does not wait for them."""
+        stranger = subprocess.run(["sh", "-c", 'sleep 1000 > /dev/null 2>&1 & echo $!; exec "$@"', "sh", *self.command("true", options=["-t", "osrt"])],
+                                  cwd=self.folder, capture_output=True, text=True, timeout=100)
+        self.addCleanup(os.kill, int(stranger.stdout.split()[0]), signal.SIGKILL)
+        self.assertEqual(stranger.returncode, 0, stranger.stderr)
 
     def test_setuid_binary(self):
         """The loader ignores preloads there: the program runs as it would, and the user is told."""
