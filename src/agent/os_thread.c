@@ -1,8 +1,7 @@
 /* pthread_create: a new thread tells the agent before it runs the program's function.
  *
- * The two words that must travel (function, argument) wait in a block of a private pool: a lock-free stack whose head
- * carries a tag against ABA, as in chunks.h. No malloc. When all blocks are under way the thread is created as the
- * program asked, and is noticed at its first hook.                                                                   */
+ * The two words that must travel (function, argument) wait in a block of a private pool, a list as in chunks.h. No malloc.
+ * When all blocks are under way the thread is created as the program asked, and is noticed at its first hook.         */
 #include "os.h"
 
 #define BLOCKS 4096u
@@ -10,36 +9,22 @@
 struct block {
     void *(*start)(void *);
     void *argument;
-    _Atomic uint32_t next; /* index + 1 while free; 0: the last one */
+    _Atomic uint32_t next_free;
 };
 
 static struct block blocks[BLOCKS];
-static _Atomic uint64_t free_blocks; /* tag << 32 | index + 1 */
-static _Atomic uint32_t fresh_blocks; /* blocks below this one have been used */
+static _Atomic uint64_t free_blocks = WIRE_LIST_EMPTY;
+static _Atomic uint32_t blocks_taken;
 
 static struct block *take_block(void)
 {
-    uint64_t head = atomic_load_explicit(&free_blocks, memory_order_acquire);
-    while ((uint32_t)head != 0) {
-        struct block *block = &blocks[(uint32_t)head - 1];
-        uint64_t wanted = ((head >> 32) + 1) << 32 | atomic_load_explicit(&block->next, memory_order_relaxed);
-        if (atomic_compare_exchange_weak_explicit(&free_blocks, &head, wanted, memory_order_acquire, memory_order_acquire))
-            return block;
-    }
-    uint32_t fresh = atomic_load_explicit(&fresh_blocks, memory_order_relaxed);
-    while (fresh < BLOCKS)
-        if (atomic_compare_exchange_weak_explicit(&fresh_blocks, &fresh, fresh + 1, memory_order_relaxed, memory_order_relaxed))
-            return &blocks[fresh];
-    return NULL;
+    uint32_t index = wire_list_pop(&free_blocks, &blocks_taken, BLOCKS, &blocks->next_free, sizeof *blocks);
+    return index == WIRE_NONE ? NULL : &blocks[index];
 }
 
 static void give_block(struct block *block)
 {
-    uint64_t head = atomic_load_explicit(&free_blocks, memory_order_relaxed), wanted;
-    do {
-        atomic_store_explicit(&block->next, (uint32_t)head, memory_order_relaxed);
-        wanted = (head & ~(uint64_t)UINT32_MAX) | (uint32_t)(block - blocks + 1);
-    } while (!atomic_compare_exchange_weak_explicit(&free_blocks, &head, wanted, memory_order_release, memory_order_relaxed));
+    wire_list_push(&free_blocks, (uint32_t)(block - blocks), &blocks->next_free, sizeof *blocks);
 }
 
 static void *begin_thread(void *taken)
