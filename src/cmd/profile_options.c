@@ -23,6 +23,8 @@ static void *own(struct profile_settings *settings, void *memory)
     return NULL;
 }
 
+#define LONGEST_NS UINT64_C(1000000000000000000) /* 30 years; in ticks of any counter it still fits */
+
 static int no_memory(struct error *err)
 {
     return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -54,7 +56,7 @@ static int take_threshold(void *settings, const char *value, struct error *err)
     char *end;
     unsigned long long ns = strtoull(value, &end, 10);
 
-    if (!isdigit((unsigned char)*value) || *end)
+    if (!isdigit((unsigned char)*value) || *end || ns > LONGEST_NS)
         return error_set(err, ERR_BAD_ARGUMENT, "--osrt-threshold is a number of nanoseconds, not '%s'", value);
     ((struct profile_settings *)settings)->collect.osrt_threshold_ns = ns;
     return 0;
@@ -64,7 +66,7 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
 {
     static const char suffixes[] = "KMGT";
     char *end;
-    unsigned long long bytes = strtoull(value, &end, 10);
+    unsigned long long bytes = (errno = 0, strtoull(value, &end, 10));
     const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
 
     if (suffix) {
@@ -74,7 +76,7 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
         if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
             end += strlen(end);
     }
-    if (!isdigit((unsigned char)*value) || *end || bytes == 0)
+    if (!isdigit((unsigned char)*value) || *end || bytes == 0 || errno)
         return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit is a size such as 64M, not '%s'", value);
     ((struct profile_settings *)settings)->collect.buffer_limit_bytes = bytes;
     return 0;
@@ -334,36 +336,44 @@ static size_t split_words(char *text, char **words, size_t room)
     return count;
 }
 
+enum { LARGEST_FILE = 1 << 20, MOST_WORDS = 1024 };
+
 static char *read_small_file(const char *path, struct error *err)
 {
-    enum { LARGEST = 1 << 20 };
     FILE *file = fopen(path, "re");
-    char *text = file ? malloc(LARGEST + 1) : NULL;
+    char *text = file ? malloc(LARGEST_FILE + 1) : NULL;
+    size_t length = text ? fread(text, 1, LARGEST_FILE + 1, file) : 0;
 
-    if (!file) {
+    if (!file || ferror(file)) {
         error_set_errno(err, "cannot read the command file '%s'", path);
         err->code = ERR_BAD_ARGUMENT;
+    } else if (!text) {
+        no_memory(err);
+    } else if (length > LARGEST_FILE || memchr(text, 0, length)) {
+        error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' is not a text of at most 1 MB", path);
+    }
+    if (file)
+        fclose(file);
+    if (err->code) {
+        free(text);
         return NULL;
     }
-    if (text)
-        text[fread(text, 1, LARGEST, file)] = 0;
-    else
-        no_memory(err);
-    fclose(file);
+    text[length] = 0;
     return text;
 }
 
 static int take_command_file(void *context, const char *value, struct error *err)
 {
-    enum { MOST_WORDS = 1024 };
     struct profile_settings *settings = context;
     char *text = own(settings, read_small_file(value, err));
-    char **words = own(settings, calloc(MOST_WORDS + 2, sizeof *words));
-    const char **operands = own(settings, calloc(MOST_WORDS + 2, sizeof *operands));
+    char **words = own(settings, calloc(MOST_WORDS + 3, sizeof *words));
+    const char **operands = own(settings, calloc(MOST_WORDS + 3, sizeof *operands));
 
     if (!text || !words || !operands)
         return err->code ? err->code : no_memory(err);
-    size_t count = split_words(text, words + 1, MOST_WORDS);
+    size_t count = split_words(text, words + 1, MOST_WORDS + 1);
+    if (count > MOST_WORDS)
+        return error_set(err, ERR_BAD_ARGUMENT, "the command file '%s' has more than %d words", value, MOST_WORDS);
     struct option_parse parse = { .options = profile_options, .settings = settings, .operands = operands };
     for (size_t i = 1; i <= count; i++)
         if (strncmp(words[i], "--command-file", 14) == 0)
@@ -461,6 +471,21 @@ void profile_settings_init(struct profile_settings *settings)
     settings->collect.kill_signal = collect_signal_number("sigterm");
 }
 
+#define LONGEST_NAMES 30000 /* all of them fit into the settings that agents get (WIRE_TEXT_BYTES) */
+_Static_assert(LONGEST_NAMES + 64 < WIRE_TEXT_BYTES, "no name is cut or left out");
+
+static size_t names_length(const struct collect_options *collect)
+{
+    const char *const *lists[] = { collect->nvtx_domain_include, collect->nvtx_domain_exclude };
+    size_t length = 0;
+
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        for (const char *const *name = lists[i]; name && *name; name++)
+            length += strlen(*name) + 1;
+    length += collect->range_text ? strlen(collect->range_text) : 0;
+    return length + (collect->range_domain ? strlen(collect->range_domain) : 0);
+}
+
 int profile_settings_finish(struct profile_settings *settings, struct error *err)
 {
     struct collect_options *collect = &settings->collect;
@@ -479,6 +504,8 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs the name of a range: --nvtx-capture=NAME");
     if (collect->nvtx_domain_include && collect->nvtx_domain_exclude)
         return error_set(err, ERR_BAD_ARGUMENT, "--nvtx-domain-include and --nvtx-domain-exclude cannot be used together");
+    if (names_length(collect) > LONGEST_NAMES)
+        return error_set(err, ERR_BAD_ARGUMENT, "the names of NVTX domains and ranges take more than %d bytes", LONGEST_NAMES);
     if (collect->run_on_exit && collect->duration_ns == 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-exit=false needs --duration, or the capture would never end");
     return 0;

@@ -110,6 +110,7 @@ static void times_and_sizes(void **state)
     assert_int_equal(settings.collect.buffer_limit_bytes, 64 << 20);
     assert_int_equal(settings.collect.run_on_exit, 1);
     static const char *const wrong[] = { "-y soon p", "-d -1 p", "--buffer-limit=much p", "--buffer-limit=0 p", "--buffer-limit=99999999999999999G p",
+                                         "--buffer-limit=99999999999999999999 p", "--osrt-threshold=99999999999999999999 p", "--osrt-threshold=18446744073709551615 p",
                                          "--osrt-threshold=-5 p", "--osrt-threshold=1us p", "-x false p" };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
@@ -184,6 +185,38 @@ static void options_from_a_file(void **state)
     write_file("itself", "--command-file=itself");
     assert_int_equal(parse("--command-file=itself p"), ERR_BAD_ARGUMENT);
     assert_int_equal(parse("--command-file=nowhere p"), ERR_BAD_ARGUMENT);
+    assert_int_equal(parse("--command-file=/ p"), ERR_BAD_ARGUMENT);
+    assert_int_equal(parse("--command-file=/dev/zero p"), ERR_BAD_ARGUMENT);
+}
+
+/* What a file of more words than we take said after them would be left out, were it not refused. */
+static void command_files_are_read_whole(void **state)
+{
+    struct text words = {0};
+
+    for (int i = 0; i < 511; i++)
+        text_add(&words, "-t osrt ");
+    text_add(&words, "--osrt-threshold 9 ");
+    write_file("long", text_string(&words));
+    assert_int_equal(parse("--command-file=long p"), 0);
+    assert_int_equal(settings.collect.osrt_threshold_ns, 9);
+    text_add(&words, "-q");
+    write_file("too-long", text_string(&words));
+    assert_int_equal(parse("--command-file=too-long p"), ERR_BAD_ARGUMENT);
+    text_free(&words);
+}
+
+/* Filters that an agent would get only in part. */
+static void names_that_do_not_fit(void **state)
+{
+    struct text names = {0};
+
+    text_add(&names, "--nvtx-domain-include=");
+    for (int i = 0; i < 8000; i++)
+        text_addf(&names, "d%d,", i);
+    write_file("many", text_string(&names));
+    assert_int_equal(parse("--command-file=many p"), ERR_BAD_ARGUMENT);
+    text_free(&names);
 }
 
 /* ---- the output's name -------------------------------------------------------------------------------------------- */
@@ -335,7 +368,7 @@ int main(void)
         cmocka_unit_test(capture_ranges),
         cmocka_unit_test(the_programs_surroundings),
         cmocka_unit_test(domains),
-        cmocka_unit_test(options_from_a_file),
+        cmocka_unit_test(options_from_a_file), cmocka_unit_test(command_files_are_read_whole), cmocka_unit_test(names_that_do_not_fit),
         cmocka_unit_test(names_of_reports),
         cmocka_unit_test(names_that_mean_nothing),
         cmocka_unit_test(the_next_free_number),
