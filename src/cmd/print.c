@@ -57,13 +57,14 @@ static int take_width(const struct print_format *format, const char *word, struc
 {
     enum { WIDEST = 10000 };
     char *end;
-    long width = strcmp(word, ".") == 0 ? PRINT_AUTO_WIDTH : strtol(word, &end, 10);
+    int is_auto = strcmp(word, ".") == 0;
+    long width = strtol(word, &end, 10);
 
     if (!(format->arguments & PRINT_WIDTHS) || request->width_count == PRINT_MOST_WIDTHS)
         return 0;
-    if (width != PRINT_AUTO_WIDTH && (end == word || *end || width < 0 || width > WIDEST))
+    if (!is_auto && (end == word || *end || width < 0 || width > WIDEST))
         return 0;
-    request->widths[request->width_count++] = (int)width;
+    request->widths[request->width_count++] = is_auto ? PRINT_AUTO_WIDTH : (int)width;
     return 1;
 }
 

@@ -1,0 +1,187 @@
+/* Comparing runs: the shift between samples, rows that come and go, and names that differ only in their process. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../src/analyze/diff.h"
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static void expect_near(double got, double expected)
+{
+    if (fabs(got - expected) > 1e-9)
+        fail_msg("%.12g is not %.12g", got, expected);
+}
+
+/* Confidence of the interval from the least to the greatest difference: 1 - 2 / C(m + n, m), from tables of Mann and
+ * Whitney: 2/6, 2/20, 2/70, 2/252. */
+static void few_runs_say_what_they_allow(void **state)
+{
+    static const struct { size_t runs; double confidence; } cases[] = { { 1, 0 }, { 2, 1 - 2.0 / 6 }, { 3, 0.9 }, { 4, 1 - 2.0 / 70 } };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double before[4] = { 1, 2, 3, 4 }, after[4] = { 11, 12, 13, 14 }, shift, low, high;
+        double confidence = diff_shift(before, cases[i].runs, after, cases[i].runs, &shift, &low, &high);
+        expect_near(confidence, cases[i].confidence);
+        expect_near(shift, 10);
+        expect_near(low, 11 - (double)cases[i].runs);
+        expect_near(high, 9 + (double)cases[i].runs);
+    }
+}
+
+/* Five and five: the critical value of U at 5 % is 2, so that the interval goes from the third difference to the third
+ * from the end: tables give it as 1 - 2 * 4 / 252. */
+static void five_runs(void **state)
+{
+    double before[] = { 1, 2, 4, 8, 16 }, after[] = { 132, 164, 100, 101, 116 }, shift, low, high;
+    double confidence = diff_shift(before, 5, after, 5, &shift, &low, &high);
+
+    expect_near(confidence, 1 - 2.0 * 4 / 252);
+    /* 84 85 92 93 96 97 98 99 99 100 100 108 112 114 115 116 124 128 130 131 148 156 160 162 163 */
+    expect_near(low, 92);
+    expect_near(high, 160);
+    expect_near(shift, 112);
+}
+
+static void many_runs_and_one_astray(void **state)
+{
+    double before[30], after[30], shift, low, high;
+
+    for (int i = 0; i < 30; i++) {
+        before[i] = 100 + i % 7;
+        after[i] = 105 + i % 7;
+    }
+    after[3] = 1e9;
+    expect_near(diff_shift(before, 30, after, 30, &shift, &low, &high), 0.95);
+    expect_near(shift, 5);
+    assert_true(low > 3 && low < 5 && high > 5 && high < 7);
+}
+
+static const struct table_column columns[] = {
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Instances", CELL_INT, UNIT_NONE, 0 },
+    { "Max", CELL_INT, UNIT_NS, 0 },        { "PID", CELL_INT, UNIT_ID, 0 },        { "Name", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static void add(struct table *table, int64_t total, int64_t count, int64_t max, int64_t pid, const char *name)
+{
+    struct table_cell *row = table_add_row(table);
+
+    cell_set_int(&row[1], total);
+    cell_set_int(&row[2], count);
+    cell_set_int(&row[3], max);
+    cell_set_int(&row[4], pid);
+    cell_set_text(table, &row[5], name, strlen(name));
+}
+
+static struct table *make(int64_t a, int64_t b, int64_t pid)
+{
+    struct table *table = table_new(columns, COUNT(columns));
+
+    if (a)
+        add(table, a, 2, a / 2, pid, "a");
+    if (b)
+        add(table, b, 1, b, pid, "b");
+    return table;
+}
+
+static void free_tables(struct table **tables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        table_delete(tables[i]);
+}
+
+static const char *text_at(const struct diff *diff, size_t row, size_t column)
+{
+    return table_row(diff->table, row)[column].text.bytes;
+}
+
+static void rows_come_and_go(void **state)
+{
+    struct table *before = make(100, 50, 1), *after = table_new(columns, COUNT(columns));
+    struct diff diff;
+    struct error err;
+
+    add(after, 130, 2, 60, 2, "a");
+    add(after, 500, 1, 500, 2, "c");
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, NULL, &diff, &err), 0);
+    assert_int_equal(table_row_count(diff.table), 3); /* the largest change first */
+    assert_string_equal(text_at(&diff, 0, 5), "c");
+    assert_string_equal(text_at(&diff, 0, 4), "new");
+    assert_string_equal(text_at(&diff, 1, 5), "b");
+    assert_string_equal(text_at(&diff, 1, 4), "gone");
+    assert_string_equal(text_at(&diff, 2, 5), "a");
+    assert_int_equal(table_row(diff.table, 2)[2].integer, 30);
+    expect_near(table_row(diff.table, 2)[3].real, 30);
+    assert_int_equal(table_row(diff.table, 0)[3].kind, CELL_NONE); /* nothing that it could be a share of */
+    expect_near(diff.overall.before, 150);
+    expect_near(diff.overall.after, 630);
+    diff_free(&diff);
+    table_delete(before);
+    table_delete(after);
+}
+
+static void same_name_in_two_processes(void **state)
+{
+    struct table *before = make(100, 0, 1), *after = make(70, 0, 3);
+    struct diff diff;
+    struct error err;
+
+    add(before, 40, 2, 33, 2, "a");
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "total", &diff, &err), 0);
+    assert_int_equal(table_row_count(diff.table), 1);
+    assert_int_equal(table_row(diff.table, 0)[0].integer, 140);
+    diff_free(&diff);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "max", &diff, &err), 0);
+    assert_int_equal(table_row(diff.table, 0)[0].integer, 50);
+    assert_int_equal(diff.has_overall, 0);
+    diff_free(&diff);
+    assert_int_equal(diff_make(&(struct diff_side){ &before, 1 }, &(struct diff_side){ &after, 1 }, "colour", &diff, &err), ERR_BAD_ARGUMENT);
+    table_delete(before);
+    table_delete(after);
+}
+
+static void medians_of_runs(void **state)
+{
+    struct table *before[] = { make(100, 10, 1), make(900, 11, 2), make(102, 0, 3) }, *after[] = { make(200, 10, 4), make(204, 10, 5), make(208, 9, 6) };
+    struct diff diff;
+    struct error err;
+
+    assert_int_equal(diff_make(&(struct diff_side){ before, 3 }, &(struct diff_side){ after, 3 }, NULL, &diff, &err), 0);
+    assert_string_equal(text_at(&diff, 0, 7), "a");
+    expect_near(diff.rows[0].before, 102);
+    expect_near(diff.rows[0].after, 204);
+    expect_near(diff.rows[0].change, 100); /* the median of -700 -696 -692 98 100 102 104 106 108 */
+    expect_near(diff.rows[0].low, -700);
+    expect_near(diff.rows[0].high, 108);
+    expect_near(diff.confidence, 0.9);
+    expect_near(diff.rows[1].before, 10); /* a sum that a run lacks is 0 */
+    diff_free(&diff);
+    free_tables(before, 3);
+    free_tables(after, 3);
+}
+
+static void nothing_to_compare(void **state)
+{
+    struct table *none = NULL;
+    struct diff diff;
+    struct error err;
+
+    assert_int_equal(diff_make(&(struct diff_side){ &none, 1 }, &(struct diff_side){ &none, 1 }, NULL, &diff, &err), ERR_NO_DATA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_runs_say_what_they_allow), cmocka_unit_test(five_runs), cmocka_unit_test(many_runs_and_one_astray),
+        cmocka_unit_test(rows_come_and_go), cmocka_unit_test(same_name_in_two_processes), cmocka_unit_test(medians_of_runs),
+        cmocka_unit_test(nothing_to_compare),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
