@@ -11,8 +11,8 @@
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
 const struct command *const commands[] = {
-    &command_profile, &command_stats, &command_sql, &command_diff, &command_info, &command_doctor, &command_export, &command_import, &command_recover,
-    &command_completion, &command_version, &command_help_row, NULL,
+    &command_profile, &command_stats, &command_analyze, &command_sql, &command_diff, &command_info, &command_doctor,
+    &command_export, &command_import, &command_recover, &command_completion, &command_version, &command_help_row, NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -40,7 +40,7 @@ void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
 void commands_bash_completion(struct text *out);
 
-extern const struct command command_profile, command_stats, command_info, command_doctor, command_recover, command_import,
+extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor, command_recover, command_import,
     command_export, command_sql, command_diff, command_completion, command_version, command_help_row;
 
 #endif

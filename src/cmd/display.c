@@ -111,3 +111,24 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
     }
     return taken;
 }
+
+void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent)
+{
+    while (*sentence) {
+        size_t word = strcspn(sentence, " ");
+        if (column > indent && column + 1 + word > DISPLAY_LINE) {
+            text_add_char(out, '\n');
+            text_add_repeat(out, ' ', indent);
+            column = indent;
+        } else if (column > indent) {
+            text_add_char(out, ' ');
+            column++;
+        }
+        text_add_bytes(out, sentence, word);
+        column += word;
+        sentence += word;
+        while (*sentence == ' ')
+            sentence++;
+    }
+    text_add_char(out, '\n');
+}

@@ -13,4 +13,9 @@
  * with "…" when it would take more than max_columns (0: no limit). */
 size_t display_add(struct text *out, const char *bytes, size_t length, size_t max_columns);
 
+/* Words of a sentence, broken to lines of DISPLAY_LINE columns that start at indent, and a line feed; the cursor is at
+ * column. */
+enum { DISPLAY_LINE = 100 };
+void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent);
+
 #endif

@@ -3,30 +3,9 @@
 #include <string.h>
 
 #include "command.h"
+#include "display.h"
 
 enum { LINE_WIDTH = 100, HELP_INDENT = 32 };
-
-/* Words of a sentence, broken to lines that start at indent; the cursor is at column. */
-static void add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent)
-{
-    while (*sentence) {
-        size_t word = strcspn(sentence, " ");
-        if (column > indent && column + 1 + word > LINE_WIDTH) {
-            text_add_char(out, '\n');
-            text_add_repeat(out, ' ', indent);
-            column = indent;
-        } else if (column > indent) {
-            text_add_char(out, ' ');
-            column++;
-        }
-        text_add_bytes(out, sentence, word);
-        column += word;
-        sentence += word;
-        while (*sentence == ' ')
-            sentence++;
-    }
-    text_add_char(out, '\n');
-}
 
 static void add_choices(struct text *out, const struct option *option)
 {
@@ -57,7 +36,7 @@ static void add_option(struct text *out, const struct option *option)
         column = 0;
     }
     text_add_repeat(out, ' ', HELP_INDENT - column);
-    add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
+    display_add_wrapped(out, option->help, HELP_INDENT, HELP_INDENT);
     text_free(&left);
 }
 
@@ -67,7 +46,7 @@ void command_help(const struct command *command, struct text *out)
 
     text_addf(out, "usage: tacho %s%s%s%s\n\n", command->name, command->options[0].name ? " [options]" : "",
               *command->arguments ? " " : "", command->arguments);
-    add_wrapped(out, command->about ? command->about : command->summary, 0, 0);
+    display_add_wrapped(out, command->about ? command->about : command->summary, 0, 0);
     if (command->options[0].name)
         text_add(out, "\noptions:\n");
     for (const struct option *option = command->options; option->name; option++) {

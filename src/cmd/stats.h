@@ -11,7 +11,7 @@ struct stats_style {
     int quiet; /* tables only */
 };
 
-/* Adds one report's table, or why there is none, to out. Only a failure of the analysis itself is an error. */
+/* Adds one report's table, or why there is none, to out; of a rule, its advice too. Only a failure of the analysis itself is an error. */
 int stats_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
                 const struct analysis_request *request, const struct stats_style *style, struct error *err);
 

@@ -1,0 +1,126 @@
+/* tacho analyze: rules that look for what commonly costs time, with advice in words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analyze/analyze.h"
+#include "show.h"
+
+struct settings {
+    struct option_list rules;
+    struct deliver_settings deliver;
+    struct part_settings part;
+    struct nsys_rep_settings input;
+    const char *help_rules;
+    int help_formats;
+};
+
+static const char *const *rule_names(void)
+{
+    static const char *names[WANTED_MOST];
+
+    for (size_t i = 0; rules[i] && i + 1 < WANTED_MOST; i++)
+        names[i] = rules[i]->name;
+    return names;
+}
+
+static const char *const *help_names(void)
+{
+    static const char *names[WANTED_MOST + 1] = { "ALL" };
+
+    memcpy(names + 1, rule_names(), (WANTED_MOST - 1) * sizeof *names);
+    return names;
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+static const struct option options[] = {
+    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(rules), .value = "NAME[:OPTION…]", .choices = rule_names,
+      .help = "A rule to run; several with commas or by giving it again. Default: all of them." },
+    DELIVER_OPTIONS(struct settings, deliver),
+    PART_OPTIONS(struct settings, part),
+    NSYS_REP_OPTIONS(struct settings, input),
+    { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]", .choices = help_names,
+      .help = "List the rules; with a name, or ALL, explain them." },
+    { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
+      .help = "List the formats." },
+    { .name = "rule-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
+      .help = "rules are part of the program, and scripts are not run" },
+    {0},
+};
+
+static int explain_rules(const char *name, struct text *out, struct error *err)
+{
+    int all = strcmp(name, "ALL") == 0;
+
+    if (*name && !all && !rule_find(name))
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no rule '%s'; --help-rules lists those that there are", name);
+    for (const struct analysis *const *at = rules; *at; at++) {
+        if (*name && !all && *at != rule_find(name))
+            continue;
+        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
+        if (*name)
+            text_addf(out, "    %s\n\n", (*at)->help);
+    }
+    return 0;
+}
+
+static int print_help(const struct command *self, const struct settings *settings)
+{
+    struct text out = {0};
+    struct error err = {0};
+    int status;
+
+    if (settings->help_formats)
+        deliver_help(&out);
+    if (settings->help_rules && explain_rules(settings->help_rules, &out, &err) != 0)
+        status = command_fail(self, &err);
+    else
+        status = command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
+static int add_all(struct wanted_list *list, struct error *err)
+{
+    for (const struct analysis *const *at = rules; *at; at++)
+        if (wanted_add(list, *at, err) != 0)
+            return err->code;
+    return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct delivery delivery = {0};
+    struct error err = {0};
+    const char *files[argc];
+    size_t file_count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
+        return status;
+    if (settings.help_rules || settings.help_formats)
+        return print_help(self, &settings);
+    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+    if (!wanted)
+        error_set(&err, ERR_NO_MEMORY, "out of memory");
+    else if (file_count == 0)
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho analyze report1.tacho");
+    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+             wanted_parse(wanted, &settings.rules, rules, "rule", &err) == 0 && wanted->count == 0)
+        add_all(wanted, &err);
+    status = err.code ? command_fail(self, &err) : EXIT_OK;
+    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
+        status = show_file(self, files[i], &(struct show){ wanted, &delivery, &settings.part, &settings.input });
+    if (wanted)
+        wanted_free(wanted);
+    free(wanted);
+    delivery_free(&delivery);
+    return status;
+}
+
+const struct command command_analyze = {
+    .name = "analyze", .arguments = "FILE …", .summary = "rules: what commonly costs time, with advice",
+    .about = "Looks for what commonly costs time on GPUs, and says what helps. FILE is a .tacho report or the SQLite export of "
+             "nsys; a .nsys-rep stands for the one beside it.",
+    .options = options, .files = "tacho,sqlite", .run = run,
+};

@@ -1,0 +1,158 @@
+/* Tables of reports and rules on their way to where they are wanted: what `stats` and `analyze` share. */
+#include "show.h"
+
+#include <string.h>
+
+#include "display.h"
+#include "open.h"
+#include "stats.h"
+
+/* Where it comes from, what makes it, where it goes. */
+static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
+{
+    text_add(out, "Processing [");
+    display_add(out, path, strlen(path), 0);
+    text_addf(out, "] with [%s]", analysis->name);
+    if (where) {
+        text_add(out, " to [");
+        display_add(out, where, strlen(where), 0);
+        text_add(out, "]");
+    }
+    text_add(out, "... \n");
+}
+
+static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report)
+{
+    text_add(out, "SKIPPED: ");
+    display_add(out, path, strlen(path), 0);
+    text_addf(out, " does not contain %s.\n\n", analysis_missing(analysis, report)->data);
+}
+
+static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)
+{
+    struct print_request request = style->request;
+
+    request.title = analysis->title;
+    request.name = analysis->name;
+    style->format->table(out, table, &request);
+}
+
+int stats_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
+                const struct analysis_request *request, const struct stats_style *style, struct error *err)
+{
+    struct table *table = NULL;
+    int code = analysis_run(analysis, report, request, &table, err);
+
+    if (code != 0 && code != ERR_NO_DATA)
+        return code;
+    if (!style->quiet)
+        add_processing(out, path, analysis, NULL);
+    if (code == ERR_NO_DATA) {
+        if (!style->quiet)
+            add_skipped(out, path, analysis, report);
+        return 0;
+    }
+    if (!style->quiet && style->format->title)
+        style->format->title(out, analysis->title, analysis->name);
+    if (table_row_count(table) || style->quiet)
+        add_table(out, table, analysis, style);
+    else
+        display_add_wrapped(out, analysis->praise ? analysis->praise : "Report was successfully run, but no data was returned.", 0, 0);
+    if (!style->quiet && analysis->advice && table_row_count(table)) {
+        text_add_char(out, '\n');
+        display_add_wrapped(out, analysis->advice, 0, 0);
+    }
+    if (!style->quiet)
+        text_add_char(out, '\n');
+    table_delete(table);
+    return 0;
+}
+
+/* One report of one file, on its way to one destination. */
+struct job {
+    struct report *report;
+    const char *path;
+    const struct wanted *wanted;
+    const struct part_settings *part;
+    struct analysis_request request;
+    const struct delivery *delivery;
+    const struct destination *destination;
+};
+
+/* Notes about what is done, on the terminal; never into a table. */
+static void note(const struct job *job, const struct text *notes)
+{
+    const struct destination console = { .output = "-" };
+
+    if (!job->delivery->quiet)
+        deliver(job->delivery, &console, NULL, notes, NULL);
+}
+
+/* The table goes to a file or a command; the notes about it stay on the terminal. */
+static int send_away(const struct job *job, struct error *err)
+{
+    const struct analysis *analysis = job->wanted->analysis;
+    struct stats_style style = { job->destination->format, job->destination->request, 1 };
+    struct text what = {0}, file = {0}, out = {0}, notes = {0};
+    struct table *table = NULL;
+    int code = analysis_run(analysis, job->report, &job->request, &table, err);
+
+    wanted_name(&what, job->wanted, job->part);
+    if (job->destination->output[0] == '@')
+        text_add(&file, job->destination->output);
+    else
+        destination_file(&file, job->destination, job->path, text_string(&what));
+    add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    if (code == ERR_NO_DATA)
+        add_skipped(&notes, job->path, analysis, job->report);
+    note(job, &notes);
+    if (code == 0) {
+        add_table(&out, table, analysis, &style);
+        code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
+        table_delete(table);
+    }
+    text_free(&what);
+    text_free(&file);
+    text_free(&out);
+    text_free(&notes);
+    return code == ERR_NO_DATA ? 0 : code;
+}
+
+static int print_here(const struct job *job, struct error *err)
+{
+    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet };
+    struct text out = {0};
+    int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+
+    if (code == 0)
+        code = deliver(job->delivery, job->destination, NULL, &out, err);
+    text_free(&out);
+    return code;
+}
+
+int show_file(const struct command *self, const char *path, const struct show *show)
+{
+    const struct wanted_list *wanted = show->wanted;
+    const struct delivery *delivery = show->delivery;
+    struct report *report = NULL;
+    struct error err = {0};
+    struct text found = {0};
+    struct part part;
+    size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
+    int code = nsys_rep_find(path, show->input, &found, &err);
+
+    if (code == 0)
+        code = open_report(text_string(&found), &report, &err);
+    if (code == 0)
+        code = part_find(show->part, report, &part, &err);
+    for (size_t i = 0; i < jobs && code == 0; i++) {
+        const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = show->part,
+                           .request = part_request(&part, one), .delivery = delivery, .destination = delivery_at(delivery, i) };
+        code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
+    }
+    if (report)
+        report_close(report);
+    text_free(&found);
+    return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
