@@ -67,7 +67,7 @@ def recorded(report, tid):
         return report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND {tid_is} AND {name} = ? AND (end IS NOT NULL) = ?",
                             tid, text, ended)
     reads = report.value(f"""SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId
-                             WHERE {tid_is} AND value = 'read' AND coalesce(incomplete, 0) = 0""", tid)
+                             WHERE {tid_is} AND value = 'read' AND {report.returned()}""", tid)
     marks = report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 34 AND {tid_is}", tid)
     return {"outer": ranges("outer", 1), "outer open": ranges("outer", 0), "inner": ranges("inner", 1),
             "inner open": ranges("inner", 0), "reads": reads, "marks": marks}

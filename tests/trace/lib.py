@@ -114,6 +114,11 @@ class Report:
         return [name for name, in self.rows("""SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId))
                                  FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NULL ORDER BY start""")]
 
+    def returned(self):
+        """Condition on rows of OSRT_API: the call came back. The column is there only when some did not."""
+        columns = [name for _, name, *_ in self.rows("PRAGMA table_info(OSRT_API)")]
+        return "coalesce(incomplete, 0) = 0" if "incomplete" in columns else "1"
+
     def calls(self):
         """(function, count) of the recorded OS runtime calls."""
         if not self.has("OSRT_API"):
