@@ -32,6 +32,7 @@ struct plain {
     const char *path;
     FILE *file;
     struct text line;
+    struct text names[EXPORT_COLUMNS_MAX]; /* of the columns, as JSON has them before a value */
     const struct report_table *table;
     int columns[EXPORT_COLUMNS_MAX];
     enum column_type types[EXPORT_COLUMNS_MAX];
@@ -65,6 +66,31 @@ static void add_real(struct text *line, int64_t bits)
     text_add(line, text);
 }
 
+static void add_int(struct text *line, int64_t value)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--at = '-';
+    text_add_bytes(line, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* Whether nothing in it means anything to any of the formats, which is true of nearly every name. */
+static int is_plain(const char *bytes, size_t length)
+{
+    unsigned odd = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        odd |= (unsigned)((c < ' ') | (c >= 0x7F) | (c == '"') | (c == ',') | (c == '\\'));
+    }
+    return !odd;
+}
+
 /* The value's text if it is one, else NULL and a number is added. */
 static const char *text_or_number(struct plain *plain, size_t column, size_t *length)
 {
@@ -75,7 +101,7 @@ static const char *text_or_number(struct plain *plain, size_t column, size_t *le
     if (type == COLUMN_REAL)
         add_real(&plain->line, bits_of(plain, column));
     else
-        text_addf(&plain->line, "%lld", (long long)bits_of(plain, column));
+        add_int(&plain->line, bits_of(plain, column));
     return NULL;
 }
 
@@ -83,9 +109,13 @@ static const char *text_or_number(struct plain *plain, size_t column, size_t *le
 
 static void add_csv_text(struct text *line, const char *bytes, size_t length)
 {
-    size_t plain = strcspn(bytes, ",\"\r\n");
+    int spaced = length && (bytes[0] == ' ' || bytes[length - 1] == ' ');
 
-    if (plain >= length && (length == 0 || (bytes[0] != ' ' && bytes[length - 1] != ' '))) {
+    if (!spaced && is_plain(bytes, length)) {
+        text_add_bytes(line, bytes, length);
+        return;
+    }
+    if (!spaced && strcspn(bytes, ",\"\r\n") >= length) {
         utf8_add(line, bytes, length);
         return;
     }
@@ -155,6 +185,11 @@ static void add_json_text(struct text *line, const char *bytes, size_t length)
     size_t from = 0;
 
     text_add_char(line, '"');
+    if (is_plain(bytes, length)) {
+        text_add_bytes(line, bytes, length);
+        text_add_char(line, '"');
+        return;
+    }
     for (size_t i = 0; i <= length; i++) {
         unsigned char c = i < length ? (unsigned char)bytes[i] : 0;
         if (i < length && c >= 0x20 && c != '"' && c != '\\')
@@ -176,9 +211,7 @@ static void json_member(struct plain *plain, size_t column)
     union { int64_t bits; double real; } value;
     size_t length = 0;
 
-    add_json_text(&plain->line, plain->table->columns[plain->columns[column]].name,
-                  strlen(plain->table->columns[plain->columns[column]].name));
-    text_add_char(&plain->line, ':');
+    text_add(&plain->line, text_string(&plain->names[column]));
     value.bits = bits_of(plain, column);
     if (plain->types[column] == COLUMN_REAL && !isfinite(value.real)) {
         text_add(&plain->line, "null"); /* JSON has no word for it */
@@ -263,7 +296,8 @@ static int put_rows(struct plain *plain, struct error *err)
     const struct style *style = plain->style;
     struct export_rows *rows;
     uint64_t place = 0;
-    int code = export_rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options, plain->shift_ns, &rows, err);
+    int code = export_rows_open(plain->report, plain->table, plain->columns, plain->column_count, plain->options,
+                                plain->shift_ns, &rows, err);
 
     if (code != 0)
         return code;
@@ -310,8 +344,12 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
 
     plain->column_count = 0;
     for (size_t c = 0; c < plain->table->column_count && c < EXPORT_COLUMNS_MAX; c++) {
-        plain->types[c] = plain->table->columns[c].type;
+        const struct report_column *column = &plain->table->columns[c];
+        plain->types[c] = column->type;
         plain->columns[plain->column_count++] = (int)c;
+        text_clear(&plain->names[c]);
+        add_json_text(&plain->names[c], column->name, strlen(column->name));
+        text_add_char(&plain->names[c], ':');
     }
     if (plain->style->begin_table)
         plain->style->begin_table(plain, place);
@@ -375,13 +413,16 @@ static int export_plain(const struct style *style, struct report *report, const 
         code = close_output(&plain, code, err);
     }
     text_free(&plain.line);
+    for (size_t c = 0; c < EXPORT_COLUMNS_MAX; c++)
+        text_free(&plain.names[c]);
     return code;
 }
 
 #define EXPORT(format)                                                                                               \
-    static int export_to_##format(struct report *report, const char *path, const struct export_options *options, struct error *err) \
+    static int export_to_##format(struct report *report, const char *path, const struct export_options *options,     \
+                                  struct error *err)                                                                 \
     {                                                                                                                \
-        return export_plain(&format##_style, report, path, options, err);                                             \
+        return export_plain(&format##_style, report, path, options, err);                                            \
     }
 EXPORT(csv)
 EXPORT(json)
@@ -389,11 +430,17 @@ EXPORT(jsonlines)
 EXPORT(text)
 
 const struct exporter export_csv = {
-    .name = "csv", .help = "a folder with a csv file for each table", .extension = "csv", .folder = 1, .export_report = export_to_csv,
+    .name = "csv", .help = "a folder with a csv file for each table", .extension = "csv", .folder = 1,
+    .export_report = export_to_csv,
 };
-const struct exporter export_json = { .name = "json", .help = "one object, with a list of rows for each table", .extension = "json",
-                                      .export_report = export_to_json };
-const struct exporter export_jsonlines = { .name = "jsonlines", .help = "a line for each row, with its table's name", .extension = "jsonl",
-                                           .export_report = export_to_jsonlines };
-const struct exporter export_text = { .name = "text", .help = "tables as text, columns parted by tabs", .extension = "txt",
-                                      .export_report = export_to_text };
+const struct exporter export_json = {
+    .name = "json", .help = "one object, with a list of rows for each table", .extension = "json",
+    .export_report = export_to_json,
+};
+const struct exporter export_jsonlines = {
+    .name = "jsonlines", .help = "a line for each row, with its table's name", .extension = "jsonl",
+    .export_report = export_to_jsonlines,
+};
+const struct exporter export_text = {
+    .name = "text", .help = "tables as text, columns parted by tabs", .extension = "txt", .export_report = export_to_text,
+};

@@ -184,7 +184,8 @@ static int insert_rows(struct sqlite_export *export, const struct shape *shape, 
     sqlite3_str *sql = sqlite3_str_new(export->database);
     struct error row_error = {0};
 
-    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns, &export->rows, err);
+    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns,
+                                &export->rows, err);
     if (code != 0) {
         sqlite3_free(sqlite3_str_finish(sql));
         return code;
@@ -219,7 +220,8 @@ static int promise_not_null(const struct sqlite_export *export, struct shape *sh
         if (shape->notes[c] && shape->notes[c]->not_null && !(nulls >> c & 1))
             shape->not_null |= UINT64_C(1) << c;
     char *text = table_sql(export, shape);
-    char *sql = text ? sqlite3_mprintf("UPDATE main.sqlite_schema SET sql = %Q WHERE type = 'table' AND name = %Q", text, shape->name) : NULL;
+    char *sql = text ? sqlite3_mprintf("UPDATE main.sqlite_schema SET sql = %Q WHERE type = 'table' AND name = %Q", text,
+                                       shape->name) : NULL;
     sqlite3_free(text);
     return execute_text(export, sql, err);
 }
@@ -288,8 +290,16 @@ static int is_referred_to(const struct sqlite_export *export, const char *name)
 
 static int create_enum(const struct sqlite_export *export, const char *name, const char *note, struct error *err)
 {
-    return execute_text(export, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS main.\"%w\" (\n    -- %s\n\n    id INTEGER NOT NULL PRIMARY KEY, -- Number.\n"
-                                                "    name TEXT, -- Symbol.\n    label TEXT -- For people.\n)", name, note), err);
+    return execute_text(export, sqlite3_mprintf("CREATE TABLE IF NOT EXISTS main.\"%w\" (\n    -- %s\n\n"
+                                                "    id INTEGER NOT NULL PRIMARY KEY, -- Number.\n    name TEXT, -- Symbol.\n"
+                                                "    label TEXT -- For people.\n)", name, note), err);
+}
+
+static int put_enum_value(const struct sqlite_export *export, const char *list, int64_t id, const char *name, const char *label,
+                          struct error *err)
+{
+    return execute_text(export, sqlite3_mprintf("INSERT OR REPLACE INTO main.\"%w\" VALUES (%lld, %Q, %Q)", list, (long long)id,
+                                                name, label), err);
 }
 
 static int add_enum(const struct sqlite_export *export, const struct schema_enum *list, struct error *err)
@@ -297,8 +307,7 @@ static int add_enum(const struct sqlite_export *export, const struct schema_enum
     int code = create_enum(export, list->name, list->note, err);
 
     for (size_t i = 0; i < list->count && code == 0; i++)
-        code = execute_text(export, sqlite3_mprintf("INSERT OR REPLACE INTO main.\"%w\" VALUES (%lld, %Q, %Q)", list->name,
-                                                    (long long)list->values[i].id, list->values[i].name, list->values[i].label), err);
+        code = put_enum_value(export, list->name, list->values[i].id, list->values[i].name, list->values[i].label, err);
     return code;
 }
 
@@ -319,13 +328,15 @@ static int add_foreign_enums(const struct sqlite_export *export, struct error *e
     for (size_t r = 0; r < rows.rows && code == 0; r++) {
         const char *texts[4];
         for (int i = 0; i < 4; i++)
-            texts[i] = i == 1 || (rows.nulls[i] && rows.nulls[i][r / 64] >> (r % 64) & 1) ? NULL : report_string(export->report, rows.values[i][r], NULL);
+            if (i == 1 || (rows.nulls[i] && rows.nulls[i][r / 64] >> (r % 64) & 1))
+                texts[i] = NULL;
+            else
+                texts[i] = report_string(export->report, rows.values[i][r], NULL);
         if (!texts[0] || strncmp(texts[0], "ENUM_", 5) != 0 || !export_wants_table(export->options, texts[0]))
             continue;
         code = create_enum(export, texts[0], "Of the imported file.", err);
         if (code == 0)
-            code = execute_text(export, sqlite3_mprintf("INSERT OR REPLACE INTO main.\"%w\" VALUES (%lld, %Q, %Q)", texts[0],
-                                                        (long long)rows.values[1][r], texts[2], texts[3]), err);
+            code = put_enum_value(export, texts[0], rows.values[1][r], texts[2], texts[3], err);
     }
     report_columns_free(&rows);
     return code;
@@ -367,7 +378,8 @@ static int begin(struct sqlite_export *export, struct error *err)
                                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
                                "PRAGMA writable_schema = ON;"
                                "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
-                               "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n    value TEXT NOT NULL -- The bytes.\n)", err);
+                               "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
+                               "    value TEXT NOT NULL -- The bytes.\n)", err);
 
     if (code == 0 && sqlite_rows_register(export) != 0)
         code = fail(export, err);

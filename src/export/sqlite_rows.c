@@ -160,7 +160,8 @@ static const sqlite3_module module = {
 
 int sqlite_rows_register(struct sqlite_export *export)
 {
+    const char *sql = "CREATE VIRTUAL TABLE temp.tacho_rows USING tacho_rows";
     int code = sqlite3_create_module(export->database, "tacho_rows", &module, export);
 
-    return code == SQLITE_OK ? sqlite3_exec(export->database, "CREATE VIRTUAL TABLE temp.tacho_rows USING tacho_rows", NULL, NULL, NULL) : code;
+    return code == SQLITE_OK ? sqlite3_exec(export->database, sql, NULL, NULL, NULL) : code;
 }

@@ -33,7 +33,8 @@ int sqlite_strings_begin(struct sqlite_export *export)
         return code;
     export->next_string_id = largest + 1;
     code = sqlite3_exec(export->database, "CREATE TABLE temp.known_strings (value TEXT PRIMARY KEY, id INTEGER) WITHOUT ROWID;"
-                                          "INSERT OR IGNORE INTO temp.known_strings SELECT value, id FROM main.StringIds", NULL, NULL, NULL);
+                                          "INSERT OR IGNORE INTO temp.known_strings SELECT value, id FROM main.StringIds",
+                        NULL, NULL, NULL);
     return code == SQLITE_OK ? sqlite3_prepare_v2(export->database, "SELECT id FROM temp.known_strings WHERE value = ?", -1,
                                                   &export->find_string, NULL) : code;
 }
