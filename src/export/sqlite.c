@@ -370,12 +370,25 @@ static int add_metadata(const struct sqlite_export *export, struct error *err)
 
 /* ---- all of it ----------------------------------------------------------------------------------------------- */
 
+/* Large pages are faster, but each table has at least one. */
+static const char *page_size(const struct report *report)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < report_table_count(report); i++)
+        rows += report_table_at(report, i)->rows;
+    return rows < 300000 ? "PRAGMA page_size = 4096" : "PRAGMA page_size = 65536";
+}
+
 static int begin(struct sqlite_export *export, struct error *err)
 {
-    /* The file is made anew and renamed when whole, so a journal would guard nothing. Pages are large since rows come in
-     * order; the cache is small since a full page is never needed again. */
-    int code = execute(export, "PRAGMA page_size = 65536; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-                               "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
+    int code = execute(export, page_size(export->report), err);
+
+    /* The file is made anew and renamed when whole, so a journal would guard nothing. The cache is small since a full page
+     * is never needed again. */
+    if (code == 0)
+        code = execute(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+                               "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; BEGIN;"
                                "PRAGMA writable_schema = ON;"
                                "CREATE TABLE IF NOT EXISTS main.StringIds (\n    -- Every string once.\n\n"
                                "    id INTEGER NOT NULL PRIMARY KEY, -- What other tables refer to.\n"
