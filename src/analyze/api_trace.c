@@ -40,6 +40,7 @@ static int open_trace(struct trace *trace, struct report *report, const struct a
         code = thread_names_read(&trace->threads, report, err);
     if (code != 0)
         return code;
+    columns_fill_nulls(&trace->columns, THREAD, 0);
     int64_t *const *values = trace->columns.values;
     trace->order = malloc((trace->columns.rows + 1) * sizeof *trace->order);
     for (size_t row = 0; trace->order && row < trace->columns.rows; row++)

@@ -61,6 +61,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     int code = report_read(report, table, wanted, CALL_COLUMNS, &calls->columns, err);
     if (code != 0)
         return code;
+    columns_fill_nulls(&calls->columns, CALL_THREAD, 0);
     calls->count = calls->columns.rows;
     calls->start = calls->columns.values[CALL_START];
     calls->end = calls->columns.values[CALL_END];

@@ -183,7 +183,8 @@ static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind,
         return ERR_NO_MEMORY;
     cell_set_int(&cells[CELL_START], ops->start[row]);
     cell_set_int(&cells[CELL_DURATION], duration_of(ops->start[row], ops->end[row]));
-    cell_set_int(&cells[CELL_CORRELATION], ops->correlation[row]);
+    if (ops->correlation[row] != NO_CORRELATION)
+        cell_set_int(&cells[CELL_CORRELATION], ops->correlation[row]);
     /* 0 is none: migrations of managed memory are in no context and no stream. */
     set_unless_0(&cells[CELL_CONTEXT], gpu_extra(ops, CONTEXT, row));
     set_unless_0(&cells[CELL_STREAM], ops->stream[row]);

@@ -1,7 +1,7 @@
 /* One parallel pass over each source, all into the same groups. */
 #include "event_sum.h"
 
-#include "filter.h"
+#include "gpu.h"
 #include "keys.h"
 
 enum role {
@@ -58,7 +58,7 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
 {
     if (scan->places[CLASS] >= 0 && at(block, scan, CLASS, row) != scan->source->class_value)
         return 0;
-    if (scan->source->named_only && is_null(block, scan, NAME, row))
+    if ((scan->source->named_only && is_null(block, scan, NAME, row)) || (scan->source->value && is_null(block, scan, VALUE, row)))
         return 0;
     if (!span_overlaps(scan->filter.span, start, end))
         return 0;
@@ -66,8 +66,9 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
         return 1;
     if (!scan->source->process)
         return filter_thread(&scan->filter, at(block, scan, THREAD, row));
-    struct gpu_place place = { at(block, scan, THREAD, row), at(block, scan, CORRELATION, row), at(block, scan, DEVICE, row),
-                               at(block, scan, STREAM, row) };
+    struct gpu_place place = { at(block, scan, THREAD, row),
+                               is_null(block, scan, CORRELATION, row) ? NO_CORRELATION : at(block, scan, CORRELATION, row),
+                               at(block, scan, DEVICE, row), at(block, scan, STREAM, row) };
     return filter_gpu(&scan->filter, &place);
 }
 
@@ -88,8 +89,8 @@ static int visit(void *context, int worker, const struct report_block *block)
         if (!counts(block, scan, row, starts[row], end))
             continue;
         struct group_key key = { { kind_of(scan, block->first_row + row), at(block, scan, NAME, row) } };
-        if (scan->places[NAME_OR] >= 0 && is_null(block, scan, NAME, row))
-            key.part[KEY_NAME] = at(block, scan, NAME_OR, row);
+        if (scan->places[NAME] >= 0 && is_null(block, scan, NAME, row))
+            key.part[KEY_NAME] = scan->places[NAME_OR] < 0 ? -1 : at(block, scan, NAME_OR, row);
         if (scan->source->by_dimensions) {
             key.part[KEY_GRID] = pack_dimensions(at(block, scan, GRID_X, row), at(block, scan, GRID_Y, row),
                                                  at(block, scan, GRID_Z, row));

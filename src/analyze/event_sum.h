@@ -16,7 +16,7 @@ struct event_source {
     const char *name_or;      /* column used where the name is empty, or NULL */
     const char *process;      /* for work on a GPU: the column of the process; such rows have a device, a stream and a
                                  correlation id. NULL: rows with a globalTid */
-    const char *value;        /* a column to sum instead of the duration, or NULL */
+    const char *value;        /* a column to sum instead of the duration, or NULL; rows where it is empty do not count */
     const char *class_column; /* where only rows of one class count: eventClass or the like; NULL: all do */
     int64_t class_value;
     int named_only;           /* rows without a name do not count */

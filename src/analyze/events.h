@@ -39,6 +39,19 @@ static inline int64_t duration_of(int64_t start, int64_t end)
     return (int64_t)((uint64_t)end - (uint64_t)start);
 }
 
+static inline int64_t add_wrapping(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* Gives the rows without a value in a column this one; what stands there otherwise is anything. */
+static inline void columns_fill_nulls(struct report_columns *columns, size_t column, int64_t value)
+{
+    for (size_t row = 0; columns->nulls[column] && row < columns->rows; row++)
+        if (columns->nulls[column][row / 64] >> (row % 64) & 1)
+            columns->values[column][row] = value;
+}
+
 /* Whether [start, end] touches the span; no span is all of time. */
 static inline int span_overlaps(const struct report_span *span, int64_t start, int64_t end)
 {

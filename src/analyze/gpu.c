@@ -37,6 +37,8 @@ int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, con
     int code = report_read(report, table, wanted, count, &ops->columns, err);
     if (code != 0)
         return code;
+    columns_fill_nulls(&ops->columns, OP_CORRELATION, NO_CORRELATION);
+    columns_fill_nulls(&ops->columns, OP_PROCESS, 0);
     ops->count = ops->columns.rows;
     ops->start = ops->columns.values[OP_START];
     ops->end = ops->columns.values[OP_END];

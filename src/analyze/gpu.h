@@ -15,6 +15,7 @@ extern const char *const gpu_call_tables[];
 /* The column that kernels are named by: as the options base and mangled ask. */
 const char *kernel_name_column(const struct analysis_request *request);
 
+#define NO_CORRELATION INT64_MIN /* of work that no call is known of */
 enum { OP_START, OP_END, OP_PROCESS, OP_CORRELATION, OP_DEVICE, OP_STREAM, OP_COLUMNS, GPU_MOST_COLUMNS = 32 };
 
 struct gpu_ops {

@@ -72,6 +72,11 @@ static int read_table(struct report *report, const char *name, const char *const
     return report_read(report, table, wanted, count, out, err);
 }
 
+static int is_null(const struct report_columns *columns, int column, size_t row)
+{
+    return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
+}
+
 static int read_all(struct trace *trace, struct error *err)
 {
     static const char *const rank_names[] = { "globalTid", "rank" };
@@ -80,6 +85,10 @@ static int read_all(struct trace *trace, struct error *err)
 
     for (int i = 0; i < SOURCES && code == 0; i++) {
         code = read_table(trace->report, mpi_tables[i], column_names, COLUMNS, &trace->events[i], err);
+        if (trace->events[i].values) {
+            columns_fill_nulls(&trace->events[i], THREAD, 0);
+            columns_fill_nulls(&trace->events[i], NAME, -1);
+        }
         total += trace->events[i].rows;
     }
     if (code != 0)
@@ -93,7 +102,8 @@ static int read_all(struct trace *trace, struct error *err)
         for (size_t row = 0; row < trace->events[i].rows; row++, total++) {
             int64_t *const *values = trace->events[i].values;
             trace->starts[total] = values[START][row];
-            if (span_overlaps(trace->filter.span, values[START][row], values[END][row]) &&
+            int64_t end = is_null(&trace->events[i], END, row) ? values[START][row] : values[END][row];
+            if (span_overlaps(trace->filter.span, values[START][row], end) &&
                 filter_thread(&trace->filter, values[THREAD][row]))
                 trace->order[trace->count++] = (uint32_t)total;
         }
@@ -108,11 +118,6 @@ static const struct table_column trace_columns[CELLS] = {
     { "RootRank", CELL_INT, UNIT_ID, 0 }, { "Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CollSendSize", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "CollRecvSize", CELL_REAL, UNIT_MEGABYTES, 3 },
 };
-
-static int is_null(const struct report_columns *columns, int column, size_t row)
-{
-    return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
-}
 
 static void set_number(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
 {

@@ -86,27 +86,55 @@ static int collect(struct summary *summary)
     return code;
 }
 
-static int by_range(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
-    const struct entry *x = a, *y = b;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group) : (x->range > y->range) - (x->range < y->range);
+    return (x > y) - (x < y);
 }
 
-static int by_kernel(const void *a, const void *b)
+/* How many different ones there are. They come from a sweep in order of time and are nearly always in order. */
+static int64_t count_different(uint32_t *ids, size_t count)
 {
-    const struct entry *x = a, *y = b;
+    int64_t different = count > 0;
+    size_t i = 1;
 
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group) : (x->kernel > y->kernel) - (x->kernel < y->kernel);
+    while (i < count && ids[i - 1] <= ids[i])
+        i++;
+    if (i < count)
+        qsort(ids, count, sizeof *ids, compare_ids);
+    for (i = 1; i < count; i++)
+        different += ids[i - 1] != ids[i];
+    return different;
+}
+
+static uint32_t entry_id(const struct entry *entry, int of_kernels)
+{
+    return of_kernels ? entry->kernel : entry->range;
 }
 
 /* How many different ranges, or kernels, each group has. A kernel with two calls is there twice, and its time counts
  * twice, but it is one kernel: that is how nsys has it. */
-static void count_different(struct summary *summary, int64_t *counts, int (*compare)(const void *, const void *))
+static int count_instances(struct summary *summary, int of_kernels)
 {
-    qsort(summary->entries, summary->count, sizeof *summary->entries, compare);
-    for (size_t i = 0; i < summary->count; i++)
-        counts[summary->entries[i].group] += i == 0 || compare(&summary->entries[i - 1], &summary->entries[i]) != 0;
+    size_t groups = summary->keys.count;
+    uint32_t *ids = malloc((summary->count + 1) * sizeof *ids);
+    size_t *next = calloc(groups + 2, sizeof *next); /* where a group's next id goes, one place further on */
+
+    if (ids && next) {
+        for (size_t i = 0; i < summary->count; i++)
+            next[summary->entries[i].group + 2]++;
+        for (size_t g = 0; g < groups; g++)
+            next[g + 2] += next[g + 1];
+        for (size_t i = 0; i < summary->count; i++)
+            ids[next[summary->entries[i].group + 1]++] = entry_id(&summary->entries[i], of_kernels);
+        for (size_t g = 0; g < groups; g++)
+            summary->instances[of_kernels][g] = count_different(ids + next[g], next[g + 1] - next[g]);
+    }
+    int code = ids && next ? 0 : ERR_NO_MEMORY;
+    free(ids);
+    free(next);
+    return code;
 }
 
 static int summarize(struct summary *summary)
@@ -119,9 +147,8 @@ static int summarize(struct summary *summary)
     for (int i = 0; i < 2; i++)
         summary->instances[i] = calloc(summary->keys.count + 1, sizeof *summary->instances[i]);
     summary->figures = malloc((summary->keys.count + 1) * sizeof *summary->figures);
-    if (groups && values && summary->instances[0] && summary->instances[1] && summary->figures) {
-        count_different(summary, summary->instances[0], by_range);
-        count_different(summary, summary->instances[1], by_kernel);
+    if (groups && values && summary->instances[0] && summary->instances[1] && summary->figures &&
+        count_instances(summary, 0) == 0 && count_instances(summary, 1) == 0) {
         for (size_t i = 0; i < summary->count; i++) {
             uint32_t kernel = summary->entries[i].kernel;
             groups[i] = summary->entries[i].group;

@@ -21,7 +21,8 @@ static int sum_children(struct trace *trace)
     for (size_t i = 0; i < trace->ranges.count; i++) {
         const struct range *range = &trace->ranges.list[i];
         if (range->parent != NO_RANGE)
-            trace->children_ns[range->parent] += duration_of(range->start_ns, range->end_ns);
+            trace->children_ns[range->parent] =
+                add_wrapping(trace->children_ns[range->parent], duration_of(range->start_ns, range->end_ns));
     }
     return 0;
 }

@@ -170,6 +170,7 @@ int ranges_read(struct ranges *ranges, struct report *report, int styles, const 
     int code = report_read(report, table, wanted, COLUMNS, &reading.columns, err);
     if (code != 0)
         return code;
+    columns_fill_nulls(&reading.columns, NVTX_THREAD, 0);
     code = collect(ranges, &reading, styles, filter);
     report_columns_free(&reading.columns);
     nvtx_domains_free(&reading.domains);

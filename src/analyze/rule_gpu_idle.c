@@ -192,54 +192,73 @@ static int add_span(struct chunk_search *search, const struct device_work *devic
     return 0;
 }
 
-/* Spreads the work over the chunks. Each piece of work touches the chunks that it lies in, so that long ones in many
- * chunks cost what they are. */
-static void measure(const struct device_work *device, double *used_ns, int64_t first, int64_t length, int64_t chunks)
+/* The time that is looked at, as offsets from its first moment, so that no time is out of reach. */
+struct chunks {
+    int64_t first_ns;
+    uint64_t span, length; /* of all, of one */
+    int64_t count;
+    double *used_ns; /* owned */
+};
+
+/* Spreads the work over the chunks that it lies in. */
+static void measure(const struct device_work *device, const struct chunks *chunks)
 {
     for (size_t i = 0; i < device->count; i++) {
-        int64_t start = device->start[device->order[i]], end = device->end[device->order[i]];
-        for (int64_t chunk = duration_of(first, start) / length; chunk < chunks; chunk++) {
-            int64_t from = first + chunk * length, to = from + length;
-            int64_t begin = start > from ? start : from, stop = end < to ? end : to;
+        int64_t end_ns = device->end[device->order[i]];
+        uint64_t start = (uint64_t)device->start[device->order[i]] - (uint64_t)chunks->first_ns;
+        uint64_t end = end_ns < chunks->first_ns ? 0 : (uint64_t)end_ns - (uint64_t)chunks->first_ns;
+        for (int64_t chunk = (int64_t)(start / chunks->length); chunk < chunks->count; chunk++) {
+            uint64_t from = (uint64_t)chunk * chunks->length, to = from + chunks->length;
+            uint64_t begin = start > from ? start : from, stop = end < to ? end : to;
             if (stop <= begin)
                 break;
-            used_ns[chunk] += (double)duration_of(begin, stop);
+            chunks->used_ns[chunk] += (double)(stop - begin);
         }
     }
+}
+
+/* Joins neighbours that are below the threshold and adds them. */
+static int add_low_chunks(struct chunk_search *search, const struct device_work *device, const struct chunks *chunks)
+{
+    uint64_t low_start = 0, low_end = 0;
+    double low_ns = 0;
+    int code = 0;
+
+    for (int64_t i = 0; i <= chunks->count && code == 0; i++) {
+        uint64_t start = (uint64_t)i * chunks->length, end = start + chunks->length < chunks->span ? start + chunks->length : chunks->span;
+        int low = i < chunks->count && end > start && 100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
+        if (!low) {
+            if (low_end > low_start)
+                code = add_span(search, device, add_wrapping(chunks->first_ns, (int64_t)low_start),
+                                add_wrapping(chunks->first_ns, (int64_t)low_end), low_ns);
+            low_start = low_end = end;
+            low_ns = 0;
+            continue;
+        }
+        low_start = low_end > low_start ? low_start : start;
+        low_end = end;
+        low_ns += chunks->used_ns[i];
+    }
+    return code;
 }
 
 static int find_chunks(void *context, const struct device_work *device)
 {
     struct chunk_search *search = context;
-    int64_t first = device->start[device->order[0]], last = first, low_start = 0;
-    double low_ns = 0;
-    int is_low = 0, code = 0;
+    int64_t first = device->start[device->order[0]], last = first;
 
     for (size_t i = 0; i < device->count; i++)
         last = device->end[device->order[i]] > last ? device->end[device->order[i]] : last;
-    uint64_t span = (uint64_t)last - (uint64_t)first;
-    if (!span || span > INT64_MAX / 2)
+    struct chunks chunks = { .first_ns = first, .span = (uint64_t)last - (uint64_t)first, .count = search->chunks };
+    if (!chunks.span || chunks.span > INT64_MAX / 2)
         return 0;
-    int64_t length = (int64_t)((span + (uint64_t)search->chunks - 1) / (uint64_t)search->chunks);
-    double *used_ns = calloc((size_t)search->chunks, sizeof *used_ns);
-    if (!used_ns)
+    chunks.length = (chunks.span + (uint64_t)chunks.count - 1) / (uint64_t)chunks.count;
+    chunks.used_ns = calloc((size_t)chunks.count, sizeof *chunks.used_ns);
+    if (!chunks.used_ns)
         return ERR_NO_MEMORY;
-    measure(device, used_ns, first, length, search->chunks);
-    for (int64_t i = 0; i < search->chunks && code == 0; i++) {
-        int64_t start = first + i * length, end = last - start > length ? start + length : last;
-        int low = end > start && 100 * used_ns[i] / (double)(end - start) < search->threshold;
-        if (is_low && !low)
-            code = add_span(search, device, low_start, start < last ? start : last, low_ns);
-        if (low && !is_low) {
-            low_start = start;
-            low_ns = 0;
-        }
-        low_ns += low ? used_ns[i] : 0;
-        is_low = low;
-    }
-    if (is_low && code == 0)
-        code = add_span(search, device, low_start, last, low_ns);
-    free(used_ns);
+    measure(device, &chunks);
+    int code = add_low_chunks(search, device, &chunks);
+    free(chunks.used_ns);
     return code;
 }
 

@@ -55,9 +55,10 @@ static int add_copies(struct pages *pages, const struct gpu_ops *ops)
         struct page *page = find_page(pages, gpu_extra(ops, 2, row));
         if (!page)
             return ERR_NO_MEMORY;
-        *(kind == COPY_UNIFIED_TO_DEVICE ? &page->to_device_bytes : &page->to_host_bytes) += bytes;
+        int64_t *moved = kind == COPY_UNIFIED_TO_DEVICE ? &page->to_device_bytes : &page->to_host_bytes;
+        *moved = add_wrapping(*moved, bytes);
         page->moved |= kind == COPY_UNIFIED_TO_DEVICE ? 1 : 2;
-        page->moving_ns += duration_of(ops->start[row], ops->end[row]);
+        page->moving_ns = add_wrapping(page->moving_ns, duration_of(ops->start[row], ops->end[row]));
     }
     return 0;
 }
@@ -84,7 +85,7 @@ static int add_faults(struct pages *pages, struct report *report, const char *na
         if (!page)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
         else if (count_column)
-            page->gpu_faults += columns.values[3][row];
+            page->gpu_faults = add_wrapping(page->gpu_faults, columns.values[3][row]);
         else
             page->cpu_faults++;
     }
@@ -146,7 +147,7 @@ static int add_page(struct table *table, int64_t address, const struct page *pag
     if (page->gpu_faults)
         cell_set_int(&row[GPU_FAULTS], page->gpu_faults);
     if (page->moving_ns > 0) /* in whole moves a second, as cuda_gpu_trace has it */
-        cell_set_real(&row[THROUGHPUT], (double)(page->to_device_bytes + page->to_host_bytes) *
+        cell_set_real(&row[THROUGHPUT], ((double)page->to_device_bytes + (double)page->to_host_bytes) *
                                         (double)(1000000000 / page->moving_ns) / 1e6);
     return set_address(table, &row[ADDRESS], address);
 }
@@ -203,10 +204,10 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
     for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++) {
         const struct page *page = &pages.list[i];
         uint64_t address = (uint64_t)*keys_get(&pages.addresses, i);
-        total.to_device_bytes += page->to_device_bytes;
-        total.to_host_bytes += page->to_host_bytes;
+        total.to_device_bytes = add_wrapping(total.to_device_bytes, page->to_device_bytes);
+        total.to_host_bytes = add_wrapping(total.to_host_bytes, page->to_host_bytes);
         total.cpu_faults += page->cpu_faults;
-        total.gpu_faults += page->gpu_faults;
+        total.gpu_faults = add_wrapping(total.gpu_faults, page->gpu_faults);
         least = page->moved && address < least ? address : least;
         greatest = page->moved && address > greatest ? address : greatest;
     }
