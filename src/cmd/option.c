@@ -184,7 +184,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
 /* Whether it may be left out, and is then one of its choices when it is there. */
 static int has_optional_value(const struct option *option)
 {
-    return option->kind == OPTION_TEXT && option->value && option->value[0] == '[';
+    return option->kind == OPTION_TEXT && option->choices && option->value && option->value[0] == '[';
 }
 
 /* Whether it may stand without a value: it is true or false, or says so. */

@@ -26,7 +26,7 @@ struct option {
     enum option_kind kind;
     size_t offset;           /* of the field in the command's settings */
     const char *value;       /* what help calls the value; "BOOL" of an ignored one: it may stand alone; "[…]" of a
-                                text: it may be left out (and is then ""), and as a separate argument it is one of choices */
+                                text with choices: it may be left out (and is then ""); apart from the option it is one of them */
     const char *help;        /* one sentence; OPTION_IGNORED: why it does nothing */
     const char *const *(*choices)(void); /* NULL-terminated; for OPTION_CHOICE, and for completion of any other; may be NULL */
     int (*take)(void *settings, const char *value, struct error *err);

@@ -37,6 +37,7 @@ struct session {
     struct table *table; /* of the statement that is running */
     char *names;         /* owned; its columns' */
     int streams;         /* the format may be written piece by piece */
+    int no_header;       /* was asked for */
 };
 
 static int set_format(struct session *session, const char *text, struct error *err)
@@ -56,6 +57,7 @@ static int set_format(struct session *session, const char *text, struct error *e
     session->format_text = copy;
     session->format = format;
     session->request = request;
+    session->no_header = request.no_header;
     session->streams = format == &print_csv || format == &print_tsv;
     return 0;
 }
@@ -87,7 +89,7 @@ static int take_columns(void *context, const char *const *names, size_t count, s
     }
     free(session->names);
     session->names = text_take(&joined);
-    session->request.no_header = session->streams && strstr(session->format_text, "nohdr");
+    session->request.no_header = session->no_header;
     session->table = session->names ? new_table(session, count) : NULL;
     return session->table ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 }
@@ -141,12 +143,11 @@ static int take_row(void *context, const struct query_value *values, size_t coun
 static int take_end(void *context, struct error *err)
 {
     struct session *session = context;
-    int no_header = session->request.no_header, code = 0;
 
-    if (!session->streams || table_row_count(session->table) || !no_header)
-        code = write_rows(session, err);
-    session->request.no_header = session->streams ? 0 : no_header;
-    return code;
+    /* A piece that was just full leaves an empty one behind. */
+    if (session->streams && session->request.no_header && !table_row_count(session->table))
+        return 0;
+    return write_rows(session, err);
 }
 
 static int answer(struct session *session, const char *sql, struct error *err)
@@ -266,7 +267,7 @@ static int run(const struct command *self, int argc, char **argv)
         status = command_fail(self, &err);
     query_close(session.query);
     if (report)
-        report_close(report);
+        close_report(report, text_string(&found));
     free(session.names);
     free(session.format_text);
     text_free(&found);

@@ -34,7 +34,7 @@ struct cursor {
     uint64_t first_row; /* of the table, for values[…][0] */
     const struct loaded *loaded; /* for MODE_LOADED and MODE_CHAIN; the table's */
     uint32_t chain;     /* the next row of the chain, + 1 */
-    int64_t string_id;
+    int64_t string_id;  /* for MODE_STRING */
     /* MODE_STREAM */
     struct block blocks[MOST_BLOCKS];
     size_t block_count, block_at, window;
@@ -331,10 +331,10 @@ static int table_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
     union { int64_t bits; double real; } value;
 
     if (cursor->mode == MODE_STRING) {
-        if (column == 0)
-            sqlite3_result_int64(result, cursor->string_id);
-        else
+        if (table->report_table->columns[column].type == COLUMN_TEXT)
             result_string(result, table->tables->report, cursor->string_id);
+        else
+            sqlite3_result_int64(result, cursor->string_id);
         return SQLITE_OK;
     }
     if (slot < 0 || is_null(cursor, (size_t)slot, cursor->row))
@@ -505,15 +505,15 @@ static int start_loaded(struct cursor *cursor)
     return SQLITE_OK;
 }
 
-/* StringIds: the pool knows its strings by id and the ids by string. */
-static int start_string(struct cursor *cursor, const struct test *test)
+/* StringIds: the pool knows its strings by id and the ids by string. The empty string is id 0. */
+static int start_string(struct cursor *cursor, int64_t id)
 {
     const struct table *table = (const struct table *)cursor->base.pVtab;
     size_t length;
 
-    cursor->string_id = test->low;
-    report_string(table->tables->report, test->low, &length);
-    cursor->mode = length ? MODE_STRING : MODE_END;
+    cursor->string_id = id;
+    report_string(table->tables->report, id, &length);
+    cursor->mode = length || id == 0 ? MODE_STRING : MODE_END;
     return SQLITE_OK;
 }
 
@@ -533,7 +533,7 @@ static int table_filter(sqlite3_vtab_cursor *base, int number, const char *text,
     if (!make_tests(cursor, argv))
         return SQLITE_OK;
     if (table->is_strings && equality(cursor))
-        return start_string(cursor, equality(cursor));
+        return start_string(cursor, equality(cursor)->low);
     return table->filters++ ? start_loaded(cursor) : start_stream(cursor);
 }
 

@@ -230,6 +230,9 @@ static void strings_by_id_and_by_value(void **state)
     expect("SELECT value FROM StringIds WHERE id = (SELECT nameId FROM OSRT_API LIMIT 1)", "call_0\n");
     expect("SELECT count(*) FROM StringIds WHERE id = 123456789", "0\n");
     expect("SELECT count(*) FROM StringIds WHERE id = -1", "0\n");
+    expect("SELECT length(value) FROM StringIds WHERE id = 0", "0\n");
+    expect("SELECT id FROM StringIds WHERE value = ''", "0\n");
+    expect("SELECT min(id), count(*) FROM StringIds", "0|9\n"); /* with seven calls and one quoted text */
     expect_same("SELECT id FROM StringIds WHERE value = 'call_5'", "SELECT id FROM StringIds WHERE +value = 'call_5'");
 }
 
