@@ -1,7 +1,7 @@
 /* The tables of a report as plain text: csv, json, jsonlines and text, each a set of words around the same walk.
  *
  * Strings stand where they are referred to, unless ids are asked for. Bytes that are not UTF-8 become U+FFFD. */
-#include <errno.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,12 +315,18 @@ static int put_rows(struct plain *plain, struct error *err)
     return code;
 }
 
-static int open_output(struct plain *plain, const char *folder, const char *name, struct error *err)
+/* Names of tables come from the file, and may be anything: only letters, digits and _ go into a path. */
+static int open_output(struct plain *plain, const char *folder, const char *table, struct error *err)
 {
-    char path[4096];
+    char path[4096], name[128];
+    size_t length = 0;
 
-    if (snprintf(path, sizeof path, "%s%s%s%s%s", folder, name ? "/" : "", name ? name : "", name ? "." : "",
-                 name ? plain->style->name : "") >= (int)sizeof path)
+    for (const char *c = table; c && *c && length + 1 < sizeof name; c++)
+        name[length++] = isalnum((unsigned char)*c) ? *c : '_';
+    name[length] = '\0';
+    int written = table ? snprintf(path, sizeof path, "%s/%s.%s", folder, name, plain->style->name)
+                        : snprintf(path, sizeof path, "%s", folder);
+    if (written >= (int)sizeof path)
         return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
     plain->file = fopen(path, "we");
     return plain->file ? 0 : error_set_errno(err, "cannot write '%s'", path);
