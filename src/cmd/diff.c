@@ -171,6 +171,7 @@ static int make_tables(struct job *job, const struct wanted *wanted, struct erro
         if (code != 0 && code != ERR_NO_DATA)
             return code;
     }
+    *err = (struct error){0}; /* runs without that data are no error */
     return 0;
 }
 
@@ -380,7 +381,7 @@ static int run(const struct command *self, int argc, char **argv)
     status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
     for (size_t i = 0; job && i < job->before + job->after; i++)
         if (job->runs[i].report)
-            report_close(job->runs[i].report);
+            close_report(job->runs[i].report, job->runs[i].path);
     if (wanted)
         wanted_free(wanted);
     free(wanted);

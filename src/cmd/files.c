@@ -227,7 +227,7 @@ static int write_export(const char *file, const char *output, const struct expor
     int code = open_report(file, &report, err);
     if (code == 0) {
         code = export_file(exporter, report, output, settings->overwrite, &settings->export, err);
-        report_close(report);
+        close_report(report, file);
     }
     return code;
 }
@@ -281,12 +281,15 @@ static int run_recover(const struct command *self, int argc, char **argv)
     int code = output ? report_recover(file, output, settings.overwrite, &health, &err)
                       : error_set(&err, ERR_NO_MEMORY, "out of memory");
     if (code == 0 && !settings.quiet) {
+        if (health.damaged_chunks)
+            printf("%llu damaged chunk%s (%llu bytes) %s left out.\n", (unsigned long long)health.damaged_chunks,
+                   health.damaged_chunks == 1 ? "" : "s", (unsigned long long)health.damaged_bytes,
+                   health.damaged_chunks == 1 ? "was" : "were");
+        if (health.cut_bytes)
+            printf("%llu bytes of a chunk at the end that was not whole were left out.\n", (unsigned long long)health.cut_bytes);
         if (health.complete && !health.damaged_chunks)
             printf("The report was whole.\n");
-        else if (health.damaged_chunks || health.damaged_bytes)
-            printf("%llu damaged chunks and %llu bytes were left out.\n", (unsigned long long)health.damaged_chunks,
-                   (unsigned long long)health.damaged_bytes);
-        else
+        else if (!health.damaged_chunks)
             printf("Nothing was damaged; the report lacked its end.\n");
     }
     return finish(self, code, &err, &settings, output, made_up);

@@ -8,6 +8,7 @@
 #include "display.h"
 #include "human.h"
 #include "info.h"
+#include "losses.h"
 #include "open.h"
 #include "print.h"
 #include "rows.h"
@@ -34,8 +35,13 @@ static void add_heading(struct text *out, const char *heading)
     text_addf(out, "\n%s\n", heading);
 }
 
-static void add_file(struct text *out, struct report *report, const char *path)
+static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
+    struct losses losses;
+
+    report_check(report);
+    if (losses_read(&losses, report, err) != 0)
+        return err->code;
     struct report_health health = report_health(report);
 
     add_label(out, "File");
@@ -44,17 +50,23 @@ static void add_file(struct text *out, struct report *report, const char *path)
     human_bytes(out, health.file_bytes);
     text_add_char(out, '\n');
     add_label(out, "Health");
-    if (health.damaged_chunks || health.damaged_bytes) {
+    if (health.damaged_chunks) {
         text_add(out, "damaged: ");
         human_count(out, health.damaged_chunks);
-        text_add(out, " chunks, ");
+        text_add(out, health.damaged_chunks == 1 ? " chunk, " : " chunks, ");
         human_bytes(out, health.damaged_bytes);
         text_add(out, " could not be read; all else is here\n");
-    } else if (health.complete) {
-        text_add(out, "complete\n");
-    } else {
+    } else if (!health.complete) {
         text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
+    } else if (losses.total) {
+        text_add(out, "incomplete: ");
+        human_count(out, losses.total);
+        text_add(out, losses.total == 1 ? " event was lost" : " events were lost");
+        text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n" : "; the file itself is whole\n");
+    } else {
+        text_add(out, health.recovered ? "recovered from a damaged or unfinished report: what was not in it is missing here\n" : "complete\n");
     }
+    return 0;
 }
 
 /* What the names in the report's tables are called here; NULL: not shown. Others are shown as they are. */
@@ -238,11 +250,10 @@ int info_print(struct text *out, struct report *report, const char *path, int al
 {
     size_t limit = all ? SIZE_MAX : FEW;
 
-    add_file(out, report, path);
-    if (add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 || add_times(out, report, err) != 0 ||
-        info_add_sources(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 ||
-        add_ranges(out, report, err) != 0 || add_messages(out, report, all, err) != 0 ||
-        add_import_notes(out, report, limit, err) != 0)
+    if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 ||
+        add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
+        info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
+        add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
         return err->code;
     if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
         add_heading(out, "Machine");

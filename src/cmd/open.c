@@ -1,4 +1,5 @@
-/* Foreign files become a report in a temporary file that has no name any more once it is open. */
+/* Foreign files become a report in a temporary file that has no name any more once it is open. What is wrong with a report
+ * is said on stderr, so that it reaches whoever reads the tables and disturbs no program that does. */
 #include "open.h"
 
 #include <fcntl.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 #include "../import/import.h"
+#include "display.h"
+#include "human.h"
+#include "losses.h"
 #include "nsys_rep.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out, struct error *err)
@@ -39,4 +43,63 @@ int open_report(const char *path, struct report **out, struct error *err)
     }
     text_free(&found);
     return code;
+}
+
+static void add_damage(struct text *out, const struct report_health *health)
+{
+    text_add(out, "is damaged: ");
+    human_count(out, health->damaged_chunks);
+    text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
+    human_bytes(out, health->damaged_bytes);
+    text_add(out, ") could not be read and is left out; figures may be too low");
+}
+
+static void add_losses(struct text *out, const struct losses *losses)
+{
+    for (size_t i = 0; i < losses->count; i++) {
+        text_add(out, i ? ", " : "lacks ");
+        human_count(out, losses->items[i].count);
+        text_addf(out, " %s event%s (", losses->items[i].source, losses->items[i].count == 1 ? "" : "s");
+        text_add(out, losses->items[i].cause);
+        text_add_char(out, ')');
+    }
+    text_add(out, losses->total == 1 ? " that was lost; figures are too low" : " that were lost; figures are too low");
+}
+
+/* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */
+static void say(const char *path, struct text *sentence)
+{
+    struct text clean = {0};
+
+    display_add(&clean, path, strlen(path), 0);
+    text_add_char(&clean, ' ');
+    display_add(&clean, text_string(sentence), sentence->length, 0);
+    fprintf(stderr, "tacho: %s\n", text_string(&clean));
+    text_free(&clean);
+    text_clear(sentence);
+}
+
+void close_report(struct report *report, const char *path)
+{
+    struct text sentence = {0};
+    struct losses losses;
+    struct error err;
+    int lost = losses_read(&losses, report, &err) == 0 && losses.total;
+    struct report_health health = report_health(report);
+
+    fflush(stdout);
+    if (health.damaged_chunks) {
+        add_damage(&sentence, &health);
+        say(path, &sentence);
+    }
+    if (lost) {
+        add_losses(&sentence, &losses);
+        say(path, &sentence);
+    }
+    if (!health.complete) {
+        text_add(&sentence, "is unfinished (still being written, or its writer was killed); what was written is shown");
+        say(path, &sentence);
+    }
+    text_free(&sentence);
+    report_close(report);
 }

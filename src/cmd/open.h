@@ -1,4 +1,4 @@
-/* Opening what a user names: a report of ours, or a file of another profiler, which is imported on the way. */
+/* Opening what a user names: a report of ours, or a file of another profiler, which is imported on the way; and closing it. */
 #ifndef TACHO_CMD_OPEN_H
 #define TACHO_CMD_OPEN_H
 
@@ -6,5 +6,9 @@
 #include "../report/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
+
+/* Closes it, and says on stderr what its reader must know: parts were damaged, events were lost, its end is missing. Call
+ * it when all is read and printed: damage shows when a part is read. */
+void close_report(struct report *report, const char *path);
 
 #endif

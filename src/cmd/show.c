@@ -152,7 +152,7 @@ int show_file(const struct command *self, const char *path, const struct show *s
         code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
     }
     if (report)
-        report_close(report);
+        close_report(report, text_string(&found));
     text_free(&found);
     return code == 0 ? EXIT_OK : command_fail(self, &err);
 }

@@ -267,7 +267,7 @@ static int run(const struct command *self, int argc, char **argv)
         status = command_fail(self, &err);
     query_close(session.query);
     if (report)
-        report_close(report);
+        close_report(report, text_string(&found));
     free(session.names);
     free(session.format_text);
     text_free(&found);

@@ -94,7 +94,7 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
     }
     uint8_t bytes[CHUNK_HEADER_SIZE];
     struct encoded end = {
-        .header = {.kind = CHUNK_END, .first = (int64_t)start, .last = (int64_t)parts, .payload_hash = hash_bytes("", 0)},
+        .header = {.kind = CHUNK_END, .rows = file->recovered != 0, .first = (int64_t)start, .last = (int64_t)parts, .payload_hash = hash_bytes("", 0)},
         .bytes = bytes,
         .size = sizeof bytes,
     };

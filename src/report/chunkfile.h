@@ -15,6 +15,7 @@ struct chunkfile {
     struct output output;
     struct chunk_entry *chunks;
     size_t count, capacity;
+    int recovered;    /* the end says so */
     int failed;       /* what the last chunk came to: 0 or an ERR_ code, */
     int failed_errno; /* and why */
 };

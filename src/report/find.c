@@ -103,6 +103,7 @@ static int read_index(struct report *report, struct scratch *scratch)
             return status;
         at += header.payload_size + CHUNK_HEADER_SIZE;
     }
+    report->recovered = end.rows != 0;
     return at == end_offset ? 0 : ERR_CORRUPT;
 }
 
@@ -183,7 +184,9 @@ static int scan_file(struct report *report)
     while (offset < size && !status) {
         struct chunk_header header;
         uint64_t next = next_chunk(window, offset, &header);
-        if (next != offset && !(next == size && is_unfinished_tail(window, offset))) {
+        if (next == size && is_unfinished_tail(window, offset)) {
+            report->cut_bytes = next - offset;
+        } else if (next != offset) {
             report->damaged_chunks++;
             report->damaged_bytes += next - offset;
         }
@@ -192,6 +195,7 @@ static int scan_file(struct report *report)
         status = add_found(report, next, &header);
         offset = next + header.payload_size + CHUNK_HEADER_SIZE;
         report->complete = header.kind == CHUNK_END && offset == size;
+        report->recovered = header.kind == CHUNK_END && header.rows;
     }
     free(window);
     return status;

@@ -54,8 +54,10 @@ struct report_health report_health(const struct report *report)
     return (struct report_health){
         .has_index = report->has_index,
         .complete = report->complete,
+        .recovered = report->recovered,
         .damaged_chunks = report->damaged_chunks,
         .damaged_bytes = report->damaged_bytes,
+        .cut_bytes = report->cut_bytes,
         .file_bytes = report->host.size,
     };
 }

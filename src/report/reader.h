@@ -35,11 +35,16 @@ void report_close(struct report *report);
 struct report_health {
     int has_index;           /* 0: scanned */
     int complete;            /* the writer closed it in good order */
+    int recovered;           /* made by report_recover() from one that was damaged or unfinished */
     uint64_t damaged_chunks; /* skipped */
     uint64_t damaged_bytes;
+    uint64_t cut_bytes;      /* at the end, of a chunk that was not written to its end */
     uint64_t file_bytes;
 };
 struct report_health report_health(const struct report *report);
+
+/* Reads every chunk and compares its hash, so that report_health() knows of all damage. */
+void report_check(struct report *report);
 
 /* Tables, as the file itself names them. */
 struct report_column {
@@ -122,7 +127,8 @@ const char *report_string(struct report *report, int64_t id, size_t *length);
 /* The id of these bytes, or -1. */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 
-/* Rewrites what can be read of a damaged or unfinished report as a whole one. */
+/* Rewrites what can be read of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row can be. health
+ * is that of the old one, all of it checked. */
 int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Recovery: every chunk that is whole is copied, byte for byte, into a new file that gets an index. What the chunks
- * say is not looked at, so tables that this version does not know survive. */
+/* Damage: looking for all of it, and recovery. Every chunk that is whole is copied, byte for byte, into a new file that
+ * gets an index. What the chunks say is not looked at, so tables that this version does not know survive. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,17 +7,51 @@
 #include "chunkfile.h"
 #include "report_state.h"
 
+struct check {
+    struct report *report;
+    struct table_state *table;
+};
+
+static void check_one(void *argument, int worker, size_t i)
+{
+    struct report *report = ((struct check *)argument)->report;
+    struct chunk *chunk = &((struct check *)argument)->table->chunks[i];
+    struct scratch *scratch = scratch_take(report);
+    size_t size;
+
+    (void)worker;
+    if (!scratch)
+        return;
+    chunk_read(report, chunk, scratch, &size);
+    scratch_give(report, scratch);
+}
+
+void report_check(struct report *report)
+{
+    if (!report->has_index) /* then opening has checked it */
+        return;
+    for (size_t i = 0; i < report->table_count; i++) {
+        struct check check = {report, report->tables[i]};
+        report->host.parallel_for(report->host.context, check.table->chunk_count, check_one, &check);
+    }
+}
+
+/* Whether there is a row that can be read; the report has been checked. */
+static int has_rows(const struct report *report)
+{
+    for (size_t i = 0; i < report->table_count; i++)
+        for (size_t c = 0; c < report->tables[i]->chunk_count; c++)
+            if (!report->tables[i]->chunks[c].damaged)
+                return 1;
+    return 0;
+}
+
 static int copy_chunk(struct report *report, struct scratch *scratch, const struct found_chunk *found, struct chunkfile *file)
 {
     struct encoded chunk = {.size = found->size};
     int status = chunk_read_at(report, found->offset, found->size, scratch, &chunk.header);
-    if (status == ERR_CORRUPT) {
-        if (report->has_index) { /* a scan has counted it already */
-            report->damaged_chunks++;
-            report->damaged_bytes += found->size;
-        }
+    if (status == ERR_CORRUPT) /* counted already */
         return 0;
-    }
     chunk.bytes = scratch->chunk;
     return status ? status : chunkfile_put(file, &chunk, 0);
 }
@@ -43,13 +77,19 @@ static int copy_all(struct report *report, struct chunkfile *file)
 int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err)
 {
     if (!overwrite && !access(out_path, F_OK))
-        return error_set(err, ERR_EXISTS, "%s exists already", out_path);
+        return error_set(err, ERR_EXISTS, "'%s' exists already; -f true replaces it", out_path);
     struct report *report;
     int status = report_open(path, &report, err);
     if (status)
         return status;
+    report_check(report);
+    struct report_health found = report_health(report);
     char *part = NULL; /* the result gets its name when it is whole: out_path may be path itself */
     struct chunkfile file;
+    if (!has_rows(report)) {
+        status = error_set(err, ERR_BAD_FORMAT, "no row of '%s' can be read, so there is nothing to recover", path);
+        goto failed_name;
+    }
     if (asprintf(&part, "%s.recovering", out_path) < 0) {
         status = error_set(err, ERR_NO_MEMORY, "out of memory");
         part = NULL;
@@ -58,6 +98,7 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
     status = chunkfile_open(&file, part, 1, err);
     if (status)
         goto failed_name;
+    file.recovered = found.recovered || !found.complete || found.damaged_chunks;
     status = copy_all(report, &file);
     if (chunkfile_close(&file) && !status)
         status = ERR_IO;
@@ -68,7 +109,7 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
     if (status)
         unlink(part);
     else if (health)
-        *health = report_health(report);
+        *health = found;
 failed_name:
     free(part);
     report_close(report);

@@ -80,7 +80,8 @@ struct report {
     struct found_chunk *found; /* in the file's order */
     size_t found_count, found_capacity;
     size_t schema_bytes; /* of definitions read */
-    int has_index, complete;
+    int has_index, complete, recovered;
+    uint64_t cut_bytes;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
 
     pthread_mutex_t lock; /* guards all below, but for reading decoded strings */

@@ -1,0 +1,21 @@
+/* What a report says of events that happened and are not in it. */
+#ifndef TACHO_CMD_LOSSES_H
+#define TACHO_CMD_LOSSES_H
+
+#include "../report/reader.h"
+
+enum { LOSSES_MAX = 64 };
+
+struct losses {
+    struct loss {
+        const char *source, *cause; /* strings of the report */
+        uint64_t count;
+    } items[LOSSES_MAX]; /* one for each source and cause, none of them 0 */
+    size_t count;
+    uint64_t total;
+};
+
+/* Nothing lost, where the report does not say. */
+int losses_read(struct losses *losses, struct report *report, struct error *err);
+
+#endif

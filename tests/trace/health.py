@@ -1,0 +1,97 @@
+"""What is wrong with a report is said: by info, and by every command that reads it, on stderr and whatever -q says."""
+import os
+import struct
+import subprocess
+
+import lib
+
+HEADER, ROWS = 48, 2  # docs/format.md: a chunk's header, the kind of chunks of rows
+
+READERS = (["stats", "-q", "-r", "nvtx_sum"], ["analyze", "-q"], ["sql", "FILE", "SELECT count(*) FROM NVTX_EVENTS"],
+           ["export", "-q", "true", "-f", "true", "-o", "out.sqlite"], ["diff", "-r", "nvtx_sum", "FILE"])
+
+
+def chunks(data):
+    """(offset, kind, payload size) of each, by stepping from header to header."""
+    at = 16
+    while at < len(data):
+        magic, kind, _, _, _, size = struct.unpack_from("<4sBBHII", data, at)
+        assert magic == b"TCHK", f"no chunk at {at}"
+        yield at, kind, size
+        at += HEADER + size
+
+
+class Health(lib.Case):
+    def tacho(self, *arguments, status=0):
+        done = subprocess.run([lib.TACHO, *arguments], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, status, f"{arguments}: {done.stdout} {done.stderr}")
+        return done
+
+    def all_say(self, words, name="report.tacho", but=()):
+        for command in READERS:
+            if command[0] in but:
+                continue
+            words_of = [name if word == "FILE" else word for word in command]
+            done = self.tacho(*words_of, *([] if command[0] == "sql" else [name]))
+            self.assertIn(words, done.stderr, command[0])
+            self.assertNotIn(words, done.stdout, command[0])
+
+    def record(self, *options):
+        self.profile(lib.program("counts"), "burst", "2", "5000", "8", options=["-t", "nvtx", *options])
+
+    def damage_largest(self):
+        """Turns a bit of the largest chunk of rows; its header and the index are good."""
+        with open(self.path("report.tacho"), "rb") as file:
+            data = bytearray(file.read())
+        at, _, size = max((chunk for chunk in chunks(data) if chunk[1] == ROWS), key=lambda chunk: chunk[2])
+        data[at + HEADER + size // 2] ^= 1
+        with open(self.path("report.tacho"), "wb") as file:
+            file.write(data)
+        return size + HEADER
+
+    def test_a_good_report_is_not_talked_about(self):
+        self.record()
+        for command in READERS:
+            words = ["report.tacho" if word == "FILE" else word for word in command]
+            self.assertEqual(self.tacho(*words, *([] if command[0] == "sql" else ["report.tacho"])).stderr, "", command[0])
+        self.assertRegex(self.tacho("info", "report.tacho").stdout, r"Health +complete\n")
+
+    def test_damage(self):
+        self.record()
+        size = self.damage_largest()
+        self.assertRegex(self.tacho("info", "report.tacho").stdout, r"Health +damaged: 1 chunk, ")
+        self.all_say("report.tacho is damaged: 1 chunk (", but=["analyze"])  # its rules do not read these rows
+        done = self.tacho("recover", "-o", "whole.tacho", "report.tacho")
+        self.assertIn(f"1 damaged chunk ({size} bytes) was left out.", done.stdout)
+        self.assertRegex(self.tacho("info", "whole.tacho").stdout, r"Health +recovered")
+        done = self.tacho("recover", "-o", "whole.tacho", "report.tacho", status=1)
+        self.assertIn("-f true", done.stderr)
+
+    def test_losses(self):
+        self.profile(lib.program("counts"), "burst", "4", "5000", "1000", options=["-t", "nvtx", "--buffer-limit", "256K"])
+        lost = self.report().count("nvtx", "lost")
+        self.assertGreater(lost, 0)
+        self.all_say(f"report.tacho lacks {lost:,} nvtx events (buffer-full) that were lost")
+        self.assertIn(f"incomplete: {lost:,} events were lost", self.tacho("info", "report.tacho").stdout)
+
+    def test_an_end_that_is_cut_off(self):
+        self.record()
+        with open(self.path("report.tacho"), "rb") as file:
+            data = file.read()
+        at, _, size = [chunk for chunk in chunks(data) if chunk[1] == ROWS][-1]
+        with open(self.path("report.tacho"), "wb") as file:
+            file.write(data[: at + HEADER + size - 1])
+        self.all_say("report.tacho is unfinished")
+        done = self.tacho("recover", "-o", "whole.tacho", "report.tacho")
+        self.assertIn(f"{HEADER + size - 1} bytes of a chunk at the end", done.stdout)
+
+    def test_nothing_to_recover(self):
+        self.record()
+        with open(self.path("report.tacho"), "r+b") as file:
+            file.truncate(17)
+        done = self.tacho("recover", "-o", "whole.tacho", "report.tacho", status=1)
+        self.assertIn("nothing to recover", done.stderr)
+        self.assertFalse(os.path.exists(self.path("whole.tacho")))
+
+
+lib.main()
