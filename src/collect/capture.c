@@ -17,10 +17,33 @@ static struct timeval to_timeval(int64_t ns)
 
 /* ---- The switch --------------------------------------------------------------------------------------------------------------- */
 
-static void set_recording(struct collector *collector, int on)
+static void set_process(struct process *process, int on)
+{
+    if (process->arena)
+        atomic_store_explicit(&process->arena->recording, on ? process->collector->options->sources : 0, memory_order_release);
+}
+
+/* A process that began or ended a range has switched itself, long before we read of it, and may have done so again
+ * since: it is the one to leave alone (NULL: none). */
+static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
     for (struct process *process = collector->processes.first_live; process; process = process->next_live)
-        atomic_store_explicit(&process->arena->recording, on ? collector->options->sources : 0, memory_order_release);
+        if (process != itself)
+            set_process(process, on);
+}
+
+/* One range less for all but the one that has begun it, which has counted it already. */
+static void spend_range(struct collector *collector, const struct process *itself)
+{
+    struct capture *capture = &collector->capture;
+    if (capture->ranges_left == UINT32_MAX || capture->ranges_left == 0)
+        return;
+    capture->ranges_left--;
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+        uint32_t left = process == itself ? 0 : atomic_load_explicit(&process->arena->ranges_left, memory_order_relaxed);
+        while (left > 0 && !atomic_compare_exchange_weak(&process->arena->ranges_left, &left, left - 1))
+            ;
+    }
 }
 
 static void share_ranges_left(struct collector *collector)
@@ -29,10 +52,10 @@ static void share_ranges_left(struct collector *collector)
         atomic_store_explicit(&process->arena->ranges_left, collector->capture.ranges_left, memory_order_relaxed);
 }
 
-static void switch_on(struct collector *collector, int64_t time_ns, const char *cause)
+static void switch_on(struct collector *collector, const struct process *itself, int64_t time_ns, const char *cause)
 {
     struct capture *capture = &collector->capture;
-    set_recording(collector, 1);
+    set_recording(collector, 1, itself);
     if (capture->on)
         return;
     capture->on = 1;
@@ -44,10 +67,10 @@ static void switch_on(struct collector *collector, int64_t time_ns, const char *
     }
 }
 
-static void switch_off(struct collector *collector, int64_t time_ns)
+static void switch_off(struct collector *collector, const struct process *itself, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
-    set_recording(collector, 0);
+    set_recording(collector, 0, itself);
     if (!capture->on)
         return;
     capture->on = 0;
@@ -66,7 +89,7 @@ static void delay_over(evutil_socket_t unused, short what, void *argument)
     struct collector *collector = argument;
     collector->capture.armed = 1;
     if (collector->options->range == COLLECT_RANGE_NONE)
-        switch_on(collector, collector_now(collector), "delay");
+        switch_on(collector, NULL, collector_now(collector), "delay");
     share_ranges_left(collector);
 }
 
@@ -115,7 +138,7 @@ void capture_begin(struct collector *collector)
     }
     capture->armed = 1;
     if (collector->options->range == COLLECT_RANGE_NONE)
-        switch_on(collector, collector_now(collector), "start");
+        switch_on(collector, NULL, collector_now(collector), "start");
 }
 
 /* ---- Arenas ------------------------------------------------------------------------------------------------------------------------ */
@@ -168,14 +191,14 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
 void capture_range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
+    if (capture->done)
+        set_process(process, 0); /* it had begun before it could know */
     if (capture->done || cause > WIRE_CAPTURE_API)
         return;
-    if (capture->ranges_left != UINT32_MAX && capture->ranges_left > 0)
-        capture->ranges_left--;
-    share_ranges_left(collector);
+    spend_range(collector, process);
     capture->open++;
     process->open_ranges++;
-    switch_on(collector, time_ns, causes[cause]);
+    switch_on(collector, process, time_ns, causes[cause]);
 }
 
 /* What the end of the last range that may be means. */
@@ -192,33 +215,31 @@ void capture_range_ends(struct collector *collector, struct process *process, en
     struct capture *capture = &collector->capture;
     if (capture->done || cause > WIRE_CAPTURE_API)
         return;
-    if (process->open_ranges > 0) {
-        process->open_ranges--;
-        capture->open--;
-    }
-    if (capture->open > 0) { /* another process is still inside one: the agent has only switched itself off */
-        set_recording(collector, 1);
+    capture->open -= process->open_ranges; /* one end is enough: it has switched itself off */
+    process->open_ranges = 0;
+    if (capture->open > 0) { /* another process is still inside one */
+        set_process(process, 1);
         return;
     }
     if (collector->options->range != COLLECT_RANGE_NONE && collector->options->range_end == COLLECT_END_NONE) {
-        set_recording(collector, capture->on);
+        set_process(process, capture->on);
         return;
     }
-    switch_off(collector, time_ns);
+    switch_off(collector, process, time_ns);
     if (collector->options->range != COLLECT_RANGE_NONE && capture->ranges_left == 0)
         last_range_over(collector, time_ns);
 }
 
 void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns)
 {
-    while (process->open_ranges > 0 && collector->capture.open > 0)
+    if (process->open_ranges > 0)
         capture_range_ends(collector, process, WIRE_CAPTURE_ALWAYS, time_ns);
 }
 
 void capture_end(struct collector *collector, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
-    switch_off(collector, time_ns);
+    switch_off(collector, NULL, time_ns);
     capture->done = 1;
     capture->ranges_left = 0;
     share_ranges_left(collector);

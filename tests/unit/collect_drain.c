@@ -321,6 +321,49 @@ static void random_bytes_do_no_harm(void **state)
     report_close(finish(scene));
 }
 
+static struct process *add_process(struct scene *scene, pid_t pid)
+{
+    struct process *process = process_add(scene->collector, pid, PID, "fork");
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(arena, MAP_FAILED);
+    process_attach(process, arena, wire_arena_bytes(CHUNKS), CHUNKS);
+    return process;
+}
+
+/* The program has been in three of four ranges, the third still on, before we read of the first. */
+static void a_process_switches_itself(void **state)
+{
+    struct scene *scene = *state;
+    struct collector *collector = scene->collector;
+    struct process *other = add_process(scene, PID + 1);
+    uint32_t sources = scene->options.sources;
+    scene->options.range = COLLECT_RANGE_NVTX;
+    scene->options.range_end = COLLECT_END_REPEAT;
+    collector->capture = (struct capture){.armed = 1, .ranges_left = 4};
+    atomic_store(&other->arena->ranges_left, 4);
+    atomic_store(&scene->arena->ranges_left, 1);
+    atomic_store(&scene->arena->recording, sources);
+    for (uint32_t range = 1; range <= 3; range++) {
+        capture_range_begins(collector, scene->process, WIRE_CAPTURE_NVTX, range * 10);
+        assert_int_equal(atomic_load(&other->arena->recording), sources);
+        assert_int_equal(atomic_load(&other->arena->ranges_left), 4 - range);
+        assert_int_equal(atomic_load(&scene->arena->ranges_left), 1);
+        if (range == 3)
+            break;
+        capture_range_ends(collector, scene->process, WIRE_CAPTURE_NVTX, range * 10 + 5);
+        assert_int_equal(atomic_load(&other->arena->recording), 0);
+        assert_int_equal(atomic_load(&scene->arena->recording), sources);
+    }
+    atomic_store(&scene->arena->recording, 0); /* the third is over, too */
+    capture_range_begins(collector, other, WIRE_CAPTURE_NVTX, 34);
+    capture_range_ends(collector, scene->process, WIRE_CAPTURE_NVTX, 35);
+    assert_int_equal(atomic_load(&scene->arena->recording), sources); /* for the other, which is inside the fourth */
+    capture_range_ends(collector, other, WIRE_CAPTURE_NVTX, 40);
+    assert_int_equal(atomic_load(&scene->arena->recording), 0);
+    assert_true(collector->capture.done);
+    assert_int_equal(collector->capture.recorded_ns, 5 + 5 + 10);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
 
 int main(void)
@@ -329,7 +372,7 @@ int main(void)
         SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
         SCENE_TEST(a_call_in_progress_at_death_is_told), SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
-        SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
+        SCENE_TEST(a_process_switches_itself), SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
