@@ -210,28 +210,26 @@ static int prepare(sqlite3 *database, const struct plan *plan, int ranged, sqlit
     return code;
 }
 
-static void read_range(const struct reading *reading, struct piece *piece, sqlite3 *database, sqlite3_stmt *statement)
+struct reader {
+    struct reading *reading;
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    pthread_t thread;
+};
+
+static void read_range(const struct reader *reader, struct piece *piece)
 {
-    if (!statement) {
-        piece->count = 0;
-        piece->step = SQLITE_ERROR;
-        nsys_words(piece->message, sizeof piece->message, database);
-        return;
-    }
-    sqlite3_bind_int64(statement, 1, piece->first);
-    sqlite3_bind_int64(statement, 2, piece->last);
-    fill(reading->import, reading->plan, piece, statement);
-    sqlite3_reset(statement);
+    sqlite3_bind_int64(reader->statement, 1, piece->first);
+    sqlite3_bind_int64(reader->statement, 2, piece->last);
+    fill(reader->reading->import, reader->reading->plan, piece, reader->statement);
+    sqlite3_reset(reader->statement);
 }
 
-static void *reader(void *argument)
+static void *read_pieces(void *argument)
 {
-    struct reading *reading = argument;
-    sqlite3 *database = NULL;
-    sqlite3_stmt *statement = NULL;
+    const struct reader *reader = argument;
+    struct reading *reading = reader->reading;
 
-    if (nsys_open(reading->import, &database) == SQLITE_OK)
-        prepare(database, reading->plan, 1, &statement);
     pthread_mutex_lock(&reading->lock);
     for (;;) {
         while (!reading->stop && reading->taken < reading->piece_count && reading->taken >= reading->written + PIECES)
@@ -243,14 +241,12 @@ static void *reader(void *argument)
         piece->first = reading->first + (int64_t)(number * PIECE_ROWS);
         piece->last = number + 1 == reading->piece_count ? reading->last : piece->first + PIECE_ROWS - 1;
         pthread_mutex_unlock(&reading->lock);
-        read_range(reading, piece, database, statement);
+        read_range(reader, piece);
         pthread_mutex_lock(&reading->lock);
         reading->ready[number % PIECES] = 1;
         pthread_cond_broadcast(&reading->changed);
     }
     pthread_mutex_unlock(&reading->lock);
-    sqlite3_finalize(statement);
-    sqlite3_close(database);
     return NULL;
 }
 
@@ -275,17 +271,33 @@ static void write_in_order(struct import *import, struct reading *reading)
     }
 }
 
+static int start_reader(struct reader *reader, struct reading *reading)
+{
+    *reader = (struct reader){ .reading = reading };
+    if (nsys_open(reading->import, &reader->database) == SQLITE_OK &&
+        prepare(reader->database, reading->plan, 1, &reader->statement) == SQLITE_OK &&
+        pthread_create(&reader->thread, NULL, read_pieces, reader) == 0)
+        return 1;
+    sqlite3_finalize(reader->statement);
+    sqlite3_close(reader->database);
+    return 0;
+}
+
+/* How many readers there were: as many as could be started, up to the number of cores. */
 static int read_together(struct import *import, struct reading *reading)
 {
-    pthread_t threads[READERS_MAX];
+    struct reader readers[READERS_MAX];
     int cores = parallel_cores(), wanted = cores < READERS_MAX ? cores : READERS_MAX, started = 0;
 
-    while (started < wanted && pthread_create(&threads[started], NULL, reader, reading) == 0)
+    while (started < wanted && start_reader(&readers[started], reading))
         started++;
     if (started)
         write_in_order(import, reading);
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    for (int i = 0; i < started; i++) {
+        pthread_join(readers[i].thread, NULL);
+        sqlite3_finalize(readers[i].statement);
+        sqlite3_close(readers[i].database);
+    }
     return started;
 }
 
