@@ -1,0 +1,143 @@
+"""`tacho diff` on runs made up here, so that what changed is known: figures, noise, conditions and ranges."""
+
+import csv
+import io
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+TACHO = os.environ["TACHO"]
+failures = 0
+
+
+def check(what, truth, *shown):
+    global failures
+    if not truth:
+        failures += 1
+        print("wrong:", what, *shown)
+
+
+def run(*arguments):
+    done = subprocess.run([TACHO, "diff", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def rows(*arguments):
+    status, out, err = run("-q", "-f", "csv", "-r", "osrt_sum", *arguments)
+    if status != 0:
+        sys.exit(f"tacho diff {' '.join(arguments)}: {err}")
+    return list(csv.DictReader(io.StringIO(out)))
+
+
+def make(path, calls, ranges=()):
+    """A capture with these calls: name → durations, one after another in time; and NVTX ranges (name, start, end)."""
+    if os.path.exists(path):
+        os.remove(path)
+    database = sqlite3.connect(path)
+    database.executescript(
+        "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+        "CREATE TABLE OSRT_API(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel INTEGER, callchainId INTEGER);"
+        "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER);")
+    now = 0
+    for number, (name, durations) in enumerate(calls.items(), 1):
+        database.execute("INSERT INTO StringIds VALUES (?, ?)", (number, name))
+        for duration in durations:
+            database.execute("INSERT INTO OSRT_API VALUES (?, ?, 27, 1, ?, 0, 0, 0)", (now, now + duration, number))
+            now += duration + 10
+    for name, start, end in ranges:
+        database.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, 1, 0)", (start, end, name))
+    database.commit()
+    database.close()
+    return path
+
+
+def check_pair():
+    make("a.sqlite", {"read": [100, 200], "write": [1000], "old": [50]})
+    make("b.sqlite", {"write": [1500], "read": [100, 290], "fresh": [7]})
+    expected = [
+        {"Name": "write", "Before (ns)": "1000", "After (ns)": "1500", "Change (ns)": "500", "Relative (%)": "50.0", "Note": ""},
+        {"Name": "read", "Before (ns)": "300", "After (ns)": "390", "Change (ns)": "90", "Relative (%)": "30.0", "Note": ""},
+        {"Name": "old", "Before (ns)": "50", "After (ns)": "", "Change (ns)": "-50", "Relative (%)": "-100.0", "Note": "gone"},
+        {"Name": "fresh", "Before (ns)": "", "After (ns)": "7", "Change (ns)": "7", "Relative (%)": "", "Note": "new"},
+    ]
+    got = rows("a.sqlite", "b.sqlite")
+    check("two runs", [dict(row) for row in got] == [{key: row[key] for key in got[0]} for row in expected], got)
+    check("by count", [(row["Name"], row["Change"]) for row in rows("-c", "count", "a.sqlite", "b.sqlite")][-1] in (("read", "0"), ("write", "0")))
+    check("by the longest", {row["Name"]: row["After (ns)"] for row in rows("-c", "max", "a.sqlite", "b.sqlite")}["read"] == "290")
+    check("by a column's own name", rows("-c", "Max", "a.sqlite", "b.sqlite") == rows("-c", "max", "a.sqlite", "b.sqlite"))
+    check("a run beside itself", all(row["Change (ns)"] == "0" and row["Note"] == "" for row in rows("a.sqlite", "a.sqlite")))
+    status, out, err = run("-r", "osrt_sum", "a.sqlite", "b.sqlite")
+    check("all rows together", "Total Time of all rows: 1,350.0 ns before, 1,897.0 ns after: +40.5 %" in out, out)
+    check("json", json.loads(run("-q", "-f", "json", "-r", "osrt_sum", "a.sqlite", "b.sqlite")[1])[0]["Change (ns)"] == 500)
+    status, out, err = run("a.sqlite", "b.sqlite")
+    check("without -r: what has data", status == 0 and "(osrt_sum)" in out and "(cuda_api_sum)" not in out, out, err)
+    check("in other units", rows("--timeunit", "us", "a.sqlite", "b.sqlite")[0]["Change (us)"] == "0.500")
+
+
+def condition(text, *files):
+    status, out, err = run("-q", "-r", "osrt_sum", "--fail-if", text, *files)
+    if status not in (0, 1) or (status == 1) != bool(err) or err.count("\n") > 1:
+        sys.exit(f"--fail-if '{text}': status {status}, {err}")
+    return status == 1
+
+
+def check_conditions():
+    for text, truth in (("total>+5%", True), ("total>+41%", False), ("total>500", True), ("total>0.6us", False), ("total<-1%", False), ("count<0", False),
+                        ("any total>+45%", True), ("any total>+55%", False), ("any total<-99%", True), ("max>+30%", True), ("max > +60 %", False), ("any count>0", True)):
+        check(f"{text} is {truth}", condition(text, "a.sqlite", "b.sqlite") == truth)
+    for wrong in ("total", "total>", ">5%", "total>x", "colour>5%", "total=5%", "total>5apples", ""):
+        status, out, err = run("-q", "-r", "osrt_sum", "--fail-if", wrong, "a.sqlite", "b.sqlite")
+        check(f"--fail-if '{wrong}' is refused", status == 2 and err.count("\n") == 1, status, err)
+
+
+def check_noise():
+    """Ten runs a side with 10 % noise. A change of 30 % is found; none is not. Of many comparisons of equal things with 95 %
+    intervals about one in twenty may seem to differ."""
+    chance = random.Random(7)
+
+    def runs(side, factor):
+        return [make(f"{side}{i}.sqlite", {"work": [int(100000 * factor * chance.gauss(1, 0.1)) for _ in range(3)]}) for i in range(10)]
+
+    before, after, same = runs("before", 1), runs("after", 1.3), runs("same", 1)
+    check("a real change", condition("total>+5%", *before, "--", *after))
+    check("is not beyond all bounds", not condition("total>+60%", *before, "--", *after))
+    check("noise is none", not condition("total>+5%", *before, "--", *same))
+    row = rows(*before, "--", *after)[0]
+    check("the interval holds the truth", float(row["Low (%)"]) <= 30 <= float(row["High (%)"]) and float(row["Low (%)"]) <= float(row["Relative (%)"]) <= float(row["High (%)"]), row)
+    false_alarms = 0
+    for _ in range(10):
+        pool = [make(f"x{i}.sqlite", {"work": [int(100000 * chance.gauss(1, 0.1))]}) for i in range(10)]
+        false_alarms += condition("total>0", *pool[:5], "--", *pool[5:]) or condition("total<0", *pool[:5], "--", *pool[5:])
+    check("few false alarms", false_alarms <= 2, false_alarms)
+    status, out, err = run("-r", "osrt_sum", *before[:3], "--", *after[:3])
+    check("three runs say what they allow", "Medians of 3 and 3 runs" in out and "90 % confidence, all that so few runs allow" in out, out)
+    status, out, err = run("-r", "osrt_sum", *before, "--", *after)
+    check("ten runs say it", "96 % confidence." in out or "95 % confidence." in out, out)
+
+
+def check_ranges():
+    make("r.sqlite", {"square": [100, 100], "multiply": [130, 160]}, [("first", 0, 205), ("second", 215, 600)])
+    got = {row["Name"]: (row["Before (ns)"], row["After (ns)"], row["Note"]) for row in rows("--range", "first", "--range", "second", "r.sqlite")}
+    check("two ranges of one report", got == {"square": ("200", "", "gone"), "multiply": ("", "290", "new")}, got)
+    for wrong in (["--range", "first", "r.sqlite"], ["--range", "first", "--range", "nobody", "r.sqlite"], ["--range", "a", "--range", "b", "r.sqlite", "r.sqlite"],
+                  ["a.sqlite"], [], ["a.sqlite", "b.sqlite", "r.sqlite"], ["a.sqlite", "--"], ["--", "a.sqlite"], ["a.sqlite", "gone.sqlite"], ["-r", "nothing", "a.sqlite", "b.sqlite"],
+                  ["-c", "colour", "-r", "osrt_sum", "a.sqlite", "b.sqlite"], ["-r", "vulkan_api_sum", "a.sqlite", "b.sqlite"]):
+        status, out, err = run("-q", *wrong)
+        check(f"{wrong} is one sentence", status in (1, 2) and err.count("\n") == 1, status, err)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        check_pair()
+        check_conditions()
+        check_noise()
+        check_ranges()
+    sys.exit(failures != 0)
+
+
+main()
