@@ -225,30 +225,22 @@ static int listen_at(const char *name, int abstract)
 /* For programs in another network namespace. Where no folder can be made, the abstract name alone must do. */
 static void open_file_socket(struct session *session)
 {
-    char path[sizeof session->directory + 8];
-    snprintf(session->directory, sizeof session->directory, "/tmp/tacho-XXXXXX");
+    char path[sizeof session->folder.path + sizeof FOLDER_SOCKET];
     session->file_listener = -1;
-    if (!mkdtemp(session->directory)) {
-        session->directory[0] = 0;
+    if (folder_make(&session->folder) != 0)
         return;
-    }
-    snprintf(path, sizeof path, "%s/socket", session->directory);
+    snprintf(path, sizeof path, "%s/" FOLDER_SOCKET, session->folder.path);
     session->file_listener = listen_at(path, 0);
-    if (session->file_listener < 0) {
-        rmdir(session->directory);
-        session->directory[0] = 0;
-    }
+    if (session->file_listener < 0)
+        folder_remove(&session->folder);
 }
 
 const char *session_agent_path(struct session *session, const char *agent_path)
 {
-    if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->directory[0])
+    if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->folder.path[0])
         return agent_path;
-    snprintf(session->agent_link, sizeof session->agent_link, "%s/libtacho-agent.so", session->directory);
-    if (symlink(agent_path, session->agent_link) == 0)
-        return session->agent_link;
-    session->agent_link[0] = 0;
-    return agent_path;
+    snprintf(session->agent_link, sizeof session->agent_link, "%s/" FOLDER_AGENT, session->folder.path);
+    return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 
 static void write_variable(struct session *session, const char *name)
@@ -257,8 +249,8 @@ static void write_variable(struct session *session, const char *name)
     for (size_t i = 0; i < sizeof session->token; i++)
         at += snprintf(at, (size_t)(end - at), "%02x", session->token[i]);
     at += snprintf(at, (size_t)(end - at), ":%s", name);
-    if (session->directory[0])
-        snprintf(at, (size_t)(end - at), ":%s/socket", session->directory);
+    if (session->folder.path[0])
+        snprintf(at, (size_t)(end - at), ":%s/" FOLDER_SOCKET, session->folder.path);
 }
 
 int session_open(struct collector *collector, struct error *err)
@@ -302,15 +294,7 @@ void session_close(struct collector *collector)
         close(session->listener);
     if (session->file_listener >= 0)
         close(session->file_listener);
-    if (session->directory[0]) {
-        char path[sizeof session->directory + 8];
-        snprintf(path, sizeof path, "%s/socket", session->directory);
-        unlink(path);
-        if (session->agent_link[0])
-            unlink(session->agent_link);
-        rmdir(session->directory);
-    }
+    folder_remove(&session->folder);
     session->accept = session->file_accept = NULL;
     session->listener = session->file_listener = -1;
-    session->directory[0] = 0;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
+#include "folder.h"
 
 struct collector;
 struct process;
@@ -13,10 +14,10 @@ struct event;
 struct session {
     int listener, file_listener;   /* -1: none */
     struct event *accept, *file_accept;
-    char directory[64];            /* private, with the file-system socket; empty: none could be made */
+    struct folder folder;          /* with the file-system socket, if it could be made */
     uint8_t token[16];
     char variable[256];            /* the value of TACHO_SESSION */
-    char agent_link[96];           /* empty: none was needed */
+    char agent_link[96];           /* session_agent_path() */
     uint64_t arena_bytes;
     uint32_t chunk_count;
     struct connection *connections;

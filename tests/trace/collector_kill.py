@@ -113,6 +113,25 @@ class CollectorKill(lib.Case):
         output, _ = self.tacho.communicate(timeout=60)
         self.assertEqual(output, OUTPUT + "status 42\n")
 
+    def test_what_a_killed_collector_leaves_behind(self):
+        """Its folder goes with the next capture; that of one that runs stays."""
+        def start(output):
+            tacho = subprocess.Popen(self.command("sh", "-c", 'echo "$TACHO_SESSION"; exec sleep 1000', output=output), stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+            self.addCleanup(lib.end_group, tacho)
+            return tacho, os.path.dirname(tacho.stdout.readline().strip().split(":")[2])
+        killed, left_behind = start("killed.tacho")
+        running, in_use = start("running.tacho")
+        killed.kill()
+        killed.wait()
+        self.assertTrue(os.path.isdir(left_behind))
+        self.profile("true", output="next.tacho")
+        self.assertFalse(os.path.exists(left_behind))
+        self.assertEqual(os.listdir(in_use), ["socket"])
+        os.killpg(running.pid, signal.SIGTERM)
+        running.wait()
+        self.assertFalse(os.path.exists(in_use))
+
     def test_both_killed_lose_a_second_at_most(self):
         chance = random.Random(SEED + 1)
         for moment in range(6 // SHARE):
