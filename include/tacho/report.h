@@ -1,7 +1,7 @@
 /* Reading reports: open a file that `tacho profile` wrote (or is writing), look at its tables, take columns as arrays.
  *
- * C and C++, link with -ltacho. Tables and columns are numbered from 0 in the order of the file; docs/format.md says
- * what a report is. A handle may be used by several threads at once, except for tacho_report_open() and _close().
+ * C and C++; <tacho/tacho.h> says how to link, docs/api.md has a whole example. Tables and columns are numbered from 0 in
+ * the order of the file; docs/format.md says what a report is. A handle may be used by several threads at once, except for tacho_report_open() and _close().
  *
  *     struct tacho_report *report;
  *     if (tacho_report_open("report.tacho", &report))

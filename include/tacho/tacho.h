@@ -1,7 +1,12 @@
 /* Tacho's control interface: what a program may say to the profiler that it runs under.
  *
- * Without a profiler every call is one load and one branch. Link with -ltacho (libtacho.so); C and C++.
- * Reading reports is in <tacho/report.h>.                                                                           */
+ * Without a profiler every call is one load and one branch. C and C++; with Tacho unpacked or installed in $TACHO:
+ *
+ *     cc program.c -I$TACHO/include -L$TACHO/lib -Wl,-rpath,$TACHO/lib -ltacho
+ *     cc program.c $(PKG_CONFIG_PATH=$TACHO/lib/pkgconfig pkg-config --cflags --libs tacho)
+ *
+ * Other languages load libtacho.so and call the same functions: ctypes.CDLL("libtacho.so").tacho_start().
+ * Reading reports is in <tacho/report.h>; more words and whole examples are in docs/api.md. */
 #ifndef TACHO_TACHO_H
 #define TACHO_TACHO_H
 
@@ -12,6 +17,13 @@ extern "C" {
 #endif
 
 #define TACHO_API_VERSION 1
+
+/* The functions are inline here, and real ones in libtacho.so for whoever takes their address or looks them up. */
+#if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus)
+#define TACHO_INLINE extern inline /* -std=gnu89 */
+#else
+#define TACHO_INLINE inline
+#endif
 
 /* What the agent offers. `size` grows with later versions; a caller uses a member only if size covers it, which the
  * functions below see to. */
@@ -30,55 +42,69 @@ extern const struct tacho_calls *tacho_calls;
 
 /* Recording on. With `tacho profile -c api` nothing is recorded before the first call; other processes of the capture
  * follow within some milliseconds. Safe in any thread, also when recording is on already. */
-static inline void tacho_start(void)
+TACHO_INLINE void tacho_start(void);
+
+/* Recording off, until the next tacho_start(). What was recorded is kept. */
+TACHO_INLINE void tacho_stop(void);
+
+/* One step (iteration) of the program's main loop ends here and the next begins: steps become ranges called "step" in
+ * the NVTX domain "tacho", numbered from 0 by their int64 payload. The first call begins step 0. */
+TACHO_INLINE void tacho_step(void);
+
+/* A moment with a name. The text is copied. */
+TACHO_INLINE void tacho_mark(const char *text);
+
+/* A range with a name on this thread, until the matching tacho_pop(). Ranges nest. The text is copied. */
+TACHO_INLINE void tacho_push(const char *text);
+
+TACHO_INLINE void tacho_pop(void);
+
+/* Is the program being profiled? */
+TACHO_INLINE int tacho_profiled(void);
+
+/* The version of the library, as "0.1.0". */
+const char *tacho_version(void);
+
+TACHO_INLINE void tacho_start(void)
 {
     if (tacho_calls)
         tacho_calls->start();
 }
 
-/* Recording off, until the next tacho_start(). What was recorded is kept. */
-static inline void tacho_stop(void)
+TACHO_INLINE void tacho_stop(void)
 {
     if (tacho_calls)
         tacho_calls->stop();
 }
 
-/* One step (iteration) of the program's main loop ends here and the next begins: steps become ranges called "step" in
- * the NVTX domain "tacho", numbered from 0 by their int64 payload. The first call begins step 0. */
-static inline void tacho_step(void)
+TACHO_INLINE void tacho_step(void)
 {
     if (tacho_calls)
         tacho_calls->step();
 }
 
-/* A moment with a name. The text is copied. */
-static inline void tacho_mark(const char *text)
+TACHO_INLINE void tacho_mark(const char *text)
 {
     if (tacho_calls)
         tacho_calls->mark(text);
 }
 
-/* A range with a name on this thread, until the matching tacho_pop(). Ranges nest. The text is copied. */
-static inline void tacho_push(const char *text)
+TACHO_INLINE void tacho_push(const char *text)
 {
     if (tacho_calls)
         tacho_calls->push(text);
 }
 
-static inline void tacho_pop(void)
+TACHO_INLINE void tacho_pop(void)
 {
     if (tacho_calls)
         tacho_calls->pop();
 }
 
-/* Is the program being profiled? */
-static inline int tacho_profiled(void)
+TACHO_INLINE int tacho_profiled(void)
 {
     return tacho_calls != NULL;
 }
-
-/* The version of the library, as "0.1.0". */
-const char *tacho_version(void);
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,18 @@
  * The agent may not be attached yet (its constructor can run later): it then attaches on being asked.               */
 #include <dlfcn.h>
 
-#include "tacho/tacho.h"
-
 #define PUBLIC __attribute__((visibility("default")))
+
+/* Declared here without `inline` first, the header's functions become real ones, for dlsym and other languages. */
+PUBLIC void tacho_start(void);
+PUBLIC void tacho_stop(void);
+PUBLIC void tacho_step(void);
+PUBLIC void tacho_mark(const char *text);
+PUBLIC void tacho_push(const char *text);
+PUBLIC void tacho_pop(void);
+PUBLIC int tacho_profiled(void);
+
+#include "tacho/tacho.h"
 
 PUBLIC const struct tacho_calls *tacho_calls;
 
