@@ -48,11 +48,18 @@ static void died(evutil_socket_t unused, short what, void *argument)
     life_check(collector);
 }
 
+/* For agents that come in: a process that is not watched can be looked at, one that could not come in is lost. */
+#define DESCRIPTORS_KEPT 48
+
 void process_watch(struct process *process)
 {
     process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (process->pidfd < 0)
         return;
+    if ((rlim_t)process->pidfd + DESCRIPTORS_KEPT >= process->collector->old_files.rlim_max) {
+        process_unwatch(process);
+        return;
+    }
     process->death = event_new(process->collector->base, process->pidfd, EV_READ, died, process);
     if (process->death && event_add(process->death, NULL) == 0)
         return;

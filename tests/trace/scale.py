@@ -1,4 +1,6 @@
 """Many processes, threads and generations: every one is in the report, and every event is recorded or counted as lost."""
+import resource
+
 import lib
 
 # Sanitizers make the collector many times slower; what they look for shows in fewer as well.
@@ -6,8 +8,8 @@ SHARE = 10 if lib.SANITIZE else 1
 
 
 class Scale(lib.Case):
-    def check(self, shape, count):
-        report = self.profile(lib.program("scale"), shape, str(count), options=["-t", "osrt", "--osrt-threshold=0"])
+    def check(self, shape, count, **more):
+        report = self.profile(lib.program("scale"), shape, str(count), options=["-t", "osrt", "--osrt-threshold=0"], **more)
         programs, threads, reads = map(int, self.output.stdout.split())
         self.assertEqual(report.value("SELECT count(*) FROM (SELECT DISTINCT globalPid, image FROM TACHO_PROCESS)"), programs)
         self.assertEqual(report.value("SELECT count(*) FROM (SELECT DISTINCT globalPid, image FROM TACHO_PROCESS WHERE end IS NOT NULL)"),
@@ -27,6 +29,9 @@ class Scale(lib.Case):
 
     def test_processes_alive_at_the_same_time(self):
         self.check("together", 1000 // SHARE)
+
+    def test_more_processes_than_descriptors(self):
+        self.check("together", 300 // SHARE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)))
 
     def test_processes_in_turn(self):
         self.check("in-turn", 1000 // SHARE)
