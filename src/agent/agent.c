@@ -100,7 +100,7 @@ static void restart(void)
     uint32_t flags = agent.flags;
     agent.arena = NULL;
     agent_self = NULL;
-    if (flags & WIRE_FLAG_TRACE_FORK)
+    if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
         attach(WIRE_ORIGIN_FORK);
     else
         set_state(AGENT_OFF);
@@ -113,6 +113,19 @@ void agent_after_fork_in_child(void)
         return;
     set_state(AGENT_UNKNOWN); /* for kernels that do not wipe */
     once(STARTED, restart);
+}
+
+void agent_leave(const char *why)
+{
+    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, why);
+    agent.left = 1;
+    set_state(AGENT_OFF);
+}
+
+void agent_come_back(void)
+{
+    agent.left = 0;
+    set_state(AGENT_ATTACHED);
 }
 
 static int find_out(void)

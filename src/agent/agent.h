@@ -47,6 +47,7 @@ struct agent {
     uint32_t sources;
     uint64_t osrt_threshold_ticks;
     uint32_t pid;
+    uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];             /* path of the agent itself */
 };
@@ -275,6 +276,8 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
 
 void agent_start(void);                /* constructor and first hook: find the session, attach; once */
 void agent_after_fork_in_child(void);
+void agent_leave(const char *why);     /* no record and no system call of ours from here on; children stay off too */
+void agent_come_back(void);            /* there was no need to leave */
 void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */

@@ -2,7 +2,7 @@
  *
  * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers on the stack: a
  * vfork child shares its parent's memory, and malloc is not for signal handlers. The program's own strings are passed as
- * they are. An environment beyond ENVIRONMENT_MAX entries is passed on untouched.                                     */
+ * they are. Stacks can be small: a copy that is large is mapped (a vfork child that succeeds leaves it to its parent). */
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "os_process.h"
 #include "sys.h"
 
-#define ENVIRONMENT_MAX 16384 /* 128 KB of pointers on the stack */
+#define STACK_MAX 4096 /* bytes that a changed environment may take there */
 #define INJECTION_VARIABLE "NVTX_INJECTION64_PATH"
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 #define ADDED 3
@@ -98,13 +98,13 @@ static void make_preload(char *to, const char *own)
         join(to, PRELOAD_VARIABLE "=", agent.library, ":", own);
 }
 
-static int run_with_added(const struct request *request, const struct found *found)
+/* Fills a changed environment: room for its pointers, and for the texts that are new. */
+typedef void environment_change(char **environment, char *texts, const struct request *request, const struct found *found);
+
+static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found)
 {
-    size_t library = strlen(agent.library), own = found->preload ? strlen(found->preload) : 0;
-    char preload[sizeof PRELOAD_VARIABLE + library + 1 + own + 1];
-    char session[sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + 1];
-    char injection[sizeof INJECTION_VARIABLE + library + 1];
-    char *environment[found->count + ADDED + 1];
+    char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
+    char *preload = injection + sizeof INJECTION_VARIABLE + strlen(agent.library) + 1;
     size_t count = 0;
     make_preload(preload, found->preload);
     environment[count++] = preload;
@@ -117,7 +117,6 @@ static int run_with_added(const struct request *request, const struct found *fou
             environment[count++] = entry;
     }
     environment[count] = NULL;
-    return request->run(request, environment);
 }
 
 /* A list of LD_PRELOAD without the agent. */
@@ -140,22 +139,39 @@ static char *without_agent(char *to, const char *list)
 }
 
 /* In another root the agent may not be there: the loader would complain of it on the program's stderr. */
-static int run_unfollowed(const struct request *request, const struct found *found)
+static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found)
 {
-    char preload[sizeof PRELOAD_VARIABLE + (found->preload ? strlen(found->preload) : 0) + 1];
-    char *environment[found->count + 1];
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
         const char *injection = value_of(entry, INJECTION_VARIABLE);
         if (value_of(entry, PRELOAD_VARIABLE))
-            entry = without_agent(preload, found->preload);
+            entry = without_agent(texts, found->preload);
         if (!value_of(entry, WIRE_SESSION_VARIABLE) && !(injection && strcmp(injection, agent.library) == 0) &&
             strcmp(entry, PRELOAD_VARIABLE "=") != 0)
             environment[count++] = entry;
     }
     environment[count] = NULL;
-    return request->run(request, environment);
+}
+
+static int run_changed(const struct request *request, const struct found *found, environment_change *change)
+{
+    size_t pointers = found->count + ADDED + 1;
+    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + sizeof INJECTION_VARIABLE + sizeof PRELOAD_VARIABLE +
+                   2 * strlen(agent.library) + (found->preload ? strlen(found->preload) : 0) + 4;
+    size_t words = pointers + (texts + 7) / 8;
+    if (words * 8 <= STACK_MAX) {
+        char *environment[words];
+        change(environment, (char *)(environment + pointers), request, found);
+        return request->run(request, environment);
+    }
+    char **environment = agent.left ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys_failed(environment))
+        return request->run(request, request->environment);
+    change(environment, (char *)(environment + pointers), request, found);
+    int result = request->run(request, environment);
+    sys_munmap(environment, words * 8);
+    return result;
 }
 
 static int run_followed(const struct request *request)
@@ -165,12 +181,12 @@ static int run_followed(const struct request *request)
     struct found found = look_at(request->environment);
     if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return request->run(request, request->environment);
-    if (found.count <= ENVIRONMENT_MAX && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
-        return run_unfollowed(request, &found);
+    if (!agent.left && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
+        return run_changed(request, &found, remove_agent);
     int complete = found.preload && names_agent(found.preload) && found.session && found.injection;
-    if (complete || found.count > ENVIRONMENT_MAX)
+    if (complete)
         return request->run(request, request->environment);
-    return run_with_added(request, &found);
+    return run_changed(request, &found, add_agent);
 }
 
 /* ---- exec ------------------------------------------------------------------------------------------------------ */

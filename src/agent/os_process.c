@@ -3,6 +3,7 @@
  * fork() needs no care here beyond not touching the parent's memory in the child: the handler that agent.c registers has
  * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
  * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
@@ -138,8 +139,31 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
     OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
 }
 
+/* Does the process limit itself with this, so that a system call of the agent, or reading the counter (which strict mode
+ * forbids too), could be its death? Whoever gives up privileges for good does it to set a filter next, often not through
+ * libc. A filter of NULL only asks whether there are filters. */
+static int limits_itself(int option, unsigned long a, unsigned long b)
+{
+    return (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b)) || (option == PR_SET_NO_NEW_PRIVS && a) ||
+           (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+}
+
+/* A vfork child would switch off its parent, whose memory it runs in: it goes on to exec or to its end in any case. */
+static int limiting_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    int own = os_is_own_process();
+    if (own)
+        agent_leave("A process that limits its own system calls (seccomp, no_new_privs) or clock was not recorded from then on.");
+    int result = OS_REAL(prctl)(option, a, b, c, d);
+    if (own && result != 0)
+        agent_come_back();
+    return result;
+}
+
 int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
+    if (limits_itself(option, a, b))
+        return limiting_prctl(option, a, b, c, d);
     int result = timed_prctl(option, a, b, c, d);
     if (option == PR_SET_NAME && result == 0 && agent_attached())
         agent_set_thread_name((const char *)a);

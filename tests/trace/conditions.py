@@ -332,6 +332,35 @@ class Conditions(lib.Case):
         self.assertEqual(done.returncode, 3, done.stderr)
         self.recorded(self.report())
 
+    # ---- programs that limit themselves, or leave little room -----------------------------------------------------------
+
+    def limited(self, kind):
+        bare = subprocess.run([CONDITIONS, "limits", kind]).returncode
+        if bare == 77:
+            self.skipTest(f"the kernel refuses: {kind}")
+        self.assertEqual(bare, 5)
+        report = self.profile(CONDITIONS, "limits", kind, options=["--osrt-threshold=0"], status=5)
+        self.recorded(report)
+        return report
+
+    def test_system_calls_limited_by_a_filter(self):
+        report = self.limited("filter")
+        self.assertEqual(report.value("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE (SELECT value FROM StringIds WHERE id = text) LIKE '%limits its own%' OR text LIKE '%limits its own%'"), 1)
+
+    def test_system_calls_limited_to_the_strict_four(self):
+        self.limited("strict")
+
+    def test_counter_forbidden(self):
+        self.limited("clock")
+
+    def test_only_asking_for_filters_limits_nothing(self):
+        self.assertGreater(self.limited("question").calls().get("read", 0), 19000)
+
+    def test_large_environment_and_small_stack(self):
+        report = self.profile(CONDITIONS, "environment", status=5)
+        self.recorded(report)
+        self.assertGreater(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE image = 1 AND command IS NOT NULL"), 0, "the shell was not followed")
+
     # ---- names ----------------------------------------------------------------------------------------------------
 
     def test_hostile_names(self):
