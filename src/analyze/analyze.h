@@ -60,7 +60,8 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
                  struct table **out, struct error *err);
 
 /* The time of an NVTX range given as RANGE[@DOMAIN][/INDEX]: INDEX counts from 0 by start, a backslash takes the meaning
- * from an @ or a /, and a DOMAIN of * is any. ERR_NOT_FOUND if there is no such range. */
+ * from an @ or a /. Without a DOMAIN the default one is meant, or any if that has no such range; * is any. ERR_NOT_FOUND if
+ * there is no such range. */
 int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err);
 
 #endif

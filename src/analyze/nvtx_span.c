@@ -1,62 +1,47 @@
-/* The time of one NVTX range, found by its name: what a report can be restricted to. */
-#include <errno.h>
+/* The time of one NVTX range, named as on a command line: RANGE[@DOMAIN][/INDEX]. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze.h"
 #include "ranges.h"
 
-/* RANGE[@DOMAIN][/INDEX], taken apart. */
-struct wanted {
-    struct text name, domain;
-    int has_domain;
-    int64_t index;
+struct range_name {
+    char text[512]; /* the parts, each ended by a NUL */
+    const char *range, *domain; /* domain NULL: none was given */
+    size_t index;
 };
 
-/* Copies up to a character of stop that no backslash precedes; returns where it stopped. */
-static const char *take(struct text *out, const char *from, const char *stop)
+static int is_number(const char *text)
 {
-    for (; *from && !strchr(stop, *from); from++) {
-        if (*from == '\\' && from[1])
-            from++;
-        text_add_char(out, *from);
-    }
-    return from;
+    return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 10;
 }
 
-static int parse(const char *text, struct wanted *wanted, struct error *err)
+/* Cuts at the last @ and, behind it, at a slash with a number; a backslash keeps the next character as it is. */
+static int parse_name(const char *from, struct range_name *out)
 {
-    char *end;
-    const char *at = take(&wanted->name, text, "@/");
+    char *at = out->text, *domain = NULL, *slash = NULL;
 
-    if (*at == '@') {
-        wanted->has_domain = 1;
-        at = take(&wanted->domain, at + 1, "/");
-    }
-    if (*at == '/') {
-        errno = 0;
-        wanted->index = strtoll(at + 1, &end, 10);
-        if (errno || *end || end == at + 1 || wanted->index < 0)
-            return error_set(err, ERR_BAD_ARGUMENT, "'%s' is not the number of a range; a / in its name is written \\/", at + 1);
-    }
-    return text_failed(&wanted->name) || text_failed(&wanted->domain) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
-}
-
-static int is_text(struct report *report, int64_t id, const struct text *text)
-{
-    size_t length = 0;
-    const char *bytes = id == NVTX_NO_NAME ? "" : report_string(report, id, &length);
-
-    return length == text->length && memcmp(bytes, text_string(text), length) == 0;
-}
-
-static int matches(struct report *report, const struct range *range, const struct wanted *wanted)
-{
-    if (!is_text(report, range->name, &wanted->name))
+    if (strlen(from) >= sizeof out->text)
         return 0;
-    if (!wanted->has_domain)
-        return range->domain == NVTX_NO_NAME;
-    return strcmp(text_string(&wanted->domain), "*") == 0 || is_text(report, range->domain, &wanted->domain);
+    for (; *from; from++) {
+        int literal = *from == '\\' && from[1];
+        from += literal;
+        if (!literal && *from == '@')
+            domain = at;
+        if (!literal && *from == '/')
+            slash = at;
+        *at++ = *from;
+    }
+    *at = 0;
+    out->index = 0;
+    if (slash && is_number(slash + 1) && (!domain || slash > domain)) {
+        out->index = (size_t)strtoul(slash + 1, NULL, 10);
+        *slash = 0;
+    }
+    out->range = out->text;
+    out->domain = domain ? domain + 1 : NULL;
+    if (domain)
+        *domain = 0;
+    return *out->range != 0;
 }
 
 static int by_start(const void *a, const void *b)
@@ -66,27 +51,58 @@ static int by_start(const void *a, const void *b)
     return x->start_ns != y->start_ns ? (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns) : (x->row > y->row) - (x->row < y->row);
 }
 
+/* Keeps the ranges of this name and domain, and returns how many there are. */
+static size_t keep(struct ranges *ranges, struct report *report, const struct range_name *name, int any_domain)
+{
+    int64_t wanted = report_find_string(report, name->range, strlen(name->range)), domain = NVTX_NO_NAME;
+    size_t kept = 0;
+
+    if (!any_domain && name->domain && *name->domain) {
+        domain = report_find_string(report, name->domain, strlen(name->domain));
+        if (domain < 0) /* which is no name of the default domain */
+            return 0;
+    }
+    for (size_t i = 0; i < ranges->count && wanted >= 0; i++)
+        if (ranges->list[i].name == wanted && (any_domain || ranges->list[i].domain == domain))
+            ranges->list[kept++] = ranges->list[i];
+    if (kept)
+        qsort(ranges->list, kept, sizeof *ranges->list, by_start);
+    return kept;
+}
+
+static int has_default(const struct ranges *ranges, int64_t name)
+{
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->list[i].name == name && ranges->list[i].domain == NVTX_NO_NAME)
+            return 1;
+    return 0;
+}
+
 int analysis_nvtx_span(struct report *report, const char *range, struct report_span *out, struct error *err)
 {
-    struct wanted wanted = {0};
-    struct filter everything = {0};
+    const struct analysis_request everything = {0};
+    struct range_name name;
+    struct filter filter;
     struct ranges ranges = {0};
-    size_t found = 0;
-    int code = parse(range, &wanted, err);
 
-    if (code == 0)
-        code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
-    for (size_t i = 0; i < ranges.count; i++)
-        if (matches(report, &ranges.list[i], &wanted))
-            ranges.list[found++] = ranges.list[i];
-    if (found)
-        qsort(ranges.list, found, sizeof *ranges.list, by_start);
-    if (code == 0 && (uint64_t)wanted.index >= found)
-        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s' in the report (%zu of that name)", range, found);
-    if (code == 0)
-        *out = (struct report_span){ ranges.list[wanted.index].start_ns, ranges.list[wanted.index].end_ns };
+    if (!parse_name(range, &name))
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' names no NVTX range: RANGE, RANGE@DOMAIN or RANGE/INDEX", range);
+    if (filter_open(&filter, report, &everything, err) != 0)
+        return err->code;
+    int code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err);
+    filter_close(&filter);
+    if (code != 0)
+        return code;
+    /* Without a domain the default one is meant, and any if that has no such range. */
+    int any = name.domain ? strcmp(name.domain, "*") == 0
+                          : !has_default(&ranges, report_find_string(report, name.range, strlen(name.range)));
+    size_t count = keep(&ranges, report, &name, any);
+    if (name.index < count)
+        *out = (struct report_span){ ranges.list[name.index].start_ns, ranges.list[name.index].end_ns };
+    else if (count)
+        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s': there are %zu of that name, counted from 0", range, count);
+    else
+        code = error_set(err, ERR_NOT_FOUND, "there is no NVTX range '%s'", range);
     ranges_free(&ranges);
-    text_free(&wanted.name);
-    text_free(&wanted.domain);
     return code;
 }

@@ -86,7 +86,7 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
             return ERR_NO_MEMORY;
         if (!(style_of(types[row]) & styles) || !filter_thread(filter, threads[row]) ||
             !span_overlaps(filter->span, columns->values[NVTX_START][row], reading->ends[row]) ||
-            (!is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
+            (!(styles & RANGE_CROSSING) && !is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
             continue;
         reading->order[reading->count++] = (uint32_t)row;
     }

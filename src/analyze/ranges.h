@@ -5,7 +5,8 @@
 #include "filter.h"
 #include "nvtx.h"
 
-enum { RANGE_PUSHPOP = 1, RANGE_STARTEND = 2 }; /* styles, to be combined */
+/* Styles, to be combined; CROSSING: also start/end ranges that end in another thread than they began in. */
+enum { RANGE_PUSHPOP = 1, RANGE_STARTEND = 2, RANGE_CROSSING = 4 };
 enum { NO_RANGE = UINT32_MAX };
 
 struct range {
@@ -22,8 +23,8 @@ struct ranges {
     size_t count;
 };
 
-/* The ranges of these styles that count. Start/end ranges that end in another thread than they began in belong to none
- * and are left out. Ranges without an end go on to the last moment of the table. */
+/* The ranges of these styles that count. Those that end in another thread belong to none, and are left out unless they are
+ * asked for. Ranges without an end go on to the last moment of the table. */
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, struct error *err);
 void ranges_free(struct ranges *ranges);
 

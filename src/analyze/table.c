@@ -145,9 +145,11 @@ void table_sort_part(struct table *table, size_t first, size_t count,
                      int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), void *context)
 {
     size_t row_bytes = table->column_count * sizeof(struct table_cell);
-    size_t *order = malloc((count + 1) * sizeof *order);
-    struct table_cell *sorted = malloc((count + 1) * row_bytes);
 
+    if (count < 2)
+        return;
+    size_t *order = malloc(count * sizeof *order);
+    struct table_cell *sorted = malloc(count * row_bytes);
     if (order && sorted) {
         for (size_t i = 0; i < count; i++)
             order[i] = first + i;

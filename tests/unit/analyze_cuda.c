@@ -51,7 +51,7 @@ static struct report *finish(struct writer *writer)
 
 static int64_t thread(int64_t pid, int64_t tid)
 {
-    return INT64_C(1) << 48 | pid << 24 | tid;
+    return (int64_t)(UINT64_C(1) << 48 | (uint64_t)pid << 24 | (uint64_t)tid);
 }
 
 static int64_t string(struct writer *writer, const char *text)
@@ -385,6 +385,7 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
 {
     static const struct { const char *range; int64_t from, to; } known[] = {
         { "step", 10, 20 }, { "step/1", 30, 45 }, { "step@lib", 12, 14 }, { "step@*/1", 12, 14 }, { "a\\/b", 50, 60 },
+        { "a/b", 50, 60 }, { "only", 70, 80 }, { "wide", 90, 99 },
     };
     static const char *const unknown[] = { "Step", "step/2", "step@nolib", "a" };
     struct writer *writer = start();
@@ -396,6 +397,8 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     range(writer, PUSHPOP, 10, 20, "step", thread(1, 2), 0, 0);
     range(writer, PUSHPOP, 12, 14, "step", thread(1, 1), 0, 4);
     range(writer, PUSHPOP, 50, 60, "a/b", thread(1, 1), 0, 0);
+    range(writer, PUSHPOP, 70, 80, "only", thread(1, 1), 0, 4);
+    range(writer, STARTEND, 90, 99, "wide", thread(1, 1), thread(1, 2), 0);
     struct report *report = finish(writer);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         assert_int_equal(analysis_nvtx_span(report, known[i].range, &span, &err), 0);
@@ -404,7 +407,7 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     }
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         assert_int_equal(analysis_nvtx_span(report, unknown[i], &span, &err), ERR_NOT_FOUND);
-    assert_int_equal(analysis_nvtx_span(report, "a/b", &span, &err), ERR_BAD_ARGUMENT);
+    assert_int_equal(analysis_nvtx_span(report, "", &span, &err), ERR_BAD_ARGUMENT);
     report_close(report);
 }
 
