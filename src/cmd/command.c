@@ -15,6 +15,13 @@ const struct command *const commands[] = {
     &command_export, &command_import, &command_recover, &command_completion, &command_version, &command_help_row, NULL,
 };
 
+static const char *called_as = "tacho"; /* argv[0] */
+
+const char *command_name(void)
+{
+    return called_as;
+}
+
 static const struct command *find_command(const char *name)
 {
     for (const struct command *const *at = commands; *at; at++)
@@ -80,8 +87,25 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     return code == 0 && !parse.wants_help;
 }
 
+/* Commands of nsys that have no counterpart of the same name, and what to use. */
+static const struct { const char *name, *advice; } known_from_nsys[] = {
+    { "status", "'tacho doctor' says what can be traced here" },
+    { "sessions", "a capture lives as long as 'tacho profile': there are no sessions to list" },
+    { "launch", "'tacho profile -c api' or '-c nvtx' starts a program and records when the program says so" },
+    { "start", "'tacho profile' with --delay, -c nvtx or -c api says when recording begins" },
+    { "stop", "'tacho profile' with --duration, -c nvtx or -c api says when it ends; Ctrl-C ends it in good order" },
+    { "cancel", "end 'tacho profile' with Ctrl-C and remove its report" },
+    { "shutdown", "Ctrl-C, or SIGTERM to 'tacho profile', ends a capture in good order" },
+    { "recipe", "'tacho stats', 'analyze' and 'diff' have the reports that there are" },
+};
+
 static int run_unknown(const char *name)
 {
+    for (size_t i = 0; i < sizeof known_from_nsys / sizeof known_from_nsys[0]; i++)
+        if (strcmp(name, known_from_nsys[i].name) == 0) {
+            fprintf(stderr, "tacho: there is no command '%s' as in nsys; %s\n", name, known_from_nsys[i].advice);
+            return EXIT_USAGE;
+        }
     const char *names[32];
     size_t count = 0;
 
@@ -106,6 +130,8 @@ int command_main(int argc, char **argv)
     };
     const char *name = argc > 1 ? argv[1] : "help";
 
+    if (argc > 0 && *argv[0])
+        called_as = argv[0];
     for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;

@@ -35,10 +35,12 @@ int command_fail(const struct command *self, const struct error *err);
 /* Writes all of the text to stdout; 0, or EXIT_FAILED after a word on stderr. */
 int command_write(const struct command *self, const struct text *text);
 
-/* What the tables say: for help and for shells. */
+/* What the tables say, for help. */
 void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
-void commands_bash_completion(struct text *out);
+
+/* How the user called tacho ("build/bin/tacho"), for commands that we tell him to type; add it with display_add_quoted(). */
+const char *command_name(void);
 
 extern const struct command command_profile, command_stats, command_analyze, command_info, command_doctor, command_recover, command_import,
     command_export, command_sql, command_diff, command_completion, command_version, command_help_row;

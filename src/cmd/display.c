@@ -112,6 +112,42 @@ size_t display_add(struct text *out, const char *bytes, size_t length, size_t ma
     return taken;
 }
 
+/* $'…': every byte that is not plain text as \xNN. */
+static void add_spelt_out(struct text *out, const char *word)
+{
+    text_add(out, "$'");
+    for (; *word; word++) {
+        unsigned char byte = (unsigned char)*word;
+        if (byte < 0x20 || byte >= 0x7f)
+            text_addf(out, "\\x%02x", byte);
+        else
+            text_addf(out, "%s%c", byte == '\'' || byte == '\\' ? "\\" : "", byte);
+    }
+    text_add_char(out, '\'');
+}
+
+void display_add_quoted(struct text *out, const char *word)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+,:@%=";
+    struct text shown = {0};
+
+    display_add(&shown, word, strlen(word), 0);
+    if (strcmp(text_string(&shown), word) != 0) {
+        add_spelt_out(out, word);
+    } else if (*word && word[strspn(word, safe)] == 0) {
+        text_add(out, word);
+    } else {
+        text_add_char(out, '\'');
+        for (; *word; word++)
+            if (*word == '\'')
+                text_add(out, "'\\''");
+            else
+                text_add_char(out, *word);
+        text_add_char(out, '\'');
+    }
+    text_free(&shown);
+}
+
 void display_add_wrapped(struct text *out, const char *sentence, size_t column, size_t indent)
 {
     while (*sentence) {

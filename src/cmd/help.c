@@ -1,4 +1,4 @@
-/* Help and shell completion, both made from the table of commands. */
+/* Help, made from the table of commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,130 +83,9 @@ void commands_help(struct text *out)
                   "More:        tacho help COMMAND\n");
 }
 
-/* ---- completion ------------------------------------------------------------------------------------------- */
-
-static void add_option_words(struct text *out, const struct command *command)
-{
-    text_add(out, "--help");
-    for (const struct option *option = command->options; option->name; option++)
-        if (!option->hidden)
-            text_addf(out, " --%s", option->name);
-}
-
-/* The lines of `case` that give the values of options: command:option) words. */
-static void add_value_cases(struct text *out, const struct command *command)
-{
-    for (const struct option *option = command->options; option->name; option++) {
-        if (option->kind != OPTION_BOOL && !option->choices)
-            continue;
-        text_addf(out, "        %s:--%s", command->name, option->name);
-        if (option->letter)
-            text_addf(out, "|%s:-%c", command->name, option->letter);
-        text_add(out, ") words=\"");
-        if (option->choices)
-            for (const char *const *choice = option->choices(); *choice; choice++)
-                text_addf(out, "%s%s", choice == option->choices() ? "" : " ", *choice);
-        else
-            text_add(out, "true false");
-        text_add(out, "\" ;;\n");
-    }
-}
-
-static void add_file_pattern(struct text *out, const char *endings)
-{
-    text_add(out, "@(");
-    for (; *endings; endings++)
-        text_add_char(out, *endings == ',' ? '|' : *endings);
-    text_add_char(out, ')');
-}
-
-static void add_operand_case(struct text *out, const struct command *command)
-{
-    text_addf(out, "        %s) ", command->name);
-    if (command->files) {
-        text_add(out, "_tacho_files '*.");
-        add_file_pattern(out, command->files);
-        text_add(out, "' ;;\n");
-    } else if (command->takes_program) {
-        text_add(out, "COMPREPLY=($(compgen -c -- \"$current\")) ;;\n");
-    } else {
-        text_add(out, "words=\"");
-        if (command == &command_help_row)
-            for (const struct command *const *at = commands; *at; at++)
-                text_addf(out, "%s%s", at == commands ? "" : " ", (*at)->name);
-        if (command == &command_completion)
-            text_add(out, "bash");
-        text_add(out, "\" ;;\n");
-    }
-}
-
-void commands_bash_completion(struct text *out)
-{
-    text_add(out, "# Completion of tacho's commands, options and values for bash; made by: tacho completion bash\n"
-                  "_tacho_files() {\n"
-                  "    local IFS=$'\\n'\n"
-                  "    compopt -o filenames 2>/dev/null\n"
-                  "    COMPREPLY=($(compgen -d -- \"$current\"; shopt -s extglob; compgen -f -X \"!$1\" -- \"$current\"))\n"
-                  "}\n"
-                  "_tacho() {\n"
-                  "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" command=\"${COMP_WORDS[1]}\" words=\"\"\n"
-                  "    COMPREPLY=()\n"
-                  "    if [ \"$current\" = = ]; then current=\"\"; fi\n"
-                  "    if [ \"$previous\" = = ]; then previous=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n"
-                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-                  "        words=\"");
-    for (const struct command *const *at = commands; *at; at++)
-        text_addf(out, "%s%s", at == commands ? "" : " ", (*at)->name);
-    text_add(out, "\"\n"
-                  "        COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-                  "        return\n"
-                  "    fi\n"
-                  "    case \"$command:$previous\" in\n");
-    for (const struct command *const *at = commands; *at; at++)
-        add_value_cases(out, *at);
-    text_add(out, "    esac\n"
-                  "    if [ -z \"$words\" ] && [[ \"$current\" == -* ]]; then\n"
-                  "        case \"$command\" in\n");
-    for (const struct command *const *at = commands; *at; at++) {
-        text_addf(out, "        %s) words=\"", (*at)->name);
-        add_option_words(out, *at);
-        text_add(out, "\" ;;\n");
-    }
-    text_add(out, "        esac\n"
-                  "    elif [ -z \"$words\" ]; then\n"
-                  "        case \"$command\" in\n");
-    for (const struct command *const *at = commands; *at; at++)
-        add_operand_case(out, *at);
-    text_add(out, "        esac\n"
-                  "    fi\n"
-                  "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\")); fi\n"
-                  "}\n"
-                  "complete -F _tacho tacho\n");
-}
-
 /* ---- the commands that only explain ---------------------------------------------------------------------------- */
 
 static const struct option no_options[] = { {0} };
-
-static int run_completion(const struct command *self, int argc, char **argv)
-{
-    struct text out = {0};
-    const char *operands[argc];
-    size_t count;
-    int status;
-
-    if (!command_options(self, argc, argv, NULL, operands, &count, &status))
-        return status;
-    if (count != 1 || strcmp(operands[0], "bash") != 0) {
-        struct error err;
-        error_set(&err, ERR_BAD_ARGUMENT, "say for which shell: tacho completion bash");
-        return command_fail(self, &err);
-    }
-    commands_bash_completion(&out);
-    status = command_write(self, &out);
-    text_free(&out);
-    return status;
-}
 
 static int run_version(const struct command *self, int argc, char **argv)
 {
@@ -236,12 +115,6 @@ static int run_help(const struct command *self, int argc, char **argv)
     return status;
 }
 
-const struct command command_completion = {
-    .name = "completion", .arguments = "bash", .summary = "print what a shell needs to complete tacho's words",
-    .about = "Prints a script for bash. To use it now: source <(tacho completion bash). To keep it: tacho completion bash > "
-             "~/.local/share/bash-completion/completions/tacho",
-    .options = no_options, .run = run_completion,
-};
 const struct command command_version = {
     .name = "version", .arguments = "", .summary = "print the version", .options = no_options, .run = run_version,
 };

@@ -27,6 +27,9 @@ def check_usage():
     check("no command is a usage error", status == 2 and out == "" and "usage: tacho COMMAND" in err, status, err)
     status, out, err = run("stat")
     check("a slip is named", status == 2 and "did you mean 'stats'?" in err, status, err)
+    for name, advice in (("status", "tacho doctor"), ("launch", "-c api"), ("start", "--delay"), ("stop", "--duration"), ("shutdown", "SIGTERM")):
+        status, out, err = run(name)
+        check(f"nsys {name}", status == 2 and advice in err and err.count("\n") == 1, status, err)
     status, out, err = run("--version")
     check("the version", status == 0 and out.startswith("tacho "), out)
     for command in ("profile", "stats", "info", "doctor", "export", "import", "recover", "completion"):
@@ -49,13 +52,23 @@ def complete(*words):
 
 
 def check_completion():
-    check("commands", complete("tacho", "s") == ["stats"], complete("tacho", "s"))
+    for name in ("a.tacho", "b.sqlite", "c.txt", "d.nsys-rep"):
+        open(name, "w").close()
+    check("commands", complete("tacho", "st") == ["stats"], complete("tacho", "st"))
     check("options", complete("tacho", "stats", "--time") == ["--timeunit"], complete("tacho", "stats", "--time"))
     check("values", complete("tacho", "stats", "-r", "osrt") == ["osrt_sum"], complete("tacho", "stats", "-r", "osrt"))
     check("truth", complete("tacho", "profile", "--stats", "=", "t") == ["true"], complete("tacho", "profile", "--stats", "=", "t"))
-    for name in ("a.tacho", "b.sqlite", "c.txt"):
-        open(name, "w").close()
-    check("files", sorted(complete("tacho", "stats", "")) == ["a.tacho", "b.sqlite"], complete("tacho", "stats", ""))
+    check("after a comma", complete("tacho", "stats", "-r", "nvtx_sum,osrt") == ["nvtx_sum,osrt_sum"], complete("tacho", "stats", "-r", "nvtx_sum,osrt"))
+    check("after a comma, of sources", "nvtx,osrt" in complete("tacho", "profile", "-t", "nvtx,"), complete("tacho", "profile", "-t", "nvtx,"))
+    check("no command yet", complete("tacho", "--") == ["--help", "--version"], complete("tacho", "--"))
+    check("outputs are files", complete("tacho", "profile", "-o", "c") == ["c.txt"], complete("tacho", "profile", "-o", "c"))
+    check("command files", complete("tacho", "profile", "--command-file", "=", "c") == ["c.txt"], complete("tacho", "profile", "--command-file", "=", "c"))
+    check("the program's words are its own", complete("tacho", "profile", "-o", "x", "cat", "c") == ["c.txt"], complete("tacho", "profile", "-o", "x", "cat", "c"))
+    check("also its options", complete("tacho", "profile", "--stats", "true", "cat", "--st") == [], complete("tacho", "profile", "--stats", "true", "cat", "--st"))
+    check("files", sorted(complete("tacho", "stats", "")) == ["a.tacho", "b.sqlite", "d.nsys-rep"], complete("tacho", "stats", ""))
+    status, out, err = run("completion", "zsh")
+    check("another shell", status == 2 and "bash alone" in err, err)
+    os.unlink("d.nsys-rep")
 
 
 def make_report(name):
@@ -99,8 +112,10 @@ def check_recovery():
     status, out, err = run("recover", "cut.tacho")
     check("recovery", status == 0 and out.endswith("cut.recovered.tacho\n"), status, out, err)
     status, out, err = run("info", "cut.recovered.tacho")
-    check("a recovered report is complete", status == 0 and "complete" in out, status, out, err)
-    check("and has the same tables", run("stats", "-q", "cut.recovered.tacho") == before and before[0] == 0, before)
+    check("a recovered report says so", status == 0 and "recovered" in out and "unfinished:" not in out, status, out, err)
+    after = run("stats", "-q", "cut.recovered.tacho")
+    check("and has the same tables", after[:2] == before[:2] and before[0] == 0, before, after)
+    check("of which one was unfinished", "unfinished" in before[2] and after[2] == "", before[2], after[2])
 
 
 def main():
