@@ -39,6 +39,40 @@ static const char *plain(const struct closing *closing)
     return closing->colours ? "\033[0m" : "";
 }
 
+/* If it was not the program that ended the capture. */
+static void add_why_over(struct text *out, const struct collect_result *result)
+{
+    static const char *const whys[] = {
+        [COLLECT_OVER_PROGRAM] = "", [COLLECT_OVER_DURATION] = " (--duration)", [COLLECT_OVER_RANGE] = ", with the end of the capture range",
+    };
+
+    if (result->ending != COLLECT_RUNNING && (!result->kill_sent || result->over == COLLECT_OVER_PROGRAM))
+        return;
+    if (result->kill_sent) {
+        text_add(out, ": the capture was over");
+        if (result->captured_ns > 0) {
+            text_add(out, " after ");
+            human_time(out, result->captured_ns);
+        }
+    }
+    text_add(out, whys[result->over]);
+}
+
+/* "1 process runs on: sleep (pid 7)" */
+static void add_left(struct text *out, const struct collect_result *result)
+{
+    if (result->left_count == 0)
+        return;
+    text_addf(out, "  %zu process%s:", result->left_count, result->left_count == 1 ? " runs on" : "es run on");
+    for (size_t i = 0; i < result->left_count && i < COLLECT_LEFT_MAX; i++) {
+        const struct collect_left *left = &result->left[i];
+        text_add(out, i ? ", " : " ");
+        display_add(out, left->name, strlen(left->name), 0);
+        text_addf(out, " (pid %d)", left->pid);
+    }
+    text_add(out, result->left_count > COLLECT_LEFT_MAX ? ", …\n" : "\n");
+}
+
 static void add_ending(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
@@ -46,14 +80,17 @@ static void add_ending(struct text *out, const struct closing *closing)
     text_addf(out, "tacho: %s", bold(closing));
     display_add(out, closing->program, strlen(closing->program), 40);
     text_add(out, plain(closing));
-    if (result->ending == COLLECT_SIGNALLED)
+    if (result->ending == COLLECT_RUNNING)
+        text_add(out, " runs on; the capture ended");
+    else if (result->kill_sent)
+        text_addf(out, " was ended by tacho with %s (--kill)", collect_signal_name(result->kill_sent));
+    else if (result->ending == COLLECT_SIGNALLED)
         text_addf(out, " was ended by signal %d (%s)", result->signal, strsignal(result->signal));
-    else if (result->ending == COLLECT_RUNNING)
-        text_add(out, " runs on");
     else
         text_addf(out, " ended with status %d", result->exit_status);
     text_add(out, " after ");
     human_time(out, result->wall_ns);
+    add_why_over(out, result);
     text_add(out, "; CPU time ");
     human_time(out, result->cpu_ns);
     text_addf(out, "; %llu program%s, %llu thread%s\n", (unsigned long long)result->process_count,
@@ -150,7 +187,7 @@ static uint64_t lost_of(const struct collect_counts *counts)
     return lost;
 }
 
-static void add_events(struct text *out, const struct collect_result *result)
+static void add_events(struct text *out, const struct closing *closing)
 {
     static const char *const names[] = {
 #define SOURCE_ROW(name, text) text,
@@ -158,11 +195,15 @@ static void add_events(struct text *out, const struct collect_result *result)
 #undef SOURCE_ROW
     };
     uint64_t lost = 0;
+    const char *before = "";
 
     text_add(out, "  events:");
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
-        const struct collect_counts *counts = &result->counts[i];
-        text_addf(out, "%s %s ", i ? ";" : "", names[i]);
+        const struct collect_counts *counts = &closing->result->counts[i];
+        if (!(closing->sources & 1u << i) && !counts->recorded && !lost_of(counts))
+            continue;
+        text_addf(out, "%s %s ", before, names[i]);
+        before = ";";
         human_count(out, counts->recorded);
         if (counts->fates[WIRE_BELOW_THRESHOLD] || counts->fates[WIRE_UNTIMED]) {
             text_add(out, " (+ ");
@@ -171,7 +212,7 @@ static void add_events(struct text *out, const struct collect_result *result)
         }
         lost += lost_of(counts);
     }
-    text_add(out, lost ? "; LOST " : "; none lost\n");
+    text_add(out, lost ? "; LOST " : *before ? "; none lost\n" : " none were asked for\n");
     if (lost) {
         human_count(out, lost);
         text_add(out, ": tacho info says why\n");
@@ -180,14 +221,23 @@ static void add_events(struct text *out, const struct collect_result *result)
 
 static void add_cost(struct text *out, const struct collect_result *result)
 {
-    text_add(out, "  profiling cost about ");
-    human_time(out, result->cost_ns);
-    if (result->cpu_ns > 0) {
-        text_add(out, " of CPU time (");
+    text_add(out, "  ");
+    if (result->cost_ns > 0) {
+        text_add(out, "profiling cost about ");
+        human_time(out, result->cost_ns);
+        text_add(out, " of CPU time");
+    }
+    if (result->cost_ns > 0 && result->cpu_ns > 0) {
+        text_add(out, " (");
         print_fixed(out, 100.0 * (double)result->cost_ns / (double)result->cpu_ns, 1, 0);
         text_add(out, " %)");
     }
-    text_add(out, "; the report was ready ");
+    if (result->start_cost_ns > result->cost_ns / 2) {
+        text_add(out, ", most of it for the start of ");
+        human_count(out, result->process_count);
+        text_add(out, result->process_count == 1 ? " program" : " programs");
+    }
+    text_add(out, result->cost_ns > 0 ? "; the report was ready " : "the report was ready ");
     human_time(out, result->finish_ns);
     text_add(out, " after the program\n");
 }
@@ -220,34 +270,63 @@ static void load_tables(const struct closing *closing, struct tables *tables)
     }
 }
 
+static void add_path(struct text *out, const char *path)
+{
+    display_add(out, path, strlen(path), 0);
+}
+
+/* The report and what was written beside it, and the command to type next. */
+static void add_report(struct text *out, const struct closing *closing, int is_empty)
+{
+    const struct collect_result *result = closing->result;
+
+    text_add(out, "  report: ");
+    add_path(out, closing->report_path);
+    text_add(out, " (");
+    human_bytes(out, result->report_bytes);
+    text_add(out, result->report_error ? "; NOT COMPLETE: " : "");
+    text_add(out, result->report_error ? error_name(result->report_error) : "");
+    text_add(out, ")");
+    for (size_t i = 0; i < closing->export_count; i++) {
+        text_add(out, ", ");
+        add_path(out, closing->exports[i]);
+    }
+    if (closing->output_hidden)
+        text_add(out, "; the program's output is in it, table ProcessStreams");
+    text_addf(out, "\n  next:   %s%s ", bold(closing), is_empty ? "tacho info" : "tacho stats");
+    add_path(out, closing->report_path);
+    text_addf(out, "%s\n", plain(closing));
+}
+
+static int nothing_recorded(const struct collect_result *result)
+{
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        if (result->counts[i].recorded)
+            return 0;
+    return 1;
+}
+
 void closing_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
     enum { FIXED_LINES = 6, MOST_WARNINGS = 2 }; /* ending, waiting, events, cost, report, next */
     size_t warnings = result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS;
-    size_t warning_lines = warnings + (result->warning_count > warnings);
-    size_t rows = (CLOSING_LINES - FIXED_LINES - warning_lines - TOP_TABLES) / TOP_TABLES;
+    size_t more_lines = warnings + (result->warning_count > warnings) + (result->left_count > 0);
+    size_t rows = (CLOSING_LINES - FIXED_LINES - more_lines - TOP_TABLES) / TOP_TABLES;
     struct tables tables;
 
     load_tables(closing, &tables);
     add_ending(out, closing);
+    add_left(out, result);
     add_warnings(out, result, warnings);
     for (size_t i = 0; i < TOP_TABLES; i++)
         if (tables.top[i])
             add_top(out, closing, tables.top[i], top_tables[i].heading, rows);
     if (tables.top[OSRT_TABLE])
         add_waits(out, tables.top[OSRT_TABLE]);
-    add_events(out, result);
+    add_events(out, closing);
     add_cost(out, result);
-    text_add(out, "  report: ");
-    display_add(out, closing->report_path, strlen(closing->report_path), 0);
-    text_add(out, " (");
-    human_bytes(out, result->report_bytes);
-    text_add(out, result->report_error ? "; NOT COMPLETE: " : "");
-    text_add(out, result->report_error ? error_name(result->report_error) : "");
-    text_addf(out, ")\n  next:   %stacho stats ", bold(closing));
-    display_add(out, closing->report_path, strlen(closing->report_path), 0);
-    text_addf(out, "%s\n", plain(closing));
+    add_report(out, closing, nothing_recorded(result));
     for (size_t i = 0; i < TOP_TABLES; i++)
         table_delete(tables.top[i]);
 }

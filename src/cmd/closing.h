@@ -13,6 +13,10 @@ struct closing {
     struct report *report;   /* NULL if it cannot be opened: its tables are then left out */
     const char *report_path;
     const char *program;     /* as it was called */
+    uint32_t sources;        /* WIRE_BIT()s that were asked for */
+    int output_hidden;
+    const char *const *exports; /* what was written beside the report; export_count of them */
+    size_t export_count;
     int colours;
 };
 

@@ -197,6 +197,8 @@ static int may_stand_alone(const struct option *option)
 /* A value that stands in the next argument. */
 static const char *separate_value(const struct option *option, const char *next)
 {
+    if (option->kind == OPTION_IGNORED && next && next[0] == '-' && next[1] && !strchr("0123456789", next[1]))
+        return NULL; /* the next option */
     if (!next || !may_stand_alone(option))
         return next;
     if (!has_optional_value(option))
@@ -230,7 +232,7 @@ static int parse_one(struct option_parse *parse, char **argv, struct error *err)
     if (option->kind == OPTION_FLAG || attached)
         return store(parse, option, attached, err) == 0 ? 1 : err->code;
     const char *value = separate_value(option, argv[1]);
-    if (!value && !may_stand_alone(option))
+    if (!value && !may_stand_alone(option) && option->kind != OPTION_IGNORED)
         return error_set(err, ERR_BAD_ARGUMENT, "--%s needs a value%s%s", option->name, option->value ? ": " : "",
                          option->value ? option->value : "");
     return store(parse, option, value, err) == 0 ? (value ? 2 : 1) : err->code;

@@ -13,6 +13,7 @@
 #include "../export/export.h"
 #include "closing.h"
 #include "command.h"
+#include "display.h"
 #include "open.h"
 #include "output_name.h"
 #include "stats.h"
@@ -45,32 +46,64 @@ static void print_warnings(const struct command *self, const struct text *warnin
     }
 }
 
+static void tell(void *context, const char *sentence)
+{
+    struct text out = {0};
+
+    text_add(&out, "tacho: ");
+    display_add(&out, sentence, strlen(sentence), 0);
+    text_add_char(&out, '\n');
+    fwrite(text_string(&out), 1, out.length, stderr);
+    text_free(&out);
+}
+
 struct naming {
-    const char *pattern;
+    const struct profile_settings *settings;
     struct text *path;
     unsigned number;
     int uses_number;
 };
 
+/* The report's path with another ending, as export names its files. */
+static void add_export_name(struct text *name, const char *path, const struct exporter *exporter)
+{
+    text_add_bytes(name, path, strlen(path) - strlen(".tacho"));
+    text_addf(name, exporter->folder ? "_%s" : ".%s", exporter->extension);
+}
+
+/* What --export is to write must not be there either: better said now than after the run. */
+static int check_exports(const struct profile_settings *settings, const char *path, struct error *err)
+{
+    for (size_t i = 0; i < settings->exports.count && !settings->overwrite; i++) {
+        struct text name = {0};
+        add_export_name(&name, path, exporter_find(settings->exports.values[i]));
+        if (access(text_string(&name), F_OK) == 0)
+            error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", text_string(&name));
+        text_free(&name);
+    }
+    return err->code;
+}
+
 static int name_output(void *context, int pid, const char **path, struct error *err)
 {
     struct naming *naming = context;
-    int code = output_name_free(naming->path, naming->pattern, pid, &naming->number, &naming->uses_number, err);
+    int code = output_name_free(naming->path, naming->settings->output, pid, &naming->number, &naming->uses_number, err);
 
     *path = text_string(naming->path);
-    return code;
+    return code ? code : check_exports(naming->settings, *path, err);
 }
 
 /* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the
  * next. */
 static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result, struct error *err)
 {
-    struct naming naming = { .pattern = settings->output, .path = path, .number = 1 };
+    struct naming naming = { .settings = settings, .path = path, .number = 1 };
     int code;
 
     settings->collect.name_output = name_output;
     settings->collect.name_context = &naming;
     do {
+        err->code = 0;
         code = collect_run(&settings->collect, result, err);
         naming.number++;
     } while (code == ERR_EXISTS && naming.uses_number && !settings->overwrite);
@@ -95,24 +128,25 @@ static void print_stats(const struct command *self, struct report *report, const
     text_free(&out);
 }
 
-/* The report's path with another ending, as export names its files. */
-static void write_export(const struct command *self, struct report *report, const char *path, const char *type, int overwrite)
+/* The names of what could be written; each is the caller's to free. */
+static size_t write_exports(const struct command *self, const struct profile_settings *settings, struct report *report,
+                            const char *path, struct text *names)
 {
-    const struct exporter *exporter = exporter_find(type);
-    struct text name = {0};
-    struct error err;
+    size_t written = 0;
 
-    if (strcmp(type, "none") == 0)
-        return;
-    if (!exporter) {
-        fprintf(stderr, "tacho %s: --export=%s has no effect: tacho export --help lists what can be written\n", self->name, type);
-        return;
+    for (size_t i = 0; i < settings->exports.count; i++) {
+        const struct exporter *exporter = exporter_find(settings->exports.values[i]);
+        struct text name = {0};
+        struct error err = {0};
+        add_export_name(&name, path, exporter);
+        if (export_file(exporter, report, text_string(&name), settings->overwrite, NULL, &err) == 0) {
+            names[written++] = name;
+        } else {
+            command_fail(self, &err);
+            text_free(&name);
+        }
     }
-    text_add_bytes(&name, path, strlen(path) - strlen(".tacho"));
-    text_addf(&name, exporter->folder ? "_%s" : ".%s", exporter->extension);
-    if (export_file(exporter, report, text_string(&name), overwrite, NULL, &err) != 0)
-        command_fail(self, &err);
-    text_free(&name);
+    return written;
 }
 
 /* Everything after the capture. None of it may change the exit status: that is the program's. */
@@ -121,21 +155,29 @@ static void conclude(const struct command *self, const struct profile_settings *
 {
     struct report *report = NULL;
     struct error err = {0};
-    struct text out = {0};
+    struct text out = {0}, names[PROFILE_EXPORTS_MAX];
+    const char *exports[PROFILE_EXPORTS_MAX];
+    size_t export_count = 0;
 
     if (report_open(path, &report, &err) != 0)
         command_fail(self, &err);
     if (report && settings->stats)
         print_stats(self, report, path);
-    for (size_t i = 0; report && i < settings->exports.count; i++)
-        write_export(self, report, path, settings->exports.values[i], settings->overwrite);
+    if (report)
+        export_count = write_exports(self, settings, report, path, names);
+    for (size_t i = 0; i < export_count; i++)
+        exports[i] = text_string(&names[i]);
     if (!settings->quiet) {
         struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
+                                   .sources = settings->collect.sources, .output_hidden = settings->collect.hide_output,
+                                   .exports = exports, .export_count = export_count,
                                    .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
         closing_add(&out, &closing);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
     }
+    for (size_t i = 0; i < export_count; i++)
+        text_free(&names[i]);
     if (report)
         report_close(report);
 }
@@ -144,6 +186,8 @@ static void conclude(const struct command *self, const struct profile_settings *
  * killed by its own signals. */
 static int end_like(const struct collect_result *result)
 {
+    if (result->kill_sent && result->over != COLLECT_OVER_PROGRAM && !result->interrupted)
+        return EXIT_OK; /* it ended because the capture did, which is what was asked for */
     if (result->ending == COLLECT_SIGNALLED && getpid() != 1) {
         sigset_t only;
         setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
@@ -156,7 +200,21 @@ static int end_like(const struct collect_result *result)
     return result->exit_status;
 }
 
-static int run_program(const struct command *self, struct profile_settings *settings, struct text *path)
+/* `-w maybe sleep 1` takes maybe for the program: say so. */
+static void explain_operand(const struct command *self, int argc, char **argv, const char *program)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i] != program || argv[i - 1][0] != '-' || strchr(argv[i - 1], '=') || strcmp(argv[i - 1], "--") == 0)
+            continue;
+        fprintf(stderr, "tacho %s: '", self->name);
+        struct text word = {0};
+        display_add(&word, program, strlen(program), 60);
+        fprintf(stderr, "%s' was taken for the program: %s needs no value, or one of true and false\n", text_string(&word), argv[i - 1]);
+        text_free(&word);
+    }
+}
+
+static int run_program(const struct command *self, struct profile_settings *settings, struct text *path, int *found)
 {
     struct collect_result result = {0};
     struct error err = {0};
@@ -167,6 +225,7 @@ static int run_program(const struct command *self, struct profile_settings *sett
         status = command_fail(self, &err);
         if (result.ending == COLLECT_NOT_STARTED && result.start_errno)
             status = result.exit_status;
+        *found = code != ERR_NOT_FOUND;
     } else {
         conclude(self, settings, &result, text_string(path));
         fflush(NULL);
@@ -183,7 +242,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct error err = {0};
     const char *program[argc + 1];
     size_t count = 0;
-    int status = EXIT_OK;
+    int status = EXIT_OK, found = 1;
 
     if (!settings)
         return EXIT_FAILED;
@@ -197,12 +256,16 @@ static int run(const struct command *self, int argc, char **argv)
         }
         settings->collect.argv = (char *const *)program;
         settings->collect.command_line = text_string(&command_line);
-        print_warnings(self, &settings->warnings);
+        if (!settings->quiet)
+            settings->collect.tell = tell;
         if (count == 0)
             error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
         else
             profile_settings_finish(settings, &err);
-        status = err.code ? command_fail(self, &err) : run_program(self, settings, &path);
+        print_warnings(self, &settings->warnings);
+        status = err.code ? command_fail(self, &err) : run_program(self, settings, &path, &found);
+        if (!found)
+            explain_operand(self, argc, argv, program[0]);
     }
     profile_settings_free(settings);
     free(settings);

@@ -5,13 +5,16 @@
 #include "../collect/collect.h"
 #include "option.h"
 
+enum { PROFILE_EXPORTS_MAX = 64 };
+
 /* Filled by the options; profile_settings_init() first. */
 struct profile_settings {
     struct collect_options collect;
     const char *output;
     int overwrite, show_output, inherit_environment, stop_on_exit, trace_fork, preload;
     int stats, quiet;
-    struct option_list exports;
+    struct option_list exports;   /* names of exporters, each once */
+    struct text unsupported;      /* names of -t that this version cannot honour, with commas between */
     uint32_t sources_given;       /* -t was there: the bits; else the default counts */
     int has_sources;
     struct collect_variable environment[256];

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../export/export.h"
 #include "profile.h"
 
 #define FIELD(name) offsetof(struct profile_settings, name)
-#define NOT_YET "this version does not record it yet"
 
 /* ---- memory and numbers ------------------------------------------------------------------------------------------- */
 
@@ -91,6 +91,8 @@ static const struct { const char *name; uint32_t bits; int known_only; } sources
     { "cudla-verbose", 0, 1 }, { "gds", 0, 1 }, { "mpi", 0, 1 }, { "oshmem", 0, 1 }, { "ucx", 0, 1 }, { "opengl", 0, 1 },
     { "opengl-annotations", 0, 1 }, { "openacc", 0, 1 }, { "openmp", 0, 1 }, { "nvvideo", 0, 1 }, { "nvmedia", 0, 1 },
     { "vulkan", 0, 1 }, { "vulkan-annotations", 0, 1 }, { "openxr", 0, 1 }, { "python-gil", 0, 1 }, { "syscall", 0, 1 }, { "tegra-accelerators", 0, 1 },
+    { "nccl", 0, 1 }, { "nvshmem", 0, 1 }, { "cusparse-lt", 0, 1 }, { "cufft", 0, 1 }, { "curand", 0, 1 }, { "npp", 0, 1 }, { "dx11", 0, 1 },
+    { "dx11-annotations", 0, 1 }, { "dx12", 0, 1 }, { "dx12-annotations", 0, 1 }, { "wddm", 0, 1 }, { "sw", 0, 1 }, { "hw", 0, 1 },
 };
 
 enum { SOURCE_NAMES = sizeof sources / sizeof sources[0] };
@@ -111,12 +113,26 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
             continue;
         settings->sources_given |= sources[i].bits;
         if (sources[i].known_only)
-            text_addf(&settings->warnings, "--trace=%s has no effect: " NOT_YET "\n", name);
+            text_addf(&settings->unsupported, "%s%s", settings->unsupported.length ? ", " : "", name);
         return 0;
     }
     const char *nearest = nearest_name(name, source_names());
-    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'%s%s%s", name, nearest ? "; did you mean " : "",
-                     nearest ? nearest : "", nearest ? "?" : "");
+    if (nearest)
+        return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'; did you mean %s?", name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s': it is a list of nvtx, osrt and none; nsys's other names are "
+                     "taken without an effect", name);
+}
+
+/* One sentence for all names that were taken without an effect. */
+static void warn_unsupported(struct profile_settings *settings)
+{
+    const char *names = text_string(&settings->unsupported);
+
+    if (!settings->unsupported.length)
+        return;
+    text_addf(&settings->warnings, "--trace=%s %s no effect: this version does not record %s yet%s\n", names,
+              strchr(names, ',') ? "have" : "has", strchr(names, ',') ? "them" : "it",
+              settings->sources_given ? "" : "; nothing is recorded but processes and threads: add nvtx, osrt");
 }
 
 static int take_trace(void *context, const char *value, struct error *err)
@@ -128,6 +144,7 @@ static int take_trace(void *context, const char *value, struct error *err)
         return no_memory(err);
     settings->has_sources = 1;
     settings->sources_given = 0;
+    text_clear(&settings->unsupported);
     for (char **name = names; *name && err->code == 0; name++)
         take_one_source(settings, *name, err);
     free(names);
@@ -257,14 +274,14 @@ static int take_kill(void *context, const char *value, struct error *err)
     int number = collect_signal_number(value);
 
     if (number < 0)
-        return error_set(err, ERR_BAD_ARGUMENT, "--kill is none, sigkill, sigterm or a signal's number, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--kill is none, sigint, sigterm, sigkill or a signal's number, not '%s'", value);
     ((struct profile_settings *)context)->collect.kill_signal = number;
     return 0;
 }
 
 static const char *const *kill_names(void)
 {
-    static const char *const names[] = { "none", "sigterm", "sigkill", NULL };
+    static const char *const names[] = { "none", "sigint", "sigterm", "sigkill", NULL };
 
     return names;
 }
@@ -386,11 +403,48 @@ static int take_command_file(void *context, const char *value, struct error *err
     return code;
 }
 
+/* ---- what is written ------------------------------------------------------------------------------------------------------------ */
+
 static const char *const *export_names(void)
 {
-    static const char *const names[] = { "none", "sqlite", NULL };
+    static const char *names[PROFILE_EXPORTS_MAX + 2] = { "none" };
 
+    for (size_t i = 0; exporters[i] && i < PROFILE_EXPORTS_MAX; i++)
+        names[i + 1] = exporters[i]->name;
     return names;
+}
+
+static int take_one_export(struct profile_settings *settings, const char *name, struct error *err)
+{
+    static const char *const of_nsys[] = { "info", "hdf", "arrow", "arrowdir", "parquetdir" };
+    const struct exporter *exporter = exporter_find(name);
+
+    for (size_t i = 0; i < settings->exports.count; i++)
+        if (strcmp(settings->exports.values[i], name) == 0)
+            return 0;
+    if (exporter && settings->exports.count < PROFILE_EXPORTS_MAX)
+        settings->exports.values[settings->exports.count++] = exporter->name;
+    for (size_t i = 0; i < sizeof of_nsys / sizeof of_nsys[0]; i++) {
+        if (exporter || strcmp(of_nsys[i], name) != 0)
+            continue;
+        text_addf(&settings->warnings, "--export=%s has no effect: this version does not write it\n", name);
+        return 0;
+    }
+    if (exporter || strcmp(name, "none") == 0)
+        return 0;
+    return error_set(err, ERR_BAD_ARGUMENT, "--export does not know '%s': tacho export --help lists what can be written", name);
+}
+
+static int take_export(void *context, const char *value, struct error *err)
+{
+    char **names = option_split(value, NULL);
+
+    if (!names)
+        return no_memory(err);
+    for (char **name = names; *name && err->code == 0; name++)
+        take_one_export(context, *name, err);
+    free(names);
+    return err->code;
 }
 
 static const char *const *preload_names(void)
@@ -426,7 +480,7 @@ const struct option profile_options[] = {
     { .name = "nvtx-capture", .letter = 'p', .kind = OPTION_CUSTOM, .value = "RANGE[@DOMAIN]", .take = take_nvtx_capture,
       .help = "The range for --capture-range=nvtx; @* is any domain." },
     { .name = "kill", .kind = OPTION_CUSTOM, .value = "SIGNAL", .choices = kill_names, .take = take_kill,
-      .help = "What a program that outlives the capture gets: none, sigterm (the default), sigkill or a number." },
+      .help = "What a program that outlives the capture gets: none, sigint, sigterm (the default), sigkill or a number." },
     { .name = "wait", .kind = OPTION_CUSTOM, .value = "all|primary", .choices = wait_names, .take = take_wait,
       .help = "Wait for all processes of the program (the default) or for the first one." },
     { .name = "env-var", .letter = 'e', .kind = OPTION_CUSTOM, .value = "A=B,C=D", .take = take_variables,
@@ -435,8 +489,8 @@ const struct option profile_options[] = {
       .help = "false gives the program only the variables of --env-var." },
     { .name = "stats", .kind = OPTION_BOOL, .offset = FIELD(stats),
       .help = "Print the tables of `tacho stats` at the end." },
-    { .name = "export", .kind = OPTION_LIST, .offset = FIELD(exports), .value = "TYPE", .choices = export_names,
-      .help = "Also write the report as sqlite." },
+    { .name = "export", .kind = OPTION_CUSTOM, .value = "LIST", .choices = export_names, .take = take_export,
+      .help = "Also write the report as sqlite, or in other formats of `tacho export`, beside it." },
     { .name = "command-file", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_command_file,
       .help = "Read more options from a file." },
     { .name = "nvtx-domain-include", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_domain_include,
@@ -490,6 +544,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
 {
     struct collect_options *collect = &settings->collect;
 
+    warn_unsupported(settings);
     collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
     collect->overwrite = settings->overwrite;
     collect->hide_output = !settings->show_output;
@@ -516,4 +571,5 @@ void profile_settings_free(struct profile_settings *settings)
     for (size_t i = 0; i < settings->owned_count; i++)
         free(settings->owned[i]);
     text_free(&settings->warnings);
+    text_free(&settings->unsupported);
 }

@@ -96,6 +96,7 @@ static void delay_over(evutil_socket_t unused, short what, void *argument)
 static void duration_over(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
+    collector->result->over = COLLECT_OVER_DURATION;
     capture_end(collector, collector_now(collector));
     life_ask_to_shut_down(collector);
 }
@@ -206,8 +207,10 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
 {
     enum collect_range_end end = collector->options->range_end;
     capture_end(collector, time_ns);
-    if (end == COLLECT_END_STOP_SHUTDOWN || end == COLLECT_END_REPEAT_SHUTDOWN)
-        life_ask_to_shut_down(collector);
+    if (end != COLLECT_END_STOP_SHUTDOWN && end != COLLECT_END_REPEAT_SHUTDOWN)
+        return;
+    collector->result->over = COLLECT_OVER_RANGE;
+    life_ask_to_shut_down(collector);
 }
 
 void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)

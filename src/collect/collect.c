@@ -187,14 +187,28 @@ static int start_program(struct collector *collector, struct launch *launch, str
 
 /* ---- The end ------------------------------------------------------------------------------------------------------------------------------ */
 
+static void note_left(struct collect_result *result, const struct process *process)
+{
+    if (result->left_count < COLLECT_LEFT_MAX) {
+        struct collect_left *left = &result->left[result->left_count];
+        left->pid = process->pid;
+        memcpy(left->name, process->name, sizeof left->name);
+    }
+    result->left_count++;
+}
+
 /* Processes that outlive the capture are told to record nothing any more, read a last time, and left alone. When many
  * end at once, the end of the last may have been noticed before that of others. */
 static void finish_processes(struct collector *collector)
 {
     process_reap(collector);
-    for (struct process *process = collector->processes.first; process; process = process->next)
+    for (struct process *process = collector->processes.first; process; process = process->next) {
+        if (process->ending != PROCESS_RUNS)
+            continue;
+        process_end(process, process_is_gone(process) ? PROCESS_LOST : PROCESS_RUNS, 0, collector_now(collector));
         if (process->ending == PROCESS_RUNS)
-            process_end(process, process_is_gone(process) ? PROCESS_LOST : PROCESS_RUNS, 0, collector_now(collector));
+            note_left(collector->result, process);
+    }
 }
 
 static void write_details(struct collector *collector, int64_t end_ns)
@@ -311,8 +325,9 @@ static int open_report(struct collector *collector, const struct launch *launch,
     struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
     collector->output_path = options->output_path;
     int failed = options->name_output ? options->name_output(options->name_context, launch->pid, &collector->output_path, err) : 0;
-    if (!failed)
-        failed = writer_open(collector->output_path, &how, &collector->writer, err);
+    if (failed)
+        return failed;
+    failed = writer_open(collector->output_path, &how, &collector->writer, err);
     if (failed == ERR_EXISTS)
         return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", collector->output_path);
     if (failed)

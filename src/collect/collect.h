@@ -1,7 +1,7 @@
 /* A capture, from the launch of a program to the finished report: the whole interface of src/collect.
  *
  * collect_run() starts the program, follows its process tree, turns what the agents record into rows of a report, and
- * returns when the capture is over. It prints nothing and never ends the calling process; it does take over signal
+ * returns when the capture is over. It prints nothing (tell() may) and never ends the calling process; it does take over signal
  * handling (INT, TERM, HUP, QUIT, CHLD, PIPE) for as long as it runs, and puts it back. One capture per process at a time. */
 #ifndef TACHO_COLLECT_COLLECT_H
 #define TACHO_COLLECT_COLLECT_H
@@ -70,6 +70,10 @@ struct collect_options {
     size_t environment_count;
     int clean_environment;             /* 1: -n false: the program gets only `environment` and what we add */
     int hide_output;                   /* 1: -w false: stdout and stderr go into the report, not to ours */
+
+    /* A sentence for whoever looks on and wonders what is being waited for; NULL: nothing is said. */
+    void (*tell)(void *context, const char *sentence);
+    void *tell_context;
 };
 
 enum collect_ending {
@@ -79,7 +83,19 @@ enum collect_ending {
     COLLECT_RUNNING,                   /* the program outlives the capture */
 };
 
+enum collect_over {                    /* what ended the capture */
+    COLLECT_OVER_PROGRAM,              /* the end of the program, or a signal: see interrupted */
+    COLLECT_OVER_DURATION,
+    COLLECT_OVER_RANGE,                /* the end of the last capture range */
+};
+
 #define COLLECT_WARNINGS_MAX 32
+#define COLLECT_LEFT_MAX 4
+
+struct collect_left {                  /* a process that outlives the capture */
+    int pid;
+    char name[64];
+};
 
 struct collect_counts {
     uint64_t recorded;
@@ -96,6 +112,10 @@ struct collect_result {
     int core_dumped;
     int start_errno;
     int interrupted;                   /* the signal that ended the capture early (Ctrl-C), or 0 */
+    enum collect_over over;
+    int kill_sent;                     /* the signal of --kill that the program got while it still ran, or 0 */
+    size_t left_count;                 /* processes of the tree that run on; the first of them have names */
+    struct collect_left left[COLLECT_LEFT_MAX];
 
     int64_t wall_ns;                   /* start of the program to its end (or the end of the capture) */
     int64_t cpu_ns;                    /* user and system, of all processes of the tree whose time is known */
@@ -105,7 +125,8 @@ struct collect_result {
     uint64_t thread_count;
 
     struct collect_counts counts[WIRE_SOURCE_COUNT];
-    int64_t cost_ns;                   /* estimate: time that all threads together spent recording */
+    int64_t cost_ns;                   /* estimate: time that all threads together spent recording, starting included */
+    int64_t start_cost_ns;             /* of it, what the start of the programs and processes took longer */
 
     uint64_t report_bytes;
     int report_error;                  /* an ERR_ code if the report is not complete (disk full), or 0 */
@@ -126,5 +147,8 @@ const char *collect_agent_path(struct error *err);
 
 /* What --kill accepts: none, sigkill, sigterm, a signal's name or number; -1 if it is none of them. */
 int collect_signal_number(const char *text);
+
+/* The other way: "SIGTERM"; or "signal 35", in a static buffer. */
+const char *collect_signal_name(int number);
 
 #endif

@@ -44,7 +44,7 @@ struct collector {
     struct rlimit old_files;
     int signal_fd;
 
-    struct event *signals, *tick, *calibrate, *grace;
+    struct event *signals, *tick, *calibrate, *grace, *notice;
     int64_t next_calibration_ns;     /* the interval, which grows */
     int shutting_down;               /* over, and the program was told so */
     int leaving;                     /* the loop ends as soon as it can */

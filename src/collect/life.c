@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -17,6 +18,8 @@
 #define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
 #define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
 #define HURRY_MICROSECONDS 500000 /* …and when someone is */
+#define SILENCE_SECONDS 1         /* who is waited for so long is named */
+#define NAMED_MAX 4
 
 static const struct {
     int number;
@@ -60,6 +63,62 @@ void life_restore_signals(struct collector *collector)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+/* ---- What is said to whoever waits --------------------------------------------------------------------------------------------- */
+
+/* "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent in them. How many. */
+static size_t add_running(const struct collector *collector, struct text *text)
+{
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    struct text names = {0};
+    size_t running = 0;
+    for (size_t i = 0; i < tree.count; i++) {
+        char name[64];
+        if (tree.list[i].is_dead || ++running > NAMED_MAX)
+            continue;
+        procfs_name(tree.list[i].pid, name, sizeof name);
+        text_addf(&names, "%s%s (pid %d)", running > 1 ? ", " : "", name, (int)tree.list[i].pid);
+    }
+    text_addf(text, "%zu process%s: %s%s", running, running == 1 ? "" : "es", text_string(&names), running > NAMED_MAX ? ", …" : "");
+    text_free(&names);
+    free(tree.list);
+    return running;
+}
+
+static int waits_for_time(const struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    return options->run_on_exit && options->duration_ns > 0 && !collector->capture.done && !collector->result->interrupted;
+}
+
+static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    const struct collect_options *options = collector->options;
+    struct text sentence = {0};
+    int some;
+    if (collector->leaving || !options->tell)
+        return;
+    if (waits_for_time(collector)) {
+        some = 1;
+        text_addf(&sentence, "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
+                  (double)options->duration_ns / 1e9);
+    } else {
+        text_add(&sentence, "waiting for ");
+        some = add_running(collector, &sentence) > 0;
+        text_add(&sentence, collector->shutting_down || collector->result->interrupted
+                                ? "; a few seconds at most, Ctrl-C leaves at once" : "; Ctrl-C ends the capture");
+    }
+    if (some)
+        options->tell(options->tell_context, text_string(&sentence));
+    text_free(&sentence);
+}
+
+static void say_soon(struct collector *collector)
+{
+    struct timeval wait = {SILENCE_SECONDS, 0};
+    evtimer_add(collector->notice, &wait);
+}
+
 /* ---- The end ------------------------------------------------------------------------------------------------------------------- */
 
 static void leave(struct collector *collector)
@@ -77,6 +136,7 @@ void life_primary_ended(struct collector *collector, int wait_status)
     result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
     collector->ended_ns = collector_now(collector);
     result->wall_ns = collector->ended_ns - collector->launch_ns;
+    say_soon(collector); /* unless it is over by then */
 }
 
 void life_check(struct collector *collector)
@@ -85,9 +145,15 @@ void life_check(struct collector *collector)
     if (collector->leaving || collector->result->ending == COLLECT_RUNNING)
         return;
     int over = options->wait_primary || collector->shutting_down || !collector->children_left;
-    int waits_for_time = options->run_on_exit && options->duration_ns > 0 && !collector->capture.done && !collector->result->interrupted;
-    if (over && !waits_for_time)
+    if (over && !waits_for_time(collector))
         leave(collector);
+}
+
+static void send_kill_signal(struct collector *collector)
+{
+    if (collector->result->ending == COLLECT_RUNNING)
+        collector->result->kill_sent = collector->options->kill_signal;
+    process_kill_all(collector, collector->options->kill_signal);
 }
 
 static void shut_down(struct collector *collector)
@@ -99,7 +165,8 @@ static void shut_down(struct collector *collector)
         leave(collector);
         return;
     }
-    process_kill_all(collector, collector->options->kill_signal);
+    send_kill_signal(collector);
+    say_soon(collector);
     struct timeval wait = {KILL_SECONDS, 0};
     if (collector->result->interrupted)
         wait = (struct timeval){0, HURRY_MICROSECONDS};
@@ -139,7 +206,7 @@ static void end_capture(struct collector *collector, int signal)
         collector->shutting_down = 1;
         capture_end(collector, collector_now(collector));
         if (collector->options->kill_signal)
-            process_kill_all(collector, collector->options->kill_signal);
+            send_kill_signal(collector);
         leave(collector);
         return;
     }
@@ -147,6 +214,7 @@ static void end_capture(struct collector *collector, int signal)
     if (!collector->shutting_down) {
         struct timeval wait = {GRACE_SECONDS, 0};
         evtimer_add(collector->grace, &wait);
+        say_soon(collector);
     }
     life_check(collector);
 }
@@ -182,7 +250,8 @@ int life_init(struct collector *collector)
         return -1;
     collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals, collector);
     collector->grace = evtimer_new(collector->base, grace_over, collector);
-    if (!collector->signals || !collector->grace || event_add(collector->signals, NULL) != 0)
+    collector->notice = evtimer_new(collector->base, say_who_is_waited_for, collector);
+    if (!collector->signals || !collector->grace || !collector->notice || event_add(collector->signals, NULL) != 0)
         return -1;
     process_note_strangers(collector);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -197,6 +266,8 @@ void life_free(struct collector *collector)
         event_free(collector->signals);
     if (collector->grace)
         event_free(collector->grace);
+    if (collector->notice)
+        event_free(collector->notice);
     if (collector->signal_fd >= 0)
         close(collector->signal_fd);
     free(collector->strangers.list);

@@ -175,21 +175,53 @@ static void describe_start(struct collector *collector)
     writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
+/* Where the value behind NAME= ends in a command line: where the value does, or, when quotes and backslashes make it look
+ * different there, where the argument does. */
+static const char *end_of_value(const char *line, const char *start, const char *value)
+{
+    if (strncmp(start, value, strlen(value)) == 0)
+        return start + strlen(value);
+    int quoted = 0;
+    for (const char *at = line; *at; at++) {
+        if (*at == '\'')
+            quoted = !quoted;
+        if (*at == ' ' && !quoted && at >= start)
+            return at;
+    }
+    return start + strlen(start);
+}
+
+/* Each NAME=VALUE becomes NAME=***, so that not even the length is told. */
+static void hide_value(struct text *line, const struct collect_variable *variable)
+{
+    struct text shown = {0};
+    const char *at = text_string(line), *found;
+    size_t length = strlen(variable->name);
+    while ((found = strstr(at, variable->name)) != NULL) {
+        const char *after = found + length;
+        text_add_bytes(&shown, at, (size_t)(after - at));
+        at = after;
+        if (*after != '=' || (found > text_string(line) && !strchr(" =,'e", found[-1])))
+            continue;
+        text_add(&shown, "=***");
+        at = end_of_value(text_string(line), after + 1, variable->value);
+    }
+    text_add(&shown, at);
+    text_free(line);
+    *line = shown;
+}
+
 /* Values given with -e are as private as the environment: only those of kept variables are stored. */
 static void command_line(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
-    char *text = strdup(options->command_line);
-    for (size_t i = 0; text && i < options->environment_count; i++) {
-        const struct collect_variable *variable = &options->environment[i];
-        size_t length = strlen(variable->value);
-        if (length == 0 || environment_is_kept(variable->name, strlen(variable->name)))
-            continue;
-        for (char *at = text; (at = strstr(at, variable->value)); at += length)
-            memset(at, '*', length);
-    }
-    parameter(collector, "COMMAND_LINE", text ? text : "");
-    free(text);
+    struct text line = {0};
+    text_add(&line, options->command_line);
+    for (size_t i = 0; i < options->environment_count; i++)
+        if (!environment_is_kept(options->environment[i].name, strlen(options->environment[i].name)))
+            hide_value(&line, &options->environment[i]);
+    parameter(collector, "COMMAND_LINE", text_string(&line));
+    text_free(&line);
 }
 
 static void describe_capture(struct collector *collector)

@@ -53,3 +53,16 @@ int collect_signal_number(const char *text)
             return signals[i].number;
     return -1;
 }
+
+const char *collect_signal_name(int number)
+{
+    static char text[24];
+    snprintf(text, sizeof text, "signal %d", number);
+    for (size_t i = 1; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i].number == number) {
+            size_t length = (size_t)snprintf(text, sizeof text, "SIG%s", signals[i].name);
+            for (size_t at = 0; at < length; at++)
+                text[at] = (char)toupper((unsigned char)text[at]);
+        }
+    return text;
+}

@@ -144,11 +144,10 @@ void process_reap(struct collector *collector)
 
 /* Programs that no agent is in (static ones, those whose environment was lost): as we adopt orphans, the whole tree
  * descends from us. */
-static void kill_unseen(struct collector *collector, int signal)
+static void kill_unseen(struct collector *collector, const struct procfs_tree *tree, int signal)
 {
-    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
-    for (size_t i = 0; i < tree.count; i++) {
-        const struct procfs_stat *stat = &tree.list[i];
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct procfs_stat *stat = &tree->list[i];
         const struct process *known = process_find(collector, stat->pid);
         if (stat->is_dead || (known && known->ending == PROCESS_RUNS))
             continue;
@@ -162,12 +161,13 @@ static void kill_unseen(struct collector *collector, int signal)
         if (pidfd >= 0)
             close(pidfd);
     }
-    free(tree.list);
 }
 
 /* Our process group is the one we were started in, with strangers in it: the tree is signalled one by one. */
 void process_kill_all(struct collector *collector, int signal)
 {
+    /* Seen before the first signal: what a handler starts to clean up is not to be hit. */
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
     for (struct process *process = collector->processes.first; process; process = process->next) {
         if (process->ending != PROCESS_RUNS)
             continue;
@@ -176,5 +176,6 @@ void process_kill_all(struct collector *collector, int signal)
         else if (process->pid > 1 && procfs_is_alive(process->pid, process->start_time))
             kill(process->pid, signal);
     }
-    kill_unseen(collector, signal);
+    kill_unseen(collector, &tree, signal);
+    free(tree.list);
 }

@@ -31,14 +31,14 @@ class WhenToRecord(lib.Case):
         self.assertEqual(report.value("SELECT cause FROM TACHO_RANGE"), "delay")
 
     def test_duration(self):
-        report, ticks = self.ticks("-d", "0.5", seconds="60", status=-signal.SIGTERM)
+        report, ticks = self.ticks("-d", "0.5", seconds="60", status=0)
         self.assertGreater(len(ticks), 0)
         self.assertLess(max(ticks) - min(ticks), 10_000_000_000, "recorded for much longer than asked")
         start, end = report.rows("SELECT start, end FROM TACHO_RANGE")[0]
         self.assertGreater(end - start, 400_000_000)
 
     def test_delay_and_duration(self):
-        _, ticks = self.ticks("--delay=0.3", "--duration=0.4", "--kill", "sigkill", seconds="60", status=-signal.SIGKILL)
+        _, ticks = self.ticks("--delay=0.3", "--duration=0.4", "--kill", "sigkill", seconds="60", status=0)
         self.assertGreaterEqual(min(ticks), self.before_ns + 290_000_000)
 
     def test_duration_without_kill_lets_the_program_go_on(self):
@@ -82,7 +82,7 @@ class Ranges(lib.Case):
                 read_end, write_end = os.pipe()
                 self.addCleanup(os.close, write_end)
                 report = self.profile(CAPTURE, "phases", options=["-t", "nvtx", "-c", "nvtx", "-p", "work", *options], stdin=read_end,
-                                      status=-signal.SIGTERM)
+                                      status=0)
                 os.close(read_end)
                 self.assertEqual(marks(report), ["in default's"])
 
@@ -98,7 +98,7 @@ class Ranges(lib.Case):
     def test_end_repeat_shutdown(self):
         read_end, write_end = os.pipe()
         self.addCleanup(os.close, write_end)
-        self.assertEqual(self.repeat(6, "repeat-shutdown:2", stdin=read_end, status=-signal.SIGTERM), ["inside 0", "inside 1"])
+        self.assertEqual(self.repeat(6, "repeat-shutdown:2", stdin=read_end, status=0), ["inside 0", "inside 1"])
         os.close(read_end)
 
     def test_range_that_never_comes(self):
@@ -196,15 +196,42 @@ class TheProgram(lib.Case):
                 self.assertEqual(ranges, {"parent": 1} if wait == "primary" else {"parent": 1, "late work": 1})
 
     def test_kill_after_the_duration(self):
-        """Which signal the program gets when the capture is over before it."""
-        program = ("sh", "-c", "trap 'touch got-term; exit 3' TERM; trap 'touch got-usr1; exit 4' USR1; while :; do sleep 0.1; done")
-        for kill, status, trace in (("sigterm", 3, "got-term"), ("SIGUSR1", 4, "got-usr1"), ("10", 4, "got-usr1"), ("sigkill", -signal.SIGKILL, None)):
+        """Which signal the program gets when the capture is over before it. The duration begins with the range, when the traps are set.
+        That tacho ended the program is said, and is no failure."""
+        program = ("sh", "-c", f"trap 'touch got-term; exit 3' TERM; trap 'touch got-usr1; exit 4' USR1; {CAPTURE} range work; while :; do sleep 0.1; done")
+        for kill, told, trace in (("sigterm", "SIGTERM", "got-term"), ("SIGUSR1", "SIGUSR1", "got-usr1"), ("10", "SIGUSR1", "got-usr1"), ("sigkill", "SIGKILL", None)):
             with self.subTest(kill=kill):
-                self.profile(*program, options=["-d", "0.3", "--kill", kill], status=status)
+                self.profile(*program, options=["-c", "nvtx", "-p", "work", "--capture-range-end=none", "-d", "0.1", "--kill", kill])
+                self.assertRegex(self.output.stderr, rf"sh was ended by tacho with {told} \(--kill\) after .*\(--duration\)")
                 left = [name for name in ("got-term", "got-usr1") if os.path.exists(self.path(name))]
                 self.assertEqual(left, [trace] if trace else [])
                 for name in left:
                     os.unlink(self.path(name))
+
+    def test_what_runs_on_is_named(self):
+        """The capture ends with the duration, the program does not. It waits for its stdin, which we hold."""
+        tacho = subprocess.Popen(self.command("cat", options=["-d", "0.1", "--kill", "none"]), stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        told = ""
+        while "next:" not in told:
+            told += tacho.stderr.readline()
+        tacho.communicate()
+        self.assertEqual(tacho.returncode, 0)
+        pid = self.report().value("SELECT (globalPid >> 24) & 0xFFFFFF FROM TACHO_PROCESS")
+        self.assertIn(f"cat (pid {pid})", told)
+        self.assertRegex(told, r"cat runs on; the capture ended after .*\(--duration\)")
+
+    def test_who_is_waited_for_is_named(self):
+        """The program leaves a child that waits for us; that is said while it lasts."""
+        tacho = subprocess.Popen(self.command("sh", "-c", "exec 3<&0; cat <&3 >/dev/null & exit 0"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertRegex(tacho.stderr.readline(), r"waiting for 1 process: (cat|sh) \(pid \d+\); Ctrl-C ends the capture")
+        tacho.communicate()
+        self.assertEqual(tacho.returncode, 0)
+
+    def test_value_of_a_variable_is_not_stored(self):
+        report = self.profile("true", options=["-e", "SECRET=x,OTHER=a b"])
+        line = report.value("SELECT value FROM META_DATA_CAPTURE WHERE name = 'COMMAND_LINE'")
+        self.assertIn("SECRET=***,OTHER=***", line)
+        self.assertNotIn("a b", line)
 
     def test_command_file(self):
         with open(self.path("commands"), "w") as file:

@@ -58,9 +58,11 @@ static int parse(const char *line)
     int code = options_parse(&rules, argc, argv, &err);
     program_count = rules.operand_count;
     text_add(&warnings, text_string(&rules.warnings));
-    text_add(&warnings, text_string(&settings.warnings));
     text_free(&rules.warnings);
-    return code == 0 ? profile_settings_finish(&settings, &err) : code;
+    if (code == 0)
+        code = profile_settings_finish(&settings, &err);
+    text_add(&warnings, text_string(&settings.warnings));
+    return code;
 }
 
 static void defaults(void **state)
@@ -88,7 +90,7 @@ static void a_command_line_of_nsys(void **state)
     assert_int_equal(settings.collect.overwrite, 1);
     assert_non_null(strstr(text_string(&warnings), "--sample has no effect"));
     assert_non_null(strstr(text_string(&warnings), "--cudabacktrace has no effect"));
-    assert_non_null(strstr(text_string(&warnings), "--trace=cuda has no effect"));
+    assert_non_null(strstr(text_string(&warnings), "--trace=cuda, cudnn, cublas have no effect: this version does not record them yet\n"));
     assert_null(strstr(text_string(&warnings), "--trace=nvtx"));
 }
 
@@ -100,6 +102,30 @@ static void sources(void **state)
     assert_int_equal(settings.collect.sources, 0);
     assert_int_equal(parse("-t nvxt p"), ERR_BAD_ARGUMENT);
     assert_string_equal(err.text, "--trace does not know 'nvxt'; did you mean nvtx?");
+    assert_int_equal(parse("-t xyzzyx p"), ERR_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "a list of nvtx, osrt and none"));
+    assert_int_equal(parse("-t nccl,dx12 p"), 0);
+    assert_int_equal(settings.collect.sources, 0);
+    assert_non_null(strstr(text_string(&warnings), "nothing is recorded"));
+}
+
+static void exports(void **state)
+{
+    assert_int_equal(parse("--export=sqlite,hdf,text --export=none,sqlite p"), 0);
+    assert_int_equal(settings.exports.count, 2);
+    assert_string_equal(settings.exports.values[0], "sqlite");
+    assert_string_equal(settings.exports.values[1], "text");
+    assert_non_null(strstr(text_string(&warnings), "--export=hdf has no effect"));
+    assert_int_equal(parse("--export=sqlight p"), ERR_BAD_ARGUMENT);
+}
+
+/* An option that does nothing takes no other option for its value. */
+static void options_without_effect(void **state)
+{
+    assert_int_equal(parse("--cudabacktrace -o q --sampling-period -5 p"), 0);
+    assert_string_equal(settings.output, "q");
+    assert_int_equal(program_count, 1);
+    assert_string_equal(program[0], "p");
 }
 
 static void times_and_sizes(void **state)
@@ -339,8 +365,14 @@ static void at_most_fifteen_lines(void **state)
 {
     struct collect_result result = { .ending = COLLECT_EXITED, .exit_status = 3, .wall_ns = 1500000000, .cpu_ns = 1000000000, .cost_ns = 10000000,
                                      .process_count = 1, .thread_count = 2, .report_bytes = 1000 };
-    struct closing closing = { .result = &result, .report_path = "r.tacho", .program = "prog\033[31m" };
+    const char *beside[] = { "r.sqlite" };
+    struct closing closing = { .result = &result, .report_path = "r.tacho", .program = "prog\033[31m", .sources = WIRE_BIT(NVTX),
+                               .exports = beside, .export_count = 1, .output_hidden = 1 };
     struct text out = {0};
+
+    result.left_count = 1;
+    result.left[0] = (struct collect_left){ 77, "child\033" };
+    result.counts[WIRE_SOURCE_NVTX].recorded = 1;
 
     result.counts[WIRE_SOURCE_NVTX].fates[WIRE_LOST_BUFFER_FULL] = 5;
     for (result.warning_count = 0; result.warning_count < COLLECT_WARNINGS_MAX; result.warning_count++)
@@ -353,6 +385,9 @@ static void at_most_fifteen_lines(void **state)
     assert_null(strchr(text_string(&out), '\033'));
     assert_non_null(strstr(text_string(&out), "ended with status 3 after 1.50 s; CPU time 1.00 s; 1 program, 2 threads"));
     assert_non_null(strstr(text_string(&out), "LOST 5"));
+    assert_non_null(strstr(text_string(&out), "1 process runs on: child\\x1b (pid 77)"));
+    assert_non_null(strstr(text_string(&out), "r.sqlite; the program's output is in it"));
+    assert_null(strstr(text_string(&out), "osrt"));
     assert_non_null(strstr(text_string(&out), "about 10.0 ms of CPU time (1.0 %)"));
     assert_non_null(strstr(text_string(&out), "tacho stats r.tacho"));
     text_free(&out);
@@ -364,6 +399,8 @@ int main(void)
         cmocka_unit_test(defaults),
         cmocka_unit_test(a_command_line_of_nsys),
         cmocka_unit_test(sources),
+        cmocka_unit_test(exports),
+        cmocka_unit_test(options_without_effect),
         cmocka_unit_test(times_and_sizes),
         cmocka_unit_test(capture_ranges),
         cmocka_unit_test(the_programs_surroundings),
