@@ -396,6 +396,8 @@ static int text_interval(struct report *report, sqlite3_value *value, int64_t *l
     *low = *high = report_find_string(report, (const char *)sqlite3_value_text(value), (size_t)sqlite3_value_bytes(value));
     if (*low < 0)
         *low = 1, *high = 0; /* no row can have it */
+    else if (report_strings_repeat(report))
+        return 0;
     return 1;
 }
 

@@ -124,8 +124,10 @@ void report_columns_free(struct report_columns *columns);
 /* A string of the pool; "" (never NULL) for an id that points nowhere. A NUL follows it that length (which may be NULL)
  * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
 const char *report_string(struct report *report, int64_t id, size_t *length);
-/* The id of these bytes, or -1. */
+/* The id of these bytes, or -1. Where strings repeat, which is known after the first search, it is the first of several:
+ * a long capture may have given a text another id (pool.h). */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
+int report_strings_repeat(struct report *report);
 
 /* Rewrites what can be read of a damaged or unfinished report as a whole one; ERR_BAD_FORMAT if not one row can be. health
  * is that of the old one, all of it checked. */

@@ -91,7 +91,7 @@ struct report {
     size_t string_misses;
     struct intern string_index; /* made when first asked to find a string */
     int64_t *string_index_ids;
-    int string_index_made;
+    int string_index_made, strings_repeat;
 };
 
 /* find.c: fills found, from the index or by scanning. */

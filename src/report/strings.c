@@ -163,6 +163,8 @@ static void make_index(struct report *report)
             int64_t entry = intern_add_borrowed(&report->string_index, block->bytes + block->offsets[r], length);
             if (entry == (int64_t)added)
                 report->string_index_ids[added++] = strings->first + (int64_t)r;
+            else
+                report->strings_repeat = 1;
         }
     }
     report->string_index_made = 1;
@@ -184,6 +186,14 @@ int64_t report_find_string(struct report *report, const char *bytes, size_t leng
     int64_t id = entry < 0 ? -1 : report->string_index_ids[entry];
     pthread_mutex_unlock(&report->lock);
     return id;
+}
+
+int report_strings_repeat(struct report *report)
+{
+    pthread_mutex_lock(&report->lock);
+    int repeat = report->strings_repeat;
+    pthread_mutex_unlock(&report->lock);
+    return repeat;
 }
 
 void report_free_strings(struct report *report)

@@ -21,12 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/intern.h"
 #include "../base/parallel.h"
 #include "chunkfile.h"
 #include "encode.h"
+#include "pool.h"
 
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
+#define STRING_MEMORY ((size_t)64 << 20) /* of a generation; there are two */
 #define SMALL_TABLE_ROWS 4096
 #define MAX_WORKERS 16
 #define DEFAULT_WORKERS 4 /* encode faster than one thread can append */
@@ -63,8 +64,8 @@ struct writer {
     uint64_t appended[TABLE_COUNT];
     _Atomic uint64_t lost[TABLE_COUNT];
     uint64_t nowhere[65]; /* where a row goes when there is no memory for a batch */
-    struct intern strings;
-    size_t strings_submitted, pending_string_bytes;
+    struct pool strings;
+    size_t string_memory, pending_string_bytes;
     struct encoder *encoder; /* the owner's */
 
     pthread_mutex_t lock;
@@ -287,8 +288,8 @@ static void wait_idle(struct writer *writer)
 
 static void submit_strings(struct writer *writer)
 {
-    while (writer->strings_submitted < writer->strings.count) {
-        size_t first = writer->strings_submitted, count = writer->strings.count - first;
+    size_t count;
+    while ((count = pool_pending(&writer->strings)) > 0) {
         count = count < CHUNK_MAX_ROWS ? count : CHUNK_MAX_ROWS;
         struct job *job = calloc(1, sizeof *job);
         struct intern_string *strings = malloc(count * sizeof *strings);
@@ -297,9 +298,8 @@ static void submit_strings(struct writer *writer)
             free(strings);
             return; /* tried again with the next batch */
         }
-        memcpy(strings, writer->strings.strings + first, count * sizeof *strings);
-        *job = (struct job){.table = TABLE_StringIds, .count = count, .strings = strings, .first_id = (int64_t)first};
-        writer->strings_submitted += count;
+        int64_t first = pool_take(&writer->strings, strings, count);
+        *job = (struct job){.table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first};
         writer->appended[TABLE_StringIds] += count;
         submit(writer, job);
     }
@@ -313,7 +313,7 @@ static void submit_batch(struct writer *writer, enum table_id table)
         return;
     submit_strings(writer);
     struct job *job = calloc(1, sizeof *job);
-    if (!job || writer->strings_submitted < writer->strings.count) {
+    if (!job || pool_pending(&writer->strings)) {
         lose(writer, table, batch->count);
         free(job);
     } else {
@@ -372,15 +372,28 @@ void writer_append(struct writer *writer, enum table_id table, const void *row)
     writer_commit(writer, table, 1);
 }
 
+/* Jobs point to strings, and so may what is stuck: neither must be left when strings are forgotten. */
+static void forget_strings(struct writer *writer)
+{
+    wait_idle(writer);
+    if (!pool_pending(&writer->strings) && !writer->stuck_count)
+        pool_forget(&writer->strings);
+}
+
 int64_t writer_string(struct writer *writer, const char *bytes, size_t length)
 {
+    if (!length)
+        return 0;
     length = length < STRING_MAX_BYTES ? length : STRING_MAX_BYTES;
-    size_t before = writer->strings.count;
-    int64_t id = intern_add(&writer->strings, bytes, length);
-    if (writer->strings.count > before) {
+    size_t before = pool_pending(&writer->strings);
+    int64_t id = pool_add(&writer->strings, bytes, length);
+    if (pool_pending(&writer->strings) > before) {
         writer->pending_string_bytes += length;
-        if (writer->pending_string_bytes > PENDING_STRING_BYTES)
+        if (writer->pending_string_bytes > PENDING_STRING_BYTES) {
             submit_strings(writer);
+            if (pool_bytes(&writer->strings) > writer->string_memory)
+                forget_strings(writer);
+        }
     }
     return id < 0 ? 0 : id;
 }
@@ -438,6 +451,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
         goto failed_open;
     writer->level = options ? options->level : 0;
     writer->workers = choose_workers(options ? options->workers : 0);
+    writer->string_memory = options && options->string_memory ? options->string_memory : STRING_MEMORY;
     writer->tail = &writer->head;
     writer->held_tail = &writer->held;
     pthread_mutex_init(&writer->lock, NULL);
@@ -445,7 +459,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     pthread_cond_init(&writer->space, NULL);
     writer->encoder = encoder_new(writer->level);
     struct encoded schema = {0};
-    if (!writer->encoder || intern_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
+    if (!writer->encoder || pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
         status = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto failed_memory;
     }
@@ -460,7 +474,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
 
 failed_memory:
     encoder_delete(writer->encoder);
-    intern_free(&writer->strings);
+    pool_free(&writer->strings);
     chunkfile_discard(&writer->file, path);
 failed_open:
     free(writer);
@@ -495,7 +509,8 @@ static int put_string(struct writer *writer, int64_t id)
             return 0;
     }
     struct encoded encoded;
-    int status = encode_strings(writer->encoder, id, &writer->strings.strings[id], 1, &encoded);
+    const struct intern_string *string = pool_find(&writer->strings, id);
+    int status = string ? encode_strings(writer->encoder, id, string, 1, &encoded) : ERR_NO_SPACE;
     if (status)
         return status;
     status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
@@ -595,7 +610,7 @@ static void writer_free(struct writer *writer)
         writer->held = next;
     }
     encoder_delete(writer->encoder);
-    intern_free(&writer->strings);
+    pool_free(&writer->strings);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->work);
     pthread_cond_destroy(&writer->space);

@@ -18,12 +18,14 @@ struct writer_options {
     int overwrite;   /* 0: an existing file is ERR_EXISTS */
     int workers;     /* encoder threads; 0: as many as there are cores, less one, one to four */
     int level;       /* zstd level; 0: the default (1) */
+    size_t string_memory; /* bytes that strings may take, twice, before old ones are forgotten; 0: the default */
 };
 
 /* Creates the file; when it cannot be written to, none is left. */
 int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err);
 
-/* The id of a string, the same for the same bytes for as long as the writer lives. Ids count from 1; 0 is the empty string. */
+/* The id of a string, good for as long as the writer lives. Ids count from 1; 0 is the empty string. The same bytes have
+ * the same id, unless they were not asked for during a long time full of others: see pool.h. */
 int64_t writer_string(struct writer *writer, const char *bytes, size_t length);
 
 /* Copies one row (a struct row_<TABLE>). Never blocks on the disk unless the encoders are far behind. */

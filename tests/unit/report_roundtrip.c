@@ -1,4 +1,5 @@
 /* What goes into a report comes out again: every type, every coding, NULLs, extremes, strings. */
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -313,6 +314,57 @@ static void every_table_of_the_schema_is_there(void **state)
     report_close(report);
 }
 
+/* 0 under a sanitizer, whose malloc does not count here. */
+static size_t memory_in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Names that never come back, one name that is in use all the time, and one that comes back late. */
+static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
+{
+    (void)state;
+    enum { NAMES = 100000 };
+    struct writer *writer = NULL;
+    assert_int_equal(writer_open(path, &(struct writer_options){.overwrite = 1, .workers = 2, .string_memory = 1 << 20}, &writer, NULL), 0);
+    char name[64];
+    int64_t in_use = writer_string(writer, "in use", 6), late = writer_string(writer, "late", 4);
+    size_t memory = 0;
+    for (int i = 0; i < NAMES; i++) {
+        int length = snprintf(name, sizeof name, "a name that is unique to call number %d", i);
+        struct row_OSRT_API row = {0};
+        ROW_SET(&row, OSRT_API, start, i);
+        ROW_SET(&row, OSRT_API, nameId, writer_string(writer, name, (size_t)length));
+        writer_append(writer, TABLE_OSRT_API, &row);
+        assert_int_equal(writer_string(writer, "in use", 6), in_use);
+        if (i == NAMES / 2)
+            memory = memory_in_use();
+    }
+    assert_in_range(memory_in_use(), 0, memory + (3 << 20)); /* the names alone would be five */
+    assert_in_range(writer_string(writer, "", 0), 0, 0);
+    int64_t again = writer_string(writer, "late", 4);
+    assert_int_not_equal(again, late);
+    close_writer(writer);
+
+    struct report *report = open_report();
+    const struct report_table *table = report_table(report, "OSRT_API");
+    struct report_columns got;
+    assert_int_equal(report_read(report, table, (int[]){report_column(table, "start"), report_column(table, "nameId")}, 2, &got, NULL), 0);
+    assert_int_equal(got.rows, NAMES);
+    for (size_t i = 0; i < got.rows; i++) {
+        snprintf(name, sizeof name, "a name that is unique to call number %d", (int)got.values[0][i]);
+        assert_string_equal(report_string(report, got.values[1][i], NULL), name);
+    }
+    report_columns_free(&got);
+    assert_string_equal(report_string(report, in_use, NULL), "in use");
+    assert_string_equal(report_string(report, late, NULL), "late");
+    assert_string_equal(report_string(report, again, NULL), "late");
+    assert_int_equal(report_find_string(report, "late", 4), late);
+    assert_true(report_strings_repeat(report));
+    report_close(report);
+}
+
 static void a_small_flush_is_small(void **state)
 {
     (void)state;
@@ -346,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_span_skips_chunks),
         cmocka_unit_test(a_visit_can_end_the_scan),
         cmocka_unit_test(every_table_of_the_schema_is_there),
+        cmocka_unit_test(strings_of_a_long_capture_do_not_stay_in_memory),
         cmocka_unit_test(a_small_flush_is_small),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -1,0 +1,82 @@
+/* See pool.h. New ids are given in the order of the young generation's strings, with those that moved there between. */
+#include "pool.h"
+
+#include <stdlib.h>
+
+static void generation_free(struct pool_generation *generation)
+{
+    intern_free(&generation->strings);
+    free(generation->ids);
+    *generation = (struct pool_generation){0};
+}
+
+void pool_free(struct pool *pool)
+{
+    generation_free(&pool->young);
+    generation_free(&pool->old);
+}
+
+static int make_room(struct pool_generation *generation)
+{
+    if (generation->strings.count < generation->capacity)
+        return 0;
+    size_t capacity = generation->capacity ? generation->capacity * 2 : 64;
+    int64_t *ids = realloc(generation->ids, capacity * sizeof *ids);
+    if (!ids)
+        return -1;
+    generation->ids = ids;
+    generation->capacity = capacity;
+    return 0;
+}
+
+int64_t pool_add(struct pool *pool, const void *bytes, size_t length)
+{
+    struct pool_generation *young = &pool->young;
+    size_t before = young->strings.count;
+    int64_t index = make_room(young) ? -1 : intern_add(&young->strings, bytes, length);
+    if (index < 0)
+        return -1;
+    if ((size_t)index < before)
+        return young->ids[index];
+    int64_t known = intern_find(&pool->old.strings, bytes, length);
+    young->ids[index] = known >= 0 ? pool->old.ids[known] : pool->next_id++;
+    return young->ids[index];
+}
+
+size_t pool_pending(const struct pool *pool)
+{
+    return (size_t)(pool->next_id - pool->next_to_take);
+}
+
+int64_t pool_take(struct pool *pool, struct intern_string *to, size_t count)
+{
+    int64_t first = pool->next_to_take;
+    for (size_t taken = 0; taken < count; pool->looked_at++)
+        if (pool->young.ids[pool->looked_at] >= first)
+            to[taken++] = pool->young.strings.strings[pool->looked_at];
+    pool->next_to_take += (int64_t)count;
+    return first;
+}
+
+size_t pool_bytes(const struct pool *pool)
+{
+    const struct pool_generation *young = &pool->young;
+    return young->strings.arena.total + young->strings.capacity * sizeof *young->strings.strings +
+           young->strings.slot_count * sizeof(uint64_t) + young->capacity * sizeof *young->ids;
+}
+
+void pool_forget(struct pool *pool)
+{
+    generation_free(&pool->old);
+    pool->old = pool->young;
+    pool->young = (struct pool_generation){0};
+    pool->looked_at = 0;
+}
+
+const struct intern_string *pool_find(const struct pool *pool, int64_t id)
+{
+    for (size_t i = 0; i < pool->young.strings.count; i++)
+        if (pool->young.ids[i] == id)
+            return &pool->young.strings.strings[i];
+    return NULL;
+}
