@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../export/export.h"
 #include "../import/import.h"
@@ -222,7 +223,8 @@ static int write_export(const char *file, const char *output, const struct expor
 {
     struct report *report;
 
-    if (strcmp(output, file) == 0)
+    struct stat from, to;
+    if (stat(file, &from) == 0 && stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
         return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
     int code = open_report(file, &report, err);
     if (code == 0) {

@@ -75,13 +75,16 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
 {
     static const struct export_options everything = { .lazy = 1 };
     char unfinished[4096];
-    int there = access(path, F_OK) == 0, code = 0;
+    struct stat status;
+    int there = stat(path, &status) == 0, code = 0;
 
     options = options ? options : &everything;
     if (options->append && !exporter->appends)
         return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
     if (!overwrite && !options->append && there)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
+    if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is neither a file nor a folder", path);
     if (snprintf(unfinished, sizeof unfinished, "%s.%d.unfinished", path, (int)getpid()) >= (int)sizeof unfinished)
         return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
     if (options->append && there && copy_file(path, unfinished) != 0)

@@ -2,6 +2,7 @@
  * gets an index. What the chunks say is not looked at, so tables that this version does not know survive. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "chunkfile.h"
@@ -76,8 +77,12 @@ static int copy_all(struct report *report, struct chunkfile *file)
 
 int report_recover(const char *path, const char *out_path, int overwrite, struct report_health *health, struct error *err)
 {
-    if (!overwrite && !access(out_path, F_OK))
+    struct stat there;
+    int exists = !stat(out_path, &there);
+    if (!overwrite && exists)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true replaces it", out_path);
+    if (exists && !S_ISREG(there.st_mode)) /* a device would be replaced by a file */
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is not a file", out_path);
     struct report *report;
     int status = report_open(path, &report, err);
     if (status)

@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 
@@ -402,6 +403,16 @@ class Conditions(lib.Case):
                 self.assertEqual(done.stdout, b"", f"{command} {name!r}")
                 self.assertEqual(len(done.stderr.splitlines()), 1, f"{command} {name!r}: {done.stderr}")
                 self.assertNotIn(b"\x1b", done.stderr, f"{command} {name!r}")
+
+    def test_what_is_no_file_is_not_replaced_by_one(self):
+        """-f true is for files: a pipe or a device that is given as output stays what it is, and so does the report itself."""
+        self.profile(CONDITIONS, "range", status=3)
+        os.mkfifo(self.path("pipe"))
+        for command, output, status in (("export", "pipe", 2), ("recover", "pipe", 2), ("export", "./report.tacho", 2)):
+            done = subprocess.run([lib.TACHO, command, "-f", "true", "-o", output, "report.tacho"], cwd=self.folder, capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, status, f"{command} to {output}: {done.stderr}")
+        self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe")).st_mode))
+        self.recorded(self.report())
 
 
 if __name__ == "__main__":
