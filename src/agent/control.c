@@ -3,9 +3,16 @@
  * This process switches at once; the record tells the collector, who switches the others and keeps count.           */
 #include "core.h"
 
+/* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
+static int counts(enum wire_capture cause)
+{
+    uint32_t capture = agent.arena->capture;
+    return cause == WIRE_CAPTURE_CUDA ? capture == WIRE_CAPTURE_API : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
+}
+
 void agent_capture_begin(enum wire_capture cause)
 {
-    if (!agent_thread() || (agent.arena->capture != WIRE_CAPTURE_ALWAYS && agent.arena->capture != cause))
+    if (!agent_thread() || !counts(cause))
         return;
     uint32_t left = atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed);
     do {
@@ -18,8 +25,7 @@ void agent_capture_begin(enum wire_capture cause)
 
 void agent_capture_end(enum wire_capture cause)
 {
-    if (!agent_thread() || (agent.arena->capture != WIRE_CAPTURE_ALWAYS && agent.arena->capture != cause) ||
-        (cause == WIRE_CAPTURE_NVTX && !agent.arena->capture_ends))
+    if (!agent_thread() || !counts(cause) || (cause == WIRE_CAPTURE_NVTX && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
     emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);

@@ -169,12 +169,16 @@ static uint64_t push_key(const struct agent_thread *thread, uint32_t domain, uin
 
 static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event, uint64_t key)
 {
-    if (!(atomic_load_explicit(&nvtx.domains[event->domain], memory_order_relaxed) & NVTX_DOMAIN_TRIGGER) ||
-        agent_recording(WIRE_BIT(NVTX)))
+    int begins = atomic_load_explicit(&nvtx.domains[event->domain], memory_order_relaxed) & NVTX_DOMAIN_TRIGGER;
+    if ((!begins && nvtx_elsewhere_told()) || agent_recording(WIRE_BIT(NVTX)))
         return;
     uint32_t wanted = agent.arena->capture_range;
     if (wanted && wanted < WIRE_TEXT_BYTES && !nvtx_text_is(&event->text, agent.arena->text + wanted))
         return;
+    if (!begins) {
+        nvtx_tell_elsewhere(event->domain);
+        return;
+    }
     uint64_t none = 0;
     if (!atomic_compare_exchange_strong(&nvtx.trigger_range, &none, key))
         return;

@@ -118,6 +118,10 @@ uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
 /* A new domain of this name; its handle. */
 const void *nvtx_new_domain(struct nvtx_text name);
 
+/* A range of the wanted name, but not in the wanted domain: said once, so that an empty capture can be explained. */
+int nvtx_elsewhere_told(void);
+void nvtx_tell_elsewhere(uint32_t domain);
+
 /* Settings that depend on the arena: filters, the capture range. */
 void nvtx_apply_settings(void);
 

@@ -296,6 +296,31 @@ void nvtx_apply_settings(void)
     atomic_store(&nvtx.trigger, agent.arena->capture == WIRE_CAPTURE_NVTX);
 }
 
+/* The names of the first domains whose ranges do not begin the capture, in case one of them has the range. */
+static char other_domains[32][64];
+static _Atomic uint32_t told_elsewhere;
+
+static void keep_name(uint32_t id, const struct nvtx_text *name)
+{
+    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || id >= sizeof other_domains / sizeof *other_domains ||
+        name->kind != NVTX_TEXT_UTF8)
+        return;
+    size_t length = name->length < sizeof *other_domains ? name->length : sizeof *other_domains - 1;
+    memcpy(other_domains[id], name->pointer, length);
+}
+
+int nvtx_elsewhere_told(void)
+{
+    return (int)atomic_load_explicit(&told_elsewhere, memory_order_relaxed);
+}
+
+void nvtx_tell_elsewhere(uint32_t domain)
+{
+    const char *name = domain == 0 ? "default" : domain < sizeof other_domains / sizeof *other_domains ? other_domains[domain] : "";
+    if (!atomic_exchange(&told_elsewhere, 1))
+        emit_note(WIRE_CAPTURE_ELSEWHERE, 0, NULL, 0, name);
+}
+
 /* Registered strings that equal the text of the capture range. */
 static _Atomic uint32_t trigger_strings[64];
 static _Atomic uint32_t trigger_string_count;
@@ -367,6 +392,8 @@ const void *nvtx_new_domain(struct nvtx_text name)
     if (!id)
         return NULL;
     atomic_store(&nvtx.domains[id], flags);
+    if (!(flags & NVTX_DOMAIN_TRIGGER))
+        keep_name(id, &name);
     if (flags & NVTX_DOMAIN_ON)
         nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = id, .head = &(uint64_t){ 0 }, .text = name });
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_DOMAIN, 0, id);

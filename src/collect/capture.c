@@ -8,7 +8,8 @@
 #include "collector.h"
 #include "life.h"
 
-static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api"};
+static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api",
+                                     [WIRE_CAPTURE_CUDA] = "cudaProfilerApi"};
 
 static struct timeval to_timeval(int64_t ns)
 {
@@ -194,7 +195,7 @@ void capture_range_begins(struct collector *collector, struct process *process, 
     struct capture *capture = &collector->capture;
     if (capture->done)
         set_process(process, 0); /* it had begun before it could know */
-    if (capture->done || cause > WIRE_CAPTURE_API)
+    if (capture->done || cause > WIRE_CAPTURE_CUDA)
         return;
     spend_range(collector, process);
     capture->open++;
@@ -216,7 +217,7 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
 void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
-    if (capture->done || cause > WIRE_CAPTURE_API)
+    if (capture->done || cause > WIRE_CAPTURE_CUDA)
         return;
     capture->open -= process->open_ranges; /* one end is enough: it has switched itself off */
     process->open_ranges = 0;

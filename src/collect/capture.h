@@ -22,6 +22,7 @@ struct capture {
     int64_t on_since_ns;
     const char *cause;     /* of the span that is on: see TACHO_RANGE */
     int64_t recorded_ns;   /* sum of the spans that are over */
+    char elsewhere[64];    /* a domain that had the range which was waited for in another; "": none is known */
     struct event *delay, *duration;
 };
 

@@ -239,15 +239,34 @@ static void count_disk_losses(struct collector *collector)
     }
 }
 
+/* Which range was waited for where, and the option that would have found it. */
+static void tell_which_range(struct collector *collector)
+{
+    const char *domain = collector->options->range_domain, *elsewhere = collector->capture.elsewhere;
+    const char *range = collector->options->range_text ? collector->options->range_text : "*";
+    char where[96], hint[320] = "";
+    if (!domain || strcmp(domain, "default") == 0)
+        snprintf(where, sizeof where, "in the default domain");
+    else if (strcmp(domain, "*") == 0)
+        snprintf(where, sizeof where, "in any domain");
+    else
+        snprintf(where, sizeof where, "in domain '%.60s'", domain);
+    if (strcmp(elsewhere, "default") == 0)
+        snprintf(hint, sizeof hint, " One began in the default domain: -p '%.100s'.", range);
+    else if (*elsewhere)
+        snprintf(hint, sizeof hint, " One began in domain '%s': -p '%.100s@%s'.", elsewhere, range, elsewhere);
+    collector_warn(collector, 0, "Nothing was recorded: no NVTX range called '%.100s' began %s.%s", range, where, hint);
+}
+
 static void tell_if_nothing_was_recorded(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
     if (collector->capture.recorded_ns > 0 || options->sources == 0)
         return;
     if (options->range == COLLECT_RANGE_NVTX)
-        collector_warn(collector, 0, "Nothing was recorded: no NVTX range called '%s' began.", options->range_text ? options->range_text : "*");
+        tell_which_range(collector);
     else if (options->range == COLLECT_RANGE_API)
-        collector_warn(collector, 0, "Nothing was recorded: the program never asked for it.");
+        collector_warn(collector, 0, "Nothing was recorded: no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen.");
     else if (options->delay_ns > 0)
         collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
 }

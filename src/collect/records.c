@@ -158,6 +158,13 @@ static void capture_ends(const struct origin *origin, const struct wire_record *
     capture_range_ends(origin->collector, origin->process, record->a, switch_time(origin, record));
 }
 
+static void capture_elsewhere(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    size_t length;
+    const char *text = text_of(record, words, 0, &length);
+    snprintf(origin->collector->capture.elsewhere, sizeof origin->collector->capture.elsewhere, "%.*s", (int)length, text);
+}
+
 static void nvtx(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (origin->reader->nvtx)
@@ -195,6 +202,7 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_DIAGNOSTIC] = diagnostic,
     [WIRE_CAPTURE_BEGIN] = capture_begins,
     [WIRE_CAPTURE_END] = capture_ends,
+    [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_OSRT_CALL] = osrt_call,
     [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
 };

@@ -54,7 +54,10 @@ enum wire_fate {
 
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
-enum wire_capture { WIRE_CAPTURE_ALWAYS, WIRE_CAPTURE_NVTX, WIRE_CAPTURE_API };
+enum wire_capture {
+    WIRE_CAPTURE_ALWAYS, WIRE_CAPTURE_NVTX, WIRE_CAPTURE_API,
+    WIRE_CAPTURE_CUDA, /* only in records: cudaProfilerStart() and …Stop(), which count in captures of kind API */
+};
 
 enum wire_flag {
     WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
@@ -168,6 +171,7 @@ enum wire_type {
     /* The capture range. */
     WIRE_CAPTURE_BEGIN,  /* a: enum wire_capture that asked for it */
     WIRE_CAPTURE_END,    /* a: the same */
+    WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain; body: text, that domain's name */
 
     /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
      * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */

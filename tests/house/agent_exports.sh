@@ -8,6 +8,10 @@ entries="
 InitializeInjectionNvtx2          NVTX calls it in the library that NVTX_INJECTION64_PATH names
 InitializeInjectionNvtxExtension  the same for extensions of NVTX
 tacho_agent_calls                 libtacho.so looks for it
+cudaProfilerStart                 stands before the CUDA runtime's: -c cudaProfilerApi
+cudaProfilerStop                  the same
+cuProfilerStart                   stands before the CUDA driver's
+cuProfilerStop                    the same
 "
 hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/osrt.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
 [ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in osrt.def: fewer than 200, or the check itself is broken"

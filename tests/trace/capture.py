@@ -107,6 +107,59 @@ class Ranges(lib.Case):
         self.assertIn("nothing", self.output.stderr + self.output.stdout, "the user is told why the report is empty")
 
 
+    def test_range_in_another_domain(self):
+        """The note says where was looked, and what would have found the range."""
+        self.assertEqual(self.phases("-p", "work@nowhere"), [])
+        self.assertIn("no NVTX range called 'work' began in domain 'nowhere'", self.output.stderr)
+        self.profile(CAPTURE, "domains", options=["-c", "nvtx", "-p", "in two"])
+        self.assertIn("no NVTX range called 'in two' began in the default domain. One began in domain 'two': -p 'in two@two'.", self.output.stderr)
+
+
+class CudaProfilerApi(lib.Case):
+    """With a library in the place of the CUDA runtime."""
+
+    def build(self, name, source, *options):
+        with open(self.path(name + ".c"), "w") as file:
+            file.write(source)
+        subprocess.run([os.environ["CC"], "-o", self.path(name), self.path(name + ".c"), *options], check=True)
+        return self.path(name)
+
+    def setUp(self):
+        super().setUp()
+        self.build("libcudart.so", """
+            #include <stdio.h>
+            int cudaProfilerStart(void) { puts("real start"); return 7; }
+            int cudaProfilerStop(void) { puts("real stop"); return 8; }""", "-shared", "-fPIC")
+
+    def program(self, calls):
+        return self.build("program", """
+            #include <dlfcn.h>
+            #include <stdio.h>
+            #include <unistd.h>
+            int cudaProfilerStart(void); int cudaProfilerStop(void);
+            static void work(const char *path) { FILE *file = fopen(path, "r"); if (file) fclose(file); }
+            int main(void) { work("/before"); """ + calls + """ work("/after"); return 0; }""",
+            "-L", self.folder, "-Wl,-rpath," + self.folder, "-l:libcudart.so")
+
+    def test_range(self):
+        """The calls reach the library, too, and its answers the program."""
+        program = self.program('printf("%d\\n", cudaProfilerStart()); work("/inside"); printf("%d\\n", cudaProfilerStop());')
+        report = self.profile(program, options=["-c", "cudaProfilerApi", "--capture-range-end=stop", "-t", "osrt", "--osrt-threshold=0"])
+        self.assertEqual(self.output.stdout, "real start\n7\nreal stop\n8\n")
+        self.assertEqual(report.rows("SELECT cause FROM TACHO_RANGE"), [("cudaProfilerApi",)])
+        self.assertEqual(report.calls().get("fopen"), 1)
+
+    def test_calls_mean_nothing_to_a_capture_that_does_not_ask(self):
+        program = self.program('cudaProfilerStart(); work("/inside"); cudaProfilerStop();')
+        report = self.profile(program, options=["-t", "osrt", "--osrt-threshold=0"])
+        self.assertEqual(report.calls().get("fopen"), 3)
+
+    def test_calls_that_cannot_be_seen(self):
+        program = self.program('((int (*)(void))dlsym(dlopen("libcudart.so", RTLD_NOW), "cudaProfilerStart"))();')
+        self.profile(program, options=["-c", "cudaProfilerApi"])
+        self.assertIn("no call of cudaProfilerStart(), cuProfilerStart() or tacho_start() was seen", self.output.stderr)
+
+
 class WhatToRecord(lib.Case):
     def ranges(self, *options, program=(CAPTURE, "domains")):
         report = self.profile(*program, options=options)
