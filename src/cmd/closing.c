@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../analyze/analyze.h"
+#include "command.h"
 #include "display.h"
 #include "human.h"
 #include "print.h"
@@ -292,9 +293,11 @@ static void add_report(struct text *out, const struct closing *closing, int is_e
         add_path(out, closing->exports[i]);
     }
     if (closing->output_hidden)
-        text_add(out, "; the program's output is in it, table ProcessStreams");
-    text_addf(out, "\n  next:   %s%s ", bold(closing), is_empty ? "tacho info" : "tacho stats");
-    add_path(out, closing->report_path);
+        text_add(out, "; the program's output is in it: tacho info --output");
+    text_addf(out, "\n  next:   %s", bold(closing));
+    display_add_quoted(out, command_name());
+    text_add(out, is_empty ? " info " : " stats ");
+    display_add_quoted(out, closing->report_path);
     text_addf(out, "%s\n", plain(closing));
 }
 

@@ -13,11 +13,13 @@
 #include "print.h"
 #include "rows.h"
 
-struct settings { int all; };
+struct settings { int all, output; };
 
 static const struct option options[] = {
     { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
       .help = "Every process, table and message, however many there are." },
+    { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
+      .help = "Only what the program wrote, where `tacho profile -w false` hid it: its stdout to stdout, its stderr to stderr." },
     {0},
 };
 
@@ -69,22 +71,58 @@ static int add_file(struct text *out, struct report *report, const char *path, s
     return 0;
 }
 
-/* What the names in the report's tables are called here; NULL: not shown. Others are shown as they are. */
-static const struct { const char *name, *label; } labels[] = {
-    { "TACHO_VERSION", "Made by Tacho" }, { "COMMAND_LINE", "Command" }, { "PROGRAM", NULL }, { "SOURCES", "Traced" },
-    { "WORKING_DIRECTORY", "Folder" }, { "OSRT_THRESHOLD_NS", "Threshold (ns)" }, { "BUFFER_LIMIT_BYTES", "Buffer limit (B)" },
-    { "CLOCK", "Clock" }, { "CpuCores", "Cores" }, { "CpuArchitecture", "Architecture" }, { "CpuDescription", "CPU" },
-    { "HardwarePlatform", NULL }, { "OsDescription", "System" }, { "KernelVersion", "Kernel" }, { "MemoryTotal", "Memory" },
-    { "Hostname", "Host" }, { "NvDriverVersion", "NVIDIA driver" }, { "CudaDriverVersion", "CUDA driver" },
+static void add_as_it_is(struct text *out, const char *value)
+{
+    display_add(out, value, strlen(value), WIDEST_VALUE);
+}
+
+static void add_as_time(struct text *out, const char *value)
+{
+    human_time(out, strtoll(value, NULL, 10));
+}
+
+static void add_as_bytes(struct text *out, const char *value)
+{
+    human_bytes(out, strtoull(value, NULL, 10));
+}
+
+/* "24682740 kB", as the kernel has it: its kB are of 1024 bytes. */
+static void add_as_memory(struct text *out, const char *value)
+{
+    char *unit;
+    unsigned long long number = strtoull(value, &unit, 10);
+
+    if (strcmp(unit, " kB") == 0 && number < UINT64_MAX / 1024)
+        human_bytes(out, number * 1024);
+    else
+        add_as_it_is(out, value);
+}
+
+static void add_as_clock(struct text *out, const char *value)
+{
+    if (strcmp(value, "counter") == 0)
+        text_add(out, "the CPU's counter");
+    else
+        add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
+}
+
+/* What the names in the report's tables are called here, and how the value is shown (NULL: as it is); without a label it is
+ * not. Others are shown as they are. */
+static const struct label { const char *name, *label; void (*add)(struct text *out, const char *value); } labels[] = {
+    { "TACHO_VERSION", "Made by Tacho", NULL }, { "COMMAND_LINE", "Command", NULL }, { "PROGRAM", NULL, NULL },
+    { "SOURCES", "Traced", NULL }, { "WORKING_DIRECTORY", "Folder", NULL }, { "OSRT_THRESHOLD_NS", "Threshold", add_as_time },
+    { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes }, { "CLOCK", "Clock", add_as_clock }, { "CpuCores", "Cores", NULL },
+    { "CpuArchitecture", "Architecture", NULL }, { "CpuDescription", "CPU", NULL }, { "HardwarePlatform", NULL, NULL },
+    { "OsDescription", "System", NULL }, { "KernelVersion", "Kernel", NULL }, { "MemoryTotal", "Memory", add_as_memory },
+    { "Hostname", "Host", NULL }, { "NvDriverVersion", "NVIDIA driver", NULL }, { "CudaDriverVersion", "CUDA driver", NULL },
 };
 
-/* The label for a name, or the name itself. */
-static const char *label_of(const char *name)
+static struct label label_of(const char *name)
 {
     for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
         if (strcmp(labels[i].name, name) == 0)
-            return labels[i].label;
-    return name;
+            return labels[i];
+    return (struct label){ name, name, NULL };
 }
 
 /* Rows of name and value, as label and text. */
@@ -93,22 +131,37 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
 {
     const char *const names[] = { name, value, NULL };
     struct rows rows;
-    size_t length;
     int code = rows_read(&rows, report, table, names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
         struct text shown = {0};
-        const char *label = label_of(rows_text(&rows, i, 0, NULL));
-        if (!label)
+        struct label label = label_of(rows_text(&rows, i, 0, NULL));
+        if (!label.label)
             continue;
-        display_add(&shown, label, strlen(label), 40);
+        display_add(&shown, label.label, strlen(label.label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
-        const char *bytes = rows_text(&rows, i, 1, &length);
-        display_add(out, bytes, length, WIDEST_VALUE);
+        (label.add ? label.add : add_as_it_is)(out, rows_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
     }
     rows_free(&rows);
+    return code;
+}
+
+/* Of reports that another profiler's file became. */
+static int add_origin(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "name", NULL };
+    struct rows rows;
+    int ours = 0, code = rows_read(&rows, report, "META_DATA_CAPTURE", names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
+        ours |= strcmp(rows_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
+    rows_free(&rows);
+    if (code == 0 && !ours && !report_health(report).damaged_chunks) {
+        add_label(out, "Made by");
+        text_add(out, "another profiler; imported\n");
+    }
     return code;
 }
 
@@ -251,7 +304,7 @@ int info_print(struct text *out, struct report *report, const char *path, int al
     size_t limit = all ? SIZE_MAX : FEW;
 
     if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 ||
-        add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
+        add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
         info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
         add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
         return err->code;
@@ -263,6 +316,45 @@ int info_print(struct text *out, struct report *report, const char *path, int al
     if (all)
         add_tables(out, report);
     return 0;
+}
+
+/* ---- what the program wrote ---- */
+
+/* Bytes as they were written; whoever asks for them knows the program. */
+static int write_streams(const struct command *self, struct report *report, const char *path, struct error *err)
+{
+    static const char *const names[] = { "filenameId", "contentId", NULL };
+    struct rows rows;
+    size_t length;
+    int status = EXIT_OK, code = rows_read(&rows, report, "ProcessStreams", names, err);
+
+    if (code == 0 && !rows.columns.rows)
+        code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
+    for (size_t i = 0; code == 0 && i < rows.columns.rows && status == EXIT_OK; i++) {
+        int is_error = strstr(rows_text(&rows, i, 0, NULL), "stderr") != NULL;
+        const char *bytes = rows_text(&rows, i, 1, &length);
+        struct text content = {0};
+        if (is_error) {
+            fwrite(bytes, 1, length, stderr);
+        } else {
+            text_add_bytes(&content, bytes, length);
+            status = command_write(self, &content);
+        }
+        text_free(&content);
+    }
+    rows_free(&rows);
+    return code != 0 ? command_fail(self, err) : status;
+}
+
+static int print_info(const struct command *self, struct report *report, const char *path, int is_first, int all, struct error *err)
+{
+    struct text out = {0};
+
+    if (!is_first)
+        text_add_char(&out, '\n');
+    int status = info_print(&out, report, path, all, err) != 0 ? command_fail(self, err) : command_write(self, &out);
+    text_free(&out);
+    return status;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -281,13 +373,10 @@ static int run(const struct command *self, int argc, char **argv)
     }
     for (size_t i = 0; i < count && status == EXIT_OK; i++) {
         struct report *report;
-        struct text out = {0};
         if (open_report(files[i], &report, &err) != 0)
             return command_fail(self, &err);
-        if (i)
-            text_add_char(&out, '\n');
-        status = info_print(&out, report, files[i], settings.all, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
-        text_free(&out);
+        status = settings.output ? write_streams(self, report, files[i], &err)
+                                 : print_info(self, report, files[i], i == 0, settings.all, &err);
         report_close(report);
     }
     return status;

@@ -88,6 +88,17 @@ static void link_children(struct tree *tree)
     }
 }
 
+/* No row tells of an end: the process was running when the report was closed, or the one who would have told was killed. */
+static void add_no_ending(struct text *out, const struct tree *tree)
+{
+    struct report_health health = report_health(tree->rows.report);
+
+    if (health.recovered)
+        text_add(out, "ending not known");
+    else
+        text_add(out, health.complete ? "running" : "running when last heard of");
+}
+
 static void add_ending(struct text *out, const struct tree *tree, size_t row)
 {
     size_t length;
@@ -99,10 +110,10 @@ static void add_ending(struct text *out, const struct tree *tree, size_t row)
         text_addf(out, "signal %" PRId64, rows_number(&tree->rows, row, SIGNAL, 0));
     else if (strcmp(ending, "lost") == 0)
         text_add(out, "ending not known");
-    else if (length)
+    else if (length && strcmp(ending, "running") != 0)
         display_add(out, ending, length, 20);
     else
-        text_add(out, "running");
+        add_no_ending(out, tree);
 }
 
 static void add_line(struct text *out, struct tree *tree, const struct process *process, int depth)

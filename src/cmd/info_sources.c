@@ -5,6 +5,7 @@
 #include "display.h"
 #include "human.h"
 #include "info.h"
+#include "losses.h"
 #include "print.h"
 #include "rows.h"
 
@@ -16,7 +17,7 @@ static const struct { const char *source, *table; } source_tables[] = {
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
 };
 
-enum { SOURCES_MAX = 32, CAUSES_MAX = 64 };
+enum { SOURCES_MAX = 32 };
 
 struct source {
     const char *name;
@@ -24,16 +25,11 @@ struct source {
     int counted; /* TACHO_COUNT has it */
 };
 
-struct cause {
-    const char *source, *name;
-    uint64_t count;
-};
-
 struct counts {
     struct source sources[SOURCES_MAX];
     size_t source_count;
-    struct cause causes[CAUSES_MAX];
-    size_t cause_count;
+    struct losses losses;
+    int uncertain; /* counts are written when a process ends, and the report ends before */
 };
 
 static struct source *find_source(struct counts *counts, const char *name)
@@ -47,18 +43,7 @@ static struct source *find_source(struct counts *counts, const char *name)
     return &counts->sources[counts->source_count++];
 }
 
-static void add_cause(struct counts *counts, const char *source, const char *name, uint64_t count)
-{
-    for (size_t i = 0; i < counts->cause_count; i++)
-        if (strcmp(counts->causes[i].source, source) == 0 && strcmp(counts->causes[i].name, name) == 0) {
-            counts->causes[i].count += count;
-            return;
-        }
-    if (counts->cause_count < CAUSES_MAX)
-        counts->causes[counts->cause_count++] = (struct cause){ source, name, count };
-}
-
-static void add_count(struct counts *counts, const char *source_name, const char *fate, const char *cause, uint64_t count)
+static void add_count(struct counts *counts, const char *source_name, const char *fate, uint64_t count)
 {
     struct source *source = find_source(counts, source_name);
 
@@ -73,8 +58,6 @@ static void add_count(struct counts *counts, const char *source_name, const char
         source->untimed += count;
     } else {
         source->lost += count;
-        if (count)
-            add_cause(counts, source_name, cause, count);
     }
 }
 
@@ -86,7 +69,16 @@ static const struct report_table *table_of(struct report *report, const char *so
     return NULL;
 }
 
-static void add_row(struct table *out, struct report *report, const struct source *source)
+/* A figure, or "?" where none is known. */
+static void set_figure(struct table *out, struct table_cell *cell, uint64_t count, int uncertain)
+{
+    if (uncertain && !count)
+        cell_set_text(out, cell, "?", 1);
+    else
+        cell_set_int(cell, (int64_t)count);
+}
+
+static void add_row(struct table *out, struct report *report, const struct source *source, int uncertain)
 {
     const struct report_table *table = table_of(report, source->name);
     struct table_cell *row = table_add_row(out);
@@ -94,11 +86,12 @@ static void add_row(struct table *out, struct report *report, const struct sourc
     if (!row)
         return;
     cell_set_text(out, &row[0], source->name, strlen(source->name));
-    cell_set_int(&row[1], (int64_t)(source->counted ? source->recorded : table ? table->rows : 0));
-    if (source->counted) {
-        cell_set_int(&row[2], (int64_t)source->below_threshold);
-        cell_set_int(&row[3], (int64_t)source->untimed);
-        cell_set_int(&row[4], (int64_t)source->lost);
+    uint64_t rows = table ? table->rows : 0;
+    cell_set_int(&row[1], (int64_t)(source->counted && (!uncertain || source->recorded > rows) ? source->recorded : rows));
+    if (source->counted || uncertain) {
+        set_figure(out, &row[2], source->below_threshold, uncertain);
+        set_figure(out, &row[3], source->untimed, uncertain);
+        set_figure(out, &row[4], source->lost, uncertain);
     }
     if (!table)
         return;
@@ -120,25 +113,26 @@ static void print_sources(struct text *out, struct report *report, const struct 
     struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
 
     for (size_t i = 0; table && i < counts->source_count; i++)
-        add_row(table, report, &counts->sources[i]);
+        add_row(table, report, &counts->sources[i], counts->uncertain);
     text_add(out, "\nSources\n");
     if (table)
         print_column.table(out, table, &request);
     table_delete(table);
-    for (size_t i = 0; i < counts->cause_count; i++) {
+    for (size_t i = 0; i < counts->losses.count; i++) {
+        const struct loss *loss = &counts->losses.items[i];
         text_add(out, " lost of ");
-        display_add(out, counts->causes[i].source, strlen(counts->causes[i].source), 40);
+        display_add(out, loss->source, strlen(loss->source), 40);
         text_add(out, ": ");
-        human_count(out, counts->causes[i].count);
+        human_count(out, loss->count);
         text_add(out, " by ");
-        display_add(out, counts->causes[i].name, strlen(counts->causes[i].name), 40);
+        display_add(out, loss->cause, strlen(loss->cause), 40);
         text_add_char(out, '\n');
     }
 }
 
 int info_add_sources(struct text *out, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "source", "fate", "cause", "count", NULL };
+    static const char *const names[] = { "source", "fate", "count", NULL };
     struct counts *counts = calloc(1, sizeof *counts);
     struct rows rows;
 
@@ -146,9 +140,11 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     int code = rows_read(&rows, report, "TACHO_COUNT", names, err);
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        add_count(counts, rows_text(&rows, i, 0, NULL), rows_text(&rows, i, 1, NULL), rows_text(&rows, i, 2, NULL),
-                  (uint64_t)rows_number(&rows, i, 3, 0));
+        add_count(counts, rows_text(&rows, i, 0, NULL), rows_text(&rows, i, 1, NULL), (uint64_t)rows_number(&rows, i, 2, 0));
     rows_free(&rows);
+    if (code == 0)
+        code = losses_read(&counts->losses, report, err);
+    counts->uncertain = !report_health(report).complete || report_health(report).recovered;
     for (size_t i = 0; code == 0 && i < sizeof source_tables / sizeof source_tables[0]; i++) {
         const struct report_table *table = report_table(report, source_tables[i].table);
         if (table && table->rows)

@@ -85,6 +85,28 @@ class Health(lib.Case):
         done = self.tacho("recover", "-o", "whole.tacho", "report.tacho")
         self.assertIn(f"{HEADER + size - 1} bytes of a chunk at the end", done.stdout)
 
+    def test_what_was_not_counted_is_not_0(self):
+        self.record()
+        with open(self.path("report.tacho"), "rb") as file:
+            data = file.read()
+        at, _, size = max((chunk for chunk in chunks(data) if chunk[1] == ROWS), key=lambda chunk: chunk[2])
+        with open(self.path("report.tacho"), "wb") as file:
+            file.write(data[: at + HEADER + size])  # before the counts, which come with the end of the program
+        self.assertRegex(self.tacho("info", "report.tacho").stdout, r"\n nvtx +[1-9][0-9,]* +\? +\? +\? ")
+
+    def test_output_that_was_hidden(self):
+        self.profile("sh", "-c", "echo to stdout; echo to stderr >&2", options=["-w", "false"])
+        done = self.tacho("info", "--output", "report.tacho")
+        self.assertEqual((done.stdout, done.stderr), ("to stdout\n", "to stderr\n"))
+        self.profile("true")
+        self.assertIn("-w false", self.tacho("info", "--output", "report.tacho", status=1).stderr)
+
+    def test_the_next_command_can_be_typed(self):
+        done = self.run_tacho("true", output="it's one.tacho")
+        line = next(line for line in done.stderr.splitlines() if line.startswith("  next:"))
+        again = subprocess.run(["bash", "-c", line.partition(":")[2]], capture_output=True, text=True)
+        self.assertEqual(again.returncode, 0, line + again.stderr)
+
     def test_nothing_to_recover(self):
         self.record()
         with open(self.path("report.tacho"), "r+b") as file:
