@@ -16,8 +16,7 @@ enum { FILL_BYTES = SHARED, FILL_KIND };
 /* Names of GPUs as the process numbers them. */
 struct device {
     int64_t pid, id;
-    int64_t name; /* a string id */
-    int64_t gpu;
+    int64_t name; /* a string id, or -1 */
 };
 
 struct trace {
@@ -27,6 +26,7 @@ struct trace {
     struct kernel_ranges ranges;
     struct device *devices; /* owned */
     size_t device_count;
+    struct device last;     /* that was looked for */
     int64_t *starts; /* owned, as the next two are; of all three tables, one after another */
     uint32_t *order;
     size_t count;
@@ -84,7 +84,7 @@ static int read_devices(struct trace *trace, struct error *err)
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
     for (size_t row = 0; row < devices.rows && code == 0; row++)
         trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
-            gpu_name(&gpus, devices.values[0][row]), devices.values[0][row] };
+            gpu_name(&gpus, devices.values[0][row]) };
     if (gpus.values)
         report_columns_free(&gpus);
     if (devices.values)
@@ -95,14 +95,16 @@ static int read_devices(struct trace *trace, struct error *err)
 /* "NVIDIA H200 (0)": the process's own number for it. */
 static int set_device(struct trace *trace, struct table *table, struct table_cell *cell, int64_t process, int64_t id)
 {
-    int64_t name = -1;
+    int64_t pid = global_pid_number(process);
 
-    for (size_t i = 0; i < trace->device_count && name < 0; i++)
-        if (trace->devices[i].id == id && trace->devices[i].pid == global_pid_number(process))
-            name = trace->devices[i].name;
+    if (trace->last.pid != pid || trace->last.id != id)
+        trace->last = (struct device){ pid, id, -1 };
+    for (size_t i = 0; i < trace->device_count && trace->last.name < 0; i++)
+        if (trace->devices[i].id == id && trace->devices[i].pid == pid)
+            trace->last = trace->devices[i];
     text_clear(&trace->text);
-    if (name >= 0)
-        text_addf(&trace->text, "%s ", report_string(trace->report, name, NULL));
+    if (trace->last.name >= 0)
+        text_addf(&trace->text, "%s ", report_string(trace->report, trace->last.name, NULL));
     text_addf(&trace->text, "(%lld)", (long long)id);
     return cell_set_text(table, cell, trace->text.bytes, trace->text.length);
 }
@@ -251,7 +253,7 @@ static int fill_table(struct trace *trace, struct table *table)
 
 static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct trace trace = { .report = report };
+    struct trace trace = { .report = report, .last.name = -1 };
     struct table *table = table_new(trace_columns, CELLS);
     int code = read_tables(&trace, request, err);
 

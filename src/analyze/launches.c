@@ -1,4 +1,6 @@
-/* The sweep keeps the ranges that have begun and not yet ended. They need not nest: start/end ranges may overlap. */
+/* The sweep keeps the ranges that have begun and not yet ended. They need not nest: start/end ranges may overlap. Those that
+ * ended leave from the end of the list at once, and from its middle when it has doubled, so that a range costs the same
+ * however many are open. */
 #include "launches.h"
 
 #include <stdlib.h>
@@ -10,8 +12,9 @@ struct sweep {
     const struct ranges *ranges;
     size_t next;      /* the first range that has not begun */
     uint32_t *active; /* owned; in order of their beginning */
-    uint32_t *around; /* owned */
+    uint32_t *around; /* owned; as large */
     size_t count, capacity;
+    size_t crowded;   /* from which count on it is worth to look through them all */
 };
 
 static int make_room(struct sweep *sweep)
@@ -31,19 +34,31 @@ static int make_room(struct sweep *sweep)
     return 0;
 }
 
-/* Drops the ranges that ended, takes in those that began. */
+static void drop_ended(struct sweep *sweep, int64_t thread, int64_t start)
+{
+    const struct range *ranges = sweep->ranges->list;
+    size_t kept = 0;
+
+#define HAS_ENDED(i) (ranges[sweep->active[i]].thread != thread || ranges[sweep->active[i]].end_ns < start)
+    while (sweep->count && HAS_ENDED(sweep->count - 1))
+        sweep->count--;
+    if (sweep->count < sweep->crowded)
+        return;
+    for (size_t i = 0; i < sweep->count; i++)
+        if (!HAS_ENDED(i))
+            sweep->active[kept++] = sweep->active[i];
+#undef HAS_ENDED
+    sweep->count = kept;
+    sweep->crowded = 2 * kept + 16;
+}
+
+/* Drops ranges that ended, takes in those that began. */
 static int advance(struct sweep *sweep, uint32_t call)
 {
     const struct range *ranges = sweep->ranges->list;
     int64_t thread = sweep->calls->thread[call], start = sweep->calls->start[call];
-    size_t kept = 0;
 
-    for (size_t i = 0; i < sweep->count; i++) {
-        const struct range *range = &ranges[sweep->active[i]];
-        if (range->thread == thread && range->end_ns >= start)
-            sweep->active[kept++] = sweep->active[i];
-    }
-    sweep->count = kept;
+    drop_ended(sweep, thread, start);
     while (sweep->next < sweep->ranges->count && ranges[sweep->next].thread < thread)
         sweep->next++;
     for (; sweep->next < sweep->ranges->count; sweep->next++) {
@@ -59,20 +74,31 @@ static int advance(struct sweep *sweep, uint32_t call)
     return 0;
 }
 
-int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, const struct ranges *ranges,
+/* Writes the ranges around a call to the end of `around`; returns how many there are, at most `most`. */
+static size_t find_around(struct sweep *sweep, uint32_t call, size_t most)
+{
+    int64_t thread = sweep->calls->thread[call], end = sweep->calls->end[call];
+    size_t found = 0;
+
+    for (size_t i = sweep->count; i-- > 0 && found < most;) {
+        const struct range *range = &sweep->ranges->list[sweep->active[i]];
+        if (range->thread == thread && range->end_ns >= end && range->end_ns >= sweep->calls->start[call])
+            sweep->around[sweep->capacity - ++found] = sweep->active[i];
+    }
+    return found;
+}
+
+int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, const struct ranges *ranges, size_t most,
                    int (*visit)(void *context, uint32_t call, const uint32_t *around, size_t around_count), void *context)
 {
     struct sweep sweep = { .calls = calls, .ranges = ranges };
     int code = order_by_thread(list, count, calls->thread, calls->start);
 
     for (size_t i = 0; i < count && code == 0; i++) {
-        size_t around = 0;
         code = advance(&sweep, list[i]);
-        for (size_t j = 0; j < sweep.count && code == 0; j++)
-            if (ranges->list[sweep.active[j]].end_ns >= calls->end[list[i]])
-                sweep.around[around++] = sweep.active[j];
+        size_t around = code == 0 ? find_around(&sweep, list[i], most) : 0;
         if (code == 0)
-            code = visit(context, list[i], sweep.around, around);
+            code = visit(context, list[i], around ? sweep.around + sweep.capacity - around : NULL, around);
     }
     free(sweep.active);
     free(sweep.around);
@@ -110,7 +136,7 @@ static int name_kernels(struct naming *naming, const struct gpu_ops *kernels, co
             naming->by_call[i] = NO_KEY;
             list[count++] = (uint32_t)i;
         }
-        code = launches_sweep(calls, list, count, &naming->ranges, note_innermost, naming);
+        code = launches_sweep(calls, list, count, &naming->ranges, 1, note_innermost, naming);
     }
     for (size_t row = 0; row < kernels->count && code == 0; row++) {
         uint32_t call = calls_find(calls, kernels->process[row], kernels->correlation[row]);

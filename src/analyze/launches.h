@@ -8,8 +8,9 @@
 #include "ranges.h"
 
 /* Calls visit for each of the count calls, thread by thread and in order of time, with the ranges that hold all of the
- * call, the outermost first. Sorts the list. A visit that returns non-zero ends the sweep with that code. */
-int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, const struct ranges *ranges,
+ * call, the outermost first; at most `most` of the innermost ones. Sorts the list. A visit that returns non-zero ends the
+ * sweep with that code. */
+int launches_sweep(const struct calls *calls, uint32_t *list, size_t count, const struct ranges *ranges, size_t most,
                    int (*visit)(void *context, uint32_t call, const uint32_t *around, size_t around_count), void *context);
 
 /* For the option nvtx-name: the innermost range around the call that launched each kernel, as a number for its name. */

@@ -81,7 +81,7 @@ static int collect(struct summary *summary)
         summary->next[i] = summary->first[call];
         summary->first[call] = (uint32_t)i;
     }
-    int code = launches_sweep(&executions->calls, list, count, &summary->ranges, add_call, summary);
+    int code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, add_call, summary);
     free(list);
     return code;
 }
