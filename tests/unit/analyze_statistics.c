@@ -170,6 +170,19 @@ static void keys_that_become_one_are_one_group(void **state)
     groups_delete(groups);
 }
 
+/* Times of a damaged report: nonsense, but a number, and no overflow that a sanitizer would stop at. */
+static void numbers_beyond_reason(void **state)
+{
+    struct statistics figures = {0};
+
+    for (int i = 0; i < 50; i++)
+        statistics_add(&figures, INT64_MAX - i);
+    assert_true(statistics_deviation(&figures) >= 0);
+    for (int i = 0; i < 50; i++)
+        statistics_add(&figures, INT64_MIN + i);
+    assert_true(statistics_deviation(&figures) >= 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,7 +191,7 @@ int main(void)
         cmocka_unit_test(median_of_any_shape),
         cmocka_unit_test(number_of_workers_changes_nothing),
         cmocka_unit_test(many_keys_stay_apart),
-        cmocka_unit_test(keys_that_become_one_are_one_group),
+        cmocka_unit_test(keys_that_become_one_are_one_group), cmocka_unit_test(numbers_beyond_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
