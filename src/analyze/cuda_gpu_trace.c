@@ -13,7 +13,8 @@ enum { NAME = SHARED, FULL_NAME, REGISTERS, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLO
 enum { COPY_BYTES = SHARED, COPY_KIND, SOURCE_KIND, TARGET_KIND };
 enum { FILL_BYTES = SHARED, FILL_KIND };
 
-/* Names of GPUs as the process numbers them. */
+/* Names of GPUs as the process numbers them; pid ANY_PROCESS where the file does not say. */
+enum { ANY_PROCESS = -1 };
 struct device {
     int64_t pid, id;
     int64_t name; /* a string id, or -1 */
@@ -85,6 +86,8 @@ static int read_devices(struct trace *trace, struct error *err)
     for (size_t row = 0; row < devices.rows && code == 0; row++)
         trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
             gpu_name(&gpus, devices.values[0][row]) };
+    for (size_t row = 0; row < gpus.rows && code == 0; row++)
+        trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row], gpus.values[1][row] };
     if (gpus.values)
         report_columns_free(&gpus);
     if (devices.values)
@@ -100,8 +103,8 @@ static int set_device(struct trace *trace, struct table *table, struct table_cel
     if (trace->last.pid != pid || trace->last.id != id)
         trace->last = (struct device){ pid, id, -1 };
     for (size_t i = 0; i < trace->device_count && trace->last.name < 0; i++)
-        if (trace->devices[i].id == id && trace->devices[i].pid == pid)
-            trace->last = trace->devices[i];
+        if (trace->devices[i].id == id && (trace->devices[i].pid == pid || trace->devices[i].pid == ANY_PROCESS))
+            trace->last.name = trace->devices[i].name;
     text_clear(&trace->text);
     if (trace->last.name >= 0)
         text_addf(&trace->text, "%s ", report_string(trace->report, trace->last.name, NULL));
