@@ -381,7 +381,7 @@ static int run(const struct command *self, int argc, char **argv)
     status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
     for (size_t i = 0; job && i < job->before + job->after; i++)
         if (job->runs[i].report)
-            report_close(job->runs[i].report);
+            close_report(job->runs[i].report, job->runs[i].path);
     if (wanted)
         wanted_free(wanted);
     free(wanted);

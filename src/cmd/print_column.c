@@ -50,6 +50,17 @@ static size_t show_cell(struct text *out, const struct table_column *column, con
     return out->length - before;
 }
 
+/* The header as it will be shown; in SQL it may be anything. */
+static size_t show_header(struct text *out, const struct table_column *column, const struct print_request *request)
+{
+    struct text name = {0};
+
+    print_header(&name, column, request->time);
+    size_t width = display_add(out, text_string(&name), name.length, 0);
+    text_free(&name);
+    return width;
+}
+
 static size_t measure_column(const struct layout *layout, size_t column)
 {
     const struct table_column *meaning = &table_columns(layout->table)[column];
@@ -57,10 +68,8 @@ static size_t measure_column(const struct layout *layout, size_t column)
     size_t rows = table_row_count(layout->table), widest = 0;
     struct text cell = {0};
 
-    if (!request->no_header) {
-        print_header(&cell, meaning, request->time);
-        widest = cell.length;
-    }
+    if (!request->no_header)
+        widest = show_header(&cell, meaning, request);
     /* Names far down the table do not widen it: there may be millions. Numbers are never cut. */
     size_t measured = meaning->kind == CELL_TEXT && rows > ROWS_MEASURED ? ROWS_MEASURED : rows;
     for (size_t r = 0; r < measured; r++) {
@@ -199,9 +208,8 @@ static void add_header(struct text *out, const struct layout *layout)
 
     for (size_t i = 0; i < layout->count; i++) {
         text_clear(&name);
-        print_header(&name, &table_columns(layout->table)[layout->shown[i]], layout->request->time);
+        size_t width = layout->widths[i], taken = show_header(&name, &table_columns(layout->table)[layout->shown[i]], layout->request);
         add_gap(out, layout, i, layout->frame->before, layout->frame->between, layout->frame->after);
-        size_t width = layout->widths[i], taken = name.length;
         add_padded(out, &name, taken, width, taken < width ? (width - taken) / 2 : 0);
     }
     text_add(out, layout->frame->after);

@@ -40,18 +40,18 @@ static void add_tabless(struct text *out, const char *bytes, size_t length, cons
     }
 }
 
-static void add_text(struct text *out, const struct table_cell *cell, const struct print_request *request, add_field_function *add_field)
+static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request, add_field_function *add_field)
 {
     struct text clean = {0};
 
-    if (!request->to_terminal && utf8_valid_length(cell->text.bytes, cell->text.length) == cell->text.length) {
-        add_field(out, cell->text.bytes, cell->text.length, request);
+    if (!request->to_terminal && utf8_valid_length(bytes, length) == length) {
+        add_field(out, bytes, length, request);
         return;
     }
     if (request->to_terminal)
-        display_add(&clean, cell->text.bytes, cell->text.length, 0);
+        display_add(&clean, bytes, length, 0);
     else
-        utf8_add(&clean, cell->text.bytes, cell->text.length);
+        utf8_add(&clean, bytes, length);
     add_field(out, text_string(&clean), clean.length, request);
     text_free(&clean);
 }
@@ -68,7 +68,7 @@ static void print_separated(struct text *out, const struct table *table, const s
         print_header(&header, &columns[i], request->time);
         if (i)
             text_add_char(out, separator);
-        add_field(out, text_string(&header), header.length, request);
+        add_text(out, text_string(&header), header.length, request, add_field);
     }
     if (!request->no_header)
         text_add_char(out, '\n');
@@ -79,7 +79,7 @@ static void print_separated(struct text *out, const struct table *table, const s
             if (i)
                 text_add_char(out, separator);
             if (row[i].kind == CELL_TEXT)
-                add_text(out, &row[i], request, add_field);
+                add_text(out, row[i].text.bytes, row[i].text.length, request, add_field);
             else if (row[i].kind != CELL_NONE)
                 print_number(out, &columns[i], &row[i], request->time, (struct number_style){ .lossless = 1 });
         }

@@ -7,6 +7,7 @@
 #include "../query/query.h"
 #include "command.h"
 #include "deliver.h"
+#include "display.h"
 #include "nsys_rep.h"
 #include "open.h"
 #include "print.h"
@@ -168,6 +169,21 @@ static const char prompt_help[] = ".tables          the tables that have rows\n"
                                   ".quit            or the end of the input\n"
                                   "All else is SQL, up to a semicolon.\n";
 
+/* Lines with names of a stranger's tables in them. */
+static void write_lines(const struct session *session, const struct text *lines)
+{
+    struct text clean = {0};
+
+    for (const char *line = text_string(lines); *line;) {
+        size_t length = strcspn(line, "\n");
+        display_add(&clean, line, length, 0);
+        text_add_char(&clean, '\n');
+        line += length + (line[length] == '\n');
+    }
+    command_write(session->command, &clean);
+    text_free(&clean);
+}
+
 /* A line that starts with a dot. 1: the end was asked for. */
 static int obey(struct session *session, char *line, struct error *err)
 {
@@ -192,7 +208,7 @@ static int obey(struct session *session, char *line, struct error *err)
         text_add(&out, prompt_help);
     else
         code = error_set(err, ERR_BAD_ARGUMENT, "'%s' means nothing here; .help lists what does", word);
-    command_write(session->command, &out);
+    write_lines(session, &out);
     text_free(&out);
     return code != 0 ? code : quit;
 }

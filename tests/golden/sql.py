@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import os
+import pty
+import random
 import re
 import sqlite3
 import subprocess
@@ -125,6 +127,48 @@ def check_formats(path):
     check("no rows are a header", run("-f", "csv", path, "SELECT 1 AS a WHERE 0")[1] == "a\n" and run("-f", "json", path, "SELECT 1 AS a WHERE 0")[1] == "[]\n")
 
 
+def check_damage(path):
+    """A report that was cut off or changed gives what is left or one sentence, never a crash."""
+    whole = open(path, "rb").read()
+    chance = random.Random(11)
+    questions = ("SELECT count(*), sum(start), max(end) FROM OSRT_API; SELECT count(*), sum(length(value)) FROM StringIds; SELECT coalesce(text, value), e.label FROM NVTX_EVENTS"
+                 " LEFT JOIN StringIds s ON s.id = textId LEFT JOIN ENUM_NSYS_EVENT_TYPE e ON e.id = eventType; SELECT count(*) FROM OSRT_API a JOIN OSRT_API b ON a.start = b.start")
+    answered = 0
+    for i in range(40):
+        damaged = bytearray(whole[:chance.randrange(len(whole))] if i % 4 == 0 else whole)
+        for _ in range(chance.randrange(1, 6)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        open("damaged.tacho", "wb").write(damaged)
+        status, out, err = run("damaged.tacho", questions)
+        answered += status == 0
+        check("a damaged report", status in (0, 1, 2) and (status == 0 or err), i, status, err)
+    check("most damage leaves something", answered > 5, answered)
+
+
+def check_terminal():
+    """A prompt on a terminal; what a stranger called a column cannot reach it."""
+    database = sqlite3.connect("evil.sqlite")
+    database.execute("CREATE TABLE ThreadNames(nameId INTEGER, priority INTEGER, globalTid INTEGER)")
+    database.execute("INSERT INTO ThreadNames VALUES (1, 2, 3)")
+    database.commit()
+    leader, follower = pty.openpty()
+    done = subprocess.Popen([TACHO, "sql", "evil.sqlite"], stdin=follower, stdout=follower, stderr=follower)
+    os.close(follower)
+    os.write(leader, b'.mode csv\nSELECT priority AS "\xc2\x9b31m" -- goes on\nFROM ThreadNames;\nSELEC;\nSELECT 6 * 7;\n.quit\n')
+    text = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(leader)
+    check("a prompt", done.wait() == 0 and b"42\r\n" in text and b"   ...> " in text and b"syntax error" in text, text)
+    check("names are harmless", b"\\x9b31m\r\n2\r\n" in text, text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -141,6 +185,8 @@ def main():
         check_prompt("mix.tacho")
         check_refusals("mix.tacho")
         check_formats("mix.tacho")
+        check_damage("mix.tacho")
+        check_terminal()
     if compared < 40:
         sys.exit(f"only {compared} tables were compared")
     print(f"{compared} tables compared")
