@@ -90,6 +90,16 @@ def check_rules(name, folder):
     return len(blocks)
 
 
+def check_words():
+    """Found or not, a rule says what that means; a rule that there is not is an error that names the nearest."""
+    found, nothing = (tacho("analyze", "-r", rule, "mix.tacho") for rule in ("cuda_memcpy_sync", "cuda_memcpy_async"))
+    check("advice", True, "cudaMemcpyAsync" in found.split("cudaMemcpy_v3020")[-1])
+    check("no advice", True, "No asynchronous copy" in nothing and "pinned" not in nothing)
+    check("rows of a rule", 3, tacho("analyze", "-q", "-f", "csv", "-r", "cuda_api_sync:rows=2", "mix.tacho").count("\n"))
+    done = subprocess.run([TACHO, "analyze", "-r", "gpu_gap", "mix.tacho"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check("a rule that there is not", (2, True), (done.returncode, b"gpu_gaps" in done.stderr))
+
+
 def check_capture(name, folder, reports):
     with open(f"{name}.sqlite", "wb") as out:
         source = f"{folder}/{name}.sqlite"
@@ -134,6 +144,7 @@ def main():
         for name in ("mix", "resnet18", "wait_stream"):
             check_capture(name, FOLDER, reports)
             check_round_trip(name, reports)
+        check_words()
         if os.path.exists(f"{SHARED}/mnist_like.sqlite"):
             check_capture("mnist_like", SHARED, reports)
         else:
