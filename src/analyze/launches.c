@@ -163,6 +163,9 @@ int kernel_ranges_read(struct kernel_ranges *out, struct report *report, struct 
         code = calls_read(&calls, report, err);
     if (code == 0 && name_kernels(&naming, &kernels, &calls) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to find the ranges of the kernels");
+    const struct report_table *table = report_table(report, gpu_tables[GPU_KERNEL]);
+    if (table && table->rows != kernels.count)
+        out->count = 0; /* rows of damaged chunks are missing: better no ranges than those of other kernels */
     ranges_free(&naming.ranges);
     gpu_free(&kernels);
     calls_free(&calls);
