@@ -123,8 +123,10 @@ static void tick(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     process_poll(collector);
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+        drain_counts(process);
         process_report_counts(process);
+    }
     streams_read(&collector->streams);
     flush(collector);
     process_reap(collector);

@@ -97,11 +97,26 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
     *reader = (struct reader){0};
 }
 
-static void take_counts(struct process *process, struct wire_thread *slot)
+/* The owner may be counting right now, without a lock: its numbers are read, never written. */
+static void take_counts(struct process *process, struct reader *reader, const struct wire_thread *slot)
 {
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++) {
+            uint64_t count = atomic_load_explicit(&slot->counts[source][fate], memory_order_relaxed);
+            process->counts[source].fates[fate] += count - reader->counted[source][fate];
+            reader->counted[source][fate] = count;
+        }
+}
+
+void drain_counts(struct process *process)
+{
+    for (uint32_t i = 0; i < process->reader_count; i++)
+        if (process->readers[i].active)
+            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            process->counts[source].fates[fate] += atomic_exchange_explicit(&slot->counts[source][fate], 0, memory_order_relaxed);
+            process->counts[source].fates[fate] +=
+                atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
 }
 
 static void recycle_chunk(struct process *process, uint32_t index)
@@ -117,7 +132,8 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
     struct wire_thread *slot = &wire_threads(process->arena)[index];
     if (reader->chunk != WIRE_NONE && !reader->damaged)
         recycle_chunk(process, reader->chunk);
-    take_counts(process, slot);
+    take_counts(process, reader, slot);
+    memset(slot->counts, 0, sizeof slot->counts); /* the thread has ended */
     end_thread(process, reader, collector_now(process->collector));
     atomic_store_explicit(&slot->first_chunk, WIRE_NONE, memory_order_relaxed);
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
@@ -235,14 +251,11 @@ void drain_finish(struct process *process, int64_t end_ns)
         if (i < process->reader_count && process->readers[i].active) {
             record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
                              &wire_threads(process->arena)[i], end_ns);
-            take_counts(process, &wire_threads(process->arena)[i]);
+            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
             end_thread(process, &process->readers[i], end_ns);
         }
     }
-    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
-        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
-            process->counts[source].fates[fate] +=
-                atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
+    drain_counts(process);
 }
 
 /* ---- Memory that a quiet process does not need ------------------------------------------------------------------------ */

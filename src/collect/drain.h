@@ -41,6 +41,9 @@ void drain_free(struct collector *collector);
 /* Reads what is there now, up to about `budget` bytes; the number of bytes read. */
 size_t drain_process(struct process *process, size_t budget);
 
+/* Adds to its counts what its threads, those that still run too, have counted since the last time. */
+void drain_counts(struct process *process);
+
 /* The process is gone (or not to be recorded any longer: end_ns is then PROCESS_NO_TIME): reads all that is left and
  * finishes its threads. */
 void drain_finish(struct process *process, int64_t end_ns);

@@ -30,6 +30,7 @@ struct reader {
     int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
     int64_t name_id;          /* in the writer's string pool; 0: none */
     struct nvtx_thread *nvtx;
+    uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
 
 enum process_ending { PROCESS_RUNS, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_EXECED, PROCESS_LOST };

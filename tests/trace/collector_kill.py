@@ -132,6 +132,18 @@ class CollectorKill(lib.Case):
         running.wait()
         self.assertFalse(os.path.exists(in_use))
 
+    def test_counts_are_a_second_behind_at_most(self):
+        """Reads that are only counted: the program makes one in each range."""
+        self.start(options=["--osrt-threshold", "60000000000"])
+        lib.until(lambda: any(self.truth.done_at(thread, time.monotonic_ns() - LOSS_NS) for thread in range(THREADS)), "a second went by")
+        killed_ns = time.monotonic_ns()
+        os.killpg(self.tacho.pid, signal.SIGKILL)
+        self.tacho.communicate(timeout=60)
+        second_before = sum(self.truth.done_at(thread, killed_ns - LOSS_NS) for thread in range(THREADS))
+        counted = self.report().count("osrt", "below-threshold")
+        self.assertGreaterEqual(counted, second_before)
+        self.assertGreater(counted, 0)
+
     def test_both_killed_lose_a_second_at_most(self):
         chance = random.Random(SEED + 1)
         for moment in range(6 // SHARE):
