@@ -20,6 +20,7 @@
 #include "doctor.h"
 #include "human.h"
 
+/* The first line that needs the agent says what to do when it is missing; the others point to it. */
 static int have_agent(struct finding *finding)
 {
     struct error err = {0};
@@ -27,16 +28,21 @@ static int have_agent(struct finding *finding)
     if (collect_agent_path(&err))
         return 1;
     finding->verdict = VERDICT_FAILS;
-    text_addf(&finding->why, "The agent was not found: %s.", err.text);
-    text_add(&finding->allow, "unpack the whole archive: bin/tacho looks for ../lib/tacho/libtacho-agent.so\n"
-                              "or name it: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
+    text_add(&finding->why, "It needs the agent, which was not found: see the process tree.");
     return 0;
 }
 
 static void look_at_process_tree(struct finding *finding)
 {
-    if (!have_agent(finding))
+    struct error err = {0};
+
+    if (!collect_agent_path(&err)) {
+        finding->verdict = VERDICT_FAILS;
+        text_addf(&finding->why, "It cannot be followed: %s.", err.text);
+        text_add(&finding->allow, "unpack the whole archive: bin/tacho looks for ../lib/tacho/libtacho-agent.so\n"
+                                  "or name it: export TACHO_AGENT=/path/to/libtacho-agent.so\n");
         return;
+    }
     text_add(&finding->why, "Programs and all that they start are followed through LD_PRELOAD. Statically linked and setuid programs "
                             "run but are not seen inside.");
 }
@@ -116,7 +122,7 @@ static void look_at_cpu_sampling(struct finding *finding)
     int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
     finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "CPU sampling is not in this version yet.");
+    text_add(&finding->why, "It is not in this version yet.");
     if (fd >= 0) {
         text_add(&finding->why, " The machine would allow it.");
         close(fd);
@@ -151,7 +157,7 @@ static void look_at_cuda(struct finding *finding)
     find_file(cupti, library, sizeof library);
     read_line("", "/proc/driver/nvidia/version", version, sizeof version);
     finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "CUDA tracing is not in this version yet.");
+    text_add(&finding->why, "It is not in this version yet.");
     text_addf(&finding->why, " Driver: %s.", *driver ? driver : *version ? "loaded, but libcuda.so.1 was not found" : "none");
     text_addf(&finding->why, " CUPTI: %s.", *library ? library : "none found");
     if (*version && !*driver)

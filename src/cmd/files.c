@@ -8,6 +8,7 @@
 #include "../export/export.h"
 #include "../import/import.h"
 #include "command.h"
+#include "nsys_rep.h"
 #include "open.h"
 
 struct settings {
@@ -124,19 +125,21 @@ static int run_import(const struct command *self, int argc, char **argv)
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
-    const struct importer *importer = importer_for(file);
-    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho");
+    struct text found = {0}; /* what nsys exports a .nsys-rep to, or the file itself */
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho"), *sqlite = with_ending(file, ".", "sqlite");
     const char *output = settings.output ? settings.output : made_up;
-    int code;
-    if (!output)
-        code = error_set(&err, ERR_NO_MEMORY, "out of memory");
-    else if (!importer)
+    int code = output && sqlite ? nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, &err)
+                                : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    const struct importer *importer = code == 0 ? importer_for(text_string(&found)) : NULL;
+    if (code == 0 && !importer)
         code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite "
                          "export of nsys is)", file);
-    else
-        code = importer->import(file, output, settings.overwrite, &err);
+    else if (code == 0)
+        code = importer->import(text_string(&found), output, settings.overwrite, &err);
     if (code == 0 && !settings.quiet)
         say_what_is_missing(self, output);
+    text_free(&found);
+    free(sqlite);
     return finish(self, code, &err, &settings, output, made_up);
 }
 

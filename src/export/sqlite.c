@@ -401,6 +401,24 @@ static int begin(struct sqlite_export *export, struct error *err)
     return code;
 }
 
+/* A report tells of a process when it begins and again when it ends; the last row counts, and is the one that others see. */
+static int keep_last_rows(struct sqlite_export *export, struct error *err)
+{
+    static const struct { const char *table, *key; } tables[] = { { "TACHO_PROCESS", "globalPid, image" }, { "TACHO_THREAD", "globalTid" } };
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0 && !export->options->append; i++) {
+        const struct report_table *table = report_table(export->report, tables[i].table);
+        char sql[256];
+        if (!table || !table->rows || !export_wants_table(export->options, tables[i].table))
+            continue;
+        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)", tables[i].table,
+                 tables[i].table, tables[i].key);
+        code = execute(export, sql, err);
+    }
+    return code;
+}
+
 static int add_all(struct sqlite_export *export, struct error *err)
 {
     int code = export_shift(export->options, export->report, &export->shift_ns, err);
@@ -413,6 +431,8 @@ static int add_all(struct sqlite_export *export, struct error *err)
             export_wants_table(export->options, table->name))
             code = add_table(export, table, err);
     }
+    if (code == 0)
+        code = keep_last_rows(export, err);
     if (code == 0 && sqlite_strings_finish(export) != 0)
         code = fail(export, err);
     if (code == 0 && !export_wants_table(export->options, "StringIds") && !export->options->append)

@@ -102,6 +102,17 @@ def check_files():
     check("nothing is left over", not [name for name in os.listdir(".") if "unfinished" in name], os.listdir("."))
 
 
+def check_nsys_rep():
+    open("other.nsys-rep", "w").close()
+    env = dict(os.environ, PATH="/nowhere")
+    answers = [run(*command, "other.nsys-rep", env=env) for command in (["stats"], ["import"])]
+    for status, out, err in answers:
+        check("a file of nsys alone", status == 1 and "nsys export --type sqlite" in err, err)
+    os.rename("made.sqlite", "other.sqlite")
+    status, out, err = run("import", "other.nsys-rep", env=env)
+    check("its export beside it is imported", (status, out) == (0, "other.tacho\n"), status, out, err)
+
+
 def check_recovery():
     whole = open("r.tacho", "rb").read()
     with open("cut.tacho", "wb") as out:
@@ -125,6 +136,7 @@ def main():
         check_completion()
         check_files()
         check_recovery()
+        check_nsys_rep()
     sys.exit(failures != 0)
 
 
