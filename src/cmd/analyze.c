@@ -111,6 +111,8 @@ static int run(const struct command *self, int argc, char **argv)
     status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
         status = show_file(self, files[i], &(struct show){ wanted, &delivery, &settings.part, &settings.input });
+    if (status == EXIT_OK && wanted->unknown.code)
+        status = command_fail(self, &wanted->unknown);
     if (wanted)
         wanted_free(wanted);
     free(wanted);

@@ -382,6 +382,8 @@ static int run(const struct command *self, int argc, char **argv)
     for (size_t i = 0; job && i < job->before + job->after; i++)
         if (job->runs[i].report)
             close_report(job->runs[i].report, job->runs[i].path);
+    if (status == EXIT_OK && wanted->unknown.code)
+        status = command_fail(self, &wanted->unknown);
     if (wanted)
         wanted_free(wanted);
     free(wanted);

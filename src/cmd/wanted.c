@@ -43,8 +43,11 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
     if (rest)
         *rest++ = 0;
     const struct analysis *analysis = find(registry, text);
-    if (!analysis)
-        return complain(registry, noun, text, err);
+    if (!analysis) {
+        if (!list->unknown.code)
+            complain(registry, noun, text, &list->unknown);
+        return 0;
+    }
     if (wanted_add(list, analysis, err) != 0)
         return err->code;
     struct wanted *wanted = &list->items[list->count - 1];
@@ -70,6 +73,10 @@ int wanted_parse(struct wanted_list *list, const struct option_list *names, cons
         for (size_t j = 0; j < count; j++)
             if (parse_one(list, split[j], registry, noun, err) != 0)
                 return err->code;
+    }
+    if (list->unknown.code && list->count == 0) {
+        *err = list->unknown;
+        return err->code;
     }
     return 0;
 }

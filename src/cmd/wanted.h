@@ -19,10 +19,12 @@ struct wanted_list {
     size_t count;
     char **texts[64]; /* owned; what the options point into */
     size_t text_count;
+    struct error unknown; /* of the first name that is not in the registry; its code is 0 when all are */
 };
 
 /* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun what
- * an error calls one of it: "report", "rule". Starts from {0}. */
+ * an error calls one of it: "report", "rule". Starts from {0}.
+ * Names that are not known fail only if no other is; else list->unknown says which, for a command to fail with at its end. */
 int wanted_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
                  struct error *err);
 int wanted_add(struct wanted_list *list, const struct analysis *analysis, struct error *err);

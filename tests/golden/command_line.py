@@ -87,6 +87,8 @@ def check_files():
     make_report("r.tacho")
     status, out, err = run("stats", "-q", "-f", "csv", "r.tacho")
     check("string ids are mapped", out.endswith("100.0,5000,1000,5.0,5.0,5,5,0.0,re\033[31mad\n"), repr(out))
+    status, out, err = run("stats", "-r", "osrt_sum,nosuch", "r.tacho")
+    check("tables that are known come before the failure", status == 2 and "osrt_sum" in out and "'nosuch'" in err, status, out, err)
     status, out, err = run("stats", "r.tacho")
     check("escapes are spelt out", "\033" not in out and "re\\x1b[31mad" in out, repr(out))
     status, out, err = run("import", "made.sqlite", "-o", "r.tacho")
