@@ -225,24 +225,34 @@ static int add_trace_row(const struct projection *projection, struct table *tabl
 }
 
 /* By the projected start, then by the start. */
-static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
+static int sort_ranges(const struct projection *projection, uint32_t *order, int64_t *times)
 {
-    int order = (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
+    size_t count = projection->ranges.count;
 
-    return order ? order
-                 : (a[ORIGINAL_AT].integer > b[ORIGINAL_AT].integer) - (a[ORIGINAL_AT].integer < b[ORIGINAL_AT].integer);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+        times[i] = projection->ranges.list[i].start_ns;
+    }
+    if (order_by_time(order, count, times) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        times[i] = projection->range_work[i].first_ns;
+    return order_by_time(order, count, times);
 }
 
 static int fill_trace(const struct projection *projection, struct table *table)
 {
+    size_t count = projection->ranges.count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int64_t *times = malloc((count + 1) * sizeof *times);
     struct text text = {0};
-    int code = 0;
+    int code = order && times ? sort_ranges(projection, order, times) : ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < projection->ranges.count && code == 0; i++)
-        code = add_trace_row(projection, table, &text, i);
+    for (size_t i = 0; i < count && code == 0; i++)
+        code = add_trace_row(projection, table, &text, order[i]);
     text_free(&text);
-    if (code == 0)
-        table_sort(table, compare_rows, NULL);
+    free(order);
+    free(times);
     return code;
 }
 

@@ -1,4 +1,5 @@
-/* Tables in memory: cells in one growing block, texts in an arena, both freed at once with the table.
+/* Tables in memory: cells in one growing block, texts in an arena, both freed at once with the table. A trace says the same
+ * few names a million times, so texts that were seen lately are shared.
  *
  * It knows nothing of reports and nothing of printing. */
 #include "table.h"
@@ -7,6 +8,14 @@
 #include <string.h>
 
 #include "../base/arena.h"
+#include "../base/hash.h"
+
+enum { RECENT_TEXTS = 1024 }; /* a power of two */
+
+struct recent_text {
+    const char *bytes; /* in the arena */
+    size_t length;
+};
 
 struct table {
     struct table_column *columns;
@@ -14,6 +23,7 @@ struct table {
     struct table_cell *cells; /* rows one after another */
     size_t rows, capacity;
     struct arena texts;
+    struct recent_text recent[RECENT_TEXTS]; /* by hash */
 };
 
 struct table *table_new(const struct table_column *columns, size_t column_count)
@@ -101,12 +111,16 @@ void cell_set_real(struct table_cell *cell, double value)
 
 int cell_set_text(struct table *table, struct table_cell *cell, const char *bytes, size_t length)
 {
-    char *copy = arena_copy(&table->texts, bytes, length);
+    struct recent_text *recent = &table->recent[hash_bytes(bytes, length) & (RECENT_TEXTS - 1)];
 
-    if (!copy)
-        return ERR_NO_MEMORY;
+    if (!recent->bytes || recent->length != length || (length && memcmp(recent->bytes, bytes, length) != 0)) {
+        char *copy = arena_copy(&table->texts, bytes, length);
+        if (!copy)
+            return ERR_NO_MEMORY;
+        *recent = (struct recent_text){ copy, length };
+    }
     cell->kind = CELL_TEXT;
-    cell->text.bytes = copy;
+    cell->text.bytes = recent->bytes;
     cell->text.length = length;
     return 0;
 }
