@@ -88,6 +88,7 @@ static int take_columns(void *context, const char *const *names, size_t count, s
         text_add(&joined, names[i] ? names[i] : "");
         text_add_char(&joined, 0);
     }
+    table_delete(session->table); /* of the statement before */
     free(session->names);
     session->names = text_take(&joined);
     session->request.no_header = session->no_header;

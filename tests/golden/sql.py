@@ -141,7 +141,7 @@ def check_damage(path):
         open("damaged.tacho", "wb").write(damaged)
         status, out, err = run("damaged.tacho", questions)
         answered += status == 0
-        check("a damaged report", status in (0, 1, 2) and (status == 0 or err), i, status, err)
+        check("a damaged report", status in (0, 1, 2) and (status == 0 or err) and "Sanitizer" not in err, i, status, err)
     check("most damage leaves something", answered > 5, answered)
 
 
