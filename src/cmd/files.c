@@ -271,6 +271,16 @@ static const struct option recover_options[] = {
     OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
 };
 
+/* What a repair cannot bring back, such as events that a full disk had no room for. */
+static void say_what_was_lost(const char *path)
+{
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) == 0)
+        close_report(report, path);
+}
+
 static int run_recover(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {0};
@@ -293,10 +303,12 @@ static int run_recover(const struct command *self, int argc, char **argv)
         if (health.cut_bytes)
             printf("%llu bytes of a chunk at the end that was not whole were left out.\n", (unsigned long long)health.cut_bytes);
         if (health.complete && !health.damaged_chunks)
-            printf("The report was whole.\n");
+            printf("The file was whole.\n");
         else if (!health.damaged_chunks)
             printf("Nothing was damaged; the report lacked its end.\n");
     }
+    if (code == 0)
+        say_what_was_lost(output);
     return finish(self, code, &err, &settings, output, made_up);
 }
 

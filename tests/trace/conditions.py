@@ -92,6 +92,22 @@ class Conditions(lib.Case):
         self.assertEqual(self.output.stdout, "plain\n")
         self.assertIn("static", self.output.stderr)
 
+    def test_static_child_is_listed(self):
+        """No agent is in it, and posix_spawn leaves no trace of it before its exec: it is found in /proc, if it lives long enough."""
+        self.compile("static", "-static", source="#include <unistd.h>\nint main(void) { char c; while (read(0, &c, 1) > 0); return 5; }\n")
+        self.compile("spawns", source="""
+            #include <spawn.h>
+            #include <sys/wait.h>
+            extern char **environ;
+            int main(void) { char *argv[] = {"./static", 0}; pid_t child; posix_spawn(&child, *argv, 0, 0, argv, environ); waitpid(child, 0, 0); }""")
+        tacho = subprocess.Popen(self.command("./spawns"), stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.folder)
+        found = lambda: "./static" in subprocess.run([lib.TACHO, "info", self.path("report.tacho")], capture_output=True, text=True).stdout
+        try:
+            lib.until(found, "the report names the static child")
+        finally:
+            tacho.communicate()
+        self.assertIn((5,), self.report().rows("SELECT exitStatus FROM TACHO_PROCESS WHERE origin = 'found' AND ending = 'exit'"))
+
     def test_static_child_gets_the_kill_signal(self):
         """No agent is in it: it is part of the tree all the same."""
         self.compile("static", "-static", source="#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")
@@ -225,6 +241,10 @@ class Conditions(lib.Case):
         self.assertEqual(report.count("nvtx", "recorded"), rows)
         self.assertGreater(report.count("nvtx", "lost", "disk-full"), 0)
         self.assertEqual(report.produced("nvtx"), 8 * rounds)
+        info = subprocess.run([lib.TACHO, "info", self.path("copy.tacho")], capture_output=True, text=True)
+        self.assertRegex(info.stdout, r"Health +incomplete: [0-9,]+ events were lost")
+        recover = subprocess.run([lib.TACHO, "recover", self.path("copy.tacho")], capture_output=True, text=True)
+        self.assertRegex(recover.stderr, r"lacks [0-9,]+ nvtx events \(disk-full\)")
 
     def test_read_only_root(self):
         """No folder can be written but the one for the output."""
