@@ -32,7 +32,7 @@ def check_usage():
         check(f"nsys {name}", status == 2 and advice in err and err.count("\n") == 1, status, err)
     status, out, err = run("--version")
     check("the version", status == 0 and out.startswith("tacho "), out)
-    for command in ("profile", "stats", "info", "doctor", "export", "import", "recover", "completion"):
+    for command in ("profile", "stats", "analyze", "sql", "diff", "info", "doctor", "export", "import", "recover", "completion"):
         for form in ((command, "--help"), ("help", command), (command, "-h")):
             status, out, err = run(*form)
             check(f"help of {command}", status == 0 and out.startswith(f"usage: tacho {command}") and err == "", status, out, err)
