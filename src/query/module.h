@@ -16,7 +16,4 @@ struct query_tables {
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */
 extern const sqlite3_module query_enum_module;  /* ENUM_…; client data: struct query_tables */
 
-/* "id INTEGER, name TEXT" of a table, quoted. */
-void query_add_columns(sqlite3_str *sql, const struct report_table *table);
-
 #endif

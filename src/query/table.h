@@ -61,6 +61,4 @@ void table_unload(struct table *table);
 /* The first row of the chain of this value: row + 1, or 0. */
 uint32_t loaded_first(const struct loaded *loaded, int64_t value);
 
-extern const sqlite3_module query_table_module;
-
 #endif

@@ -45,7 +45,7 @@ struct cursor {
 
 /* ---- the table ---- */
 
-void query_add_columns(sqlite3_str *sql, const struct report_table *table)
+static void add_columns(sqlite3_str *sql, const struct report_table *table)
 {
     static const char *const types[] = { "INTEGER", "INTEGER", "REAL", "TEXT", "INTEGER" };
 
@@ -81,7 +81,7 @@ static int table_connect(sqlite3 *database, void *context, int argc, const char 
             table->time_column = (int)i;
     sqlite3_str *sql = sqlite3_str_new(database);
     sqlite3_str_appendall(sql, "CREATE TABLE x(");
-    query_add_columns(sql, from);
+    add_columns(sql, from);
     sqlite3_str_appendall(sql, ")");
     char *text = sqlite3_str_finish(sql);
     int code = text ? sqlite3_declare_vtab(database, text) : SQLITE_NOMEM;
