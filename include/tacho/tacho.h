@@ -44,7 +44,9 @@ extern const struct tacho_calls *tacho_calls;
  * follow within some milliseconds. Safe in any thread, also when recording is on already. */
 TACHO_INLINE void tacho_start(void);
 
-/* Recording off, until the next tacho_start(). What was recorded is kept. */
+/* Recording off, until the next tacho_start(). What was recorded is kept. With `tacho profile -c api` it ends the capture
+ * range, and what that means --capture-range-end says: by default the capture is over and the program is ended with
+ * SIGTERM (stop-shutdown); with =stop the program runs on unrecorded, with =repeat the next tacho_start() records again. */
 TACHO_INLINE void tacho_stop(void);
 
 /* One step (iteration) of the program's main loop ends here and the next begins: steps become ranges called "step" in

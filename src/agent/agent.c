@@ -33,7 +33,7 @@ static enum agent_state state(void)
 }
 
 /* A connection that cannot be made must not be tried again at every hook. */
-static void attach(enum wire_origin origin)
+static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
 {
     if (attach_arena(origin) != 0) {
         set_state(AGENT_OFF);
@@ -44,6 +44,7 @@ static void attach(enum wire_origin origin)
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
     nvtx_after_attach();
+    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns, memory_order_relaxed);
 }
 
 static void find_own_path(void)
@@ -55,6 +56,7 @@ static void find_own_path(void)
 
 static void start(void)
 {
+    uint64_t cpu_before_ns = sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     os_resolve();
     const char *session = getenv(WIRE_SESSION_VARIABLE);
     if (!session || strlen(session) >= sizeof agent.session) {
@@ -70,7 +72,7 @@ static void start(void)
     else if (pthread_atfork)
         pthread_atfork(NULL, NULL, agent_after_fork_in_child);
     thread_prepare();
-    attach(WIRE_ORIGIN_EXEC);
+    attach(WIRE_ORIGIN_EXEC, cpu_before_ns);
 }
 
 /* Runs body in the one thread that moves `started` on from `from`; the others pass through meanwhile. */
@@ -101,7 +103,7 @@ static void restart(void)
     agent.arena = NULL;
     agent_self = NULL;
     if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
-        attach(WIRE_ORIGIN_FORK);
+        attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     else
         set_state(AGENT_OFF);
 }

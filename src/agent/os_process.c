@@ -96,9 +96,8 @@ int os_is_own_process(void)
 static void note_exit(int status)
 {
     if (os_is_own_process()) {
-        struct timespec used = { 0 };
-        sys_clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used); /* its parent may have reaped it before anyone can look */
-        uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec };
+        /* The time too: its parent may have reaped it before anyone can look. */
+        uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
         emit_note(WIRE_EXIT, 0, words, 2, NULL);
     }
 }

@@ -223,6 +223,14 @@ static inline int sys_clock_gettime(int clock, struct timespec *to)
 {
     return (int)sys_call3(SYS_clock_gettime, clock, (long)to, 0);
 }
+
+/* CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID, ns. */
+static inline uint64_t sys_cpu_ns(int clock)
+{
+    struct timespec used = { 0 };
+    sys_clock_gettime(clock, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
 /* The kernel's 64-bit signal sets. */
 static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
 {

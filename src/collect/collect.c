@@ -22,6 +22,7 @@
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
 #define LAST_CALIBRATION_NS 1000000000 /* …up to this */
 #define TICK_US 400000                 /* the file is at most so far behind, and a bit */
+#define TICKS_A_LOOK 3                 /* between two looks for processes without an agent, which read all of /proc */
 
 enum { SOURCE_INJECTION = 1, SOURCE_DAEMON = 2 };
 enum { SEVERITY_WARNING = 2 };
@@ -127,6 +128,8 @@ static void tick(evutil_socket_t unused, short what, void *argument)
         drain_counts(process);
         process_report_counts(process);
     }
+    if (++collector->ticks % TICKS_A_LOOK == 0)
+        process_find_unseen(collector);
     streams_read(&collector->streams);
     flush(collector);
     process_reap(collector);
@@ -171,6 +174,9 @@ static int prepare_program(struct collector *collector, struct launch *launch, c
 
 static int start_program(struct collector *collector, struct launch *launch, struct error *err)
 {
+    struct process still_ours = {.pid = launch->pid};
+    process_sample_cpu(&still_ours);
+    collector->launch_cpu_ns = still_ours.cpu_ns;
     collector->launch_ns = collector_now(collector);
     int failed = launch_go(launch);
     if (failed)
@@ -181,6 +187,7 @@ static int start_program(struct collector *collector, struct launch *launch, str
     if (!collector->primary)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     collector->primary->start_ns = collector->launch_ns;
+    collector->primary->cpu_before_ns = collector->launch_cpu_ns;
     collector->primary->is_primary = collector->primary->is_child = 1;
     process_describe(collector->primary);
     process_watch(collector->primary);

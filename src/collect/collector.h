@@ -46,8 +46,10 @@ struct collector {
 
     struct event *signals, *tick, *calibrate, *grace, *notice;
     int64_t next_calibration_ns;     /* the interval, which grows */
+    unsigned ticks;
     int shutting_down;               /* over, and the program was told so */
     int leaving;                     /* the loop ends as soon as it can */
+    int64_t launch_cpu_ns;           /* what the first process had used before it became the program */
     int64_t launch_ns, ended_ns;     /* report time at which the program was started, and was found to have ended */
 };
 

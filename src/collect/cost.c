@@ -6,6 +6,8 @@
 
 #define READS 256
 #define COST_MAX_NS INT64_C(1000000000000000000)
+#define LOAD_NS 200000           /* the loader maps and relocates the agent and what it needs, and the kernel unmaps it */
+#define START_MAX_NS 1000000000u /* a program may have written anything over what its agent said */
 
 /* Clock readings, and ns of everything else, for one event. */
 static const struct {
@@ -33,10 +35,16 @@ static int64_t reading_cost(void)
     return best * 1024 / READS;
 }
 
+int64_t cost_of_start(const struct wire_header *arena, int forked)
+{
+    uint64_t measured = atomic_load_explicit(&arena->start_cpu_ns, memory_order_relaxed);
+    return (measured < START_MAX_NS ? (int64_t)measured : 0) + (forked ? 0 : LOAD_NS);
+}
+
 int64_t cost_estimate(const struct collect_result *result)
 {
     double read = (double)reading_cost();
-    double total = 0; /* in 1/1024 ns; real, since a program may have written anything over its counts */
+    double total = 1024.0 * (double)result->start_cost_ns; /* in 1/1024 ns; real, since a program may have written anything over its counts */
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         const struct collect_counts *counts = &result->counts[i];
         uint64_t counted = counts->lost_damaged;

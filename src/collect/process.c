@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "collector.h"
+#include "cost.h"
 #include "nvtx.h"
 #include "procfs.h"
 
@@ -125,6 +126,11 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
         process->is_child = before->is_child;
         process->parent_pid = before->parent_pid;
         process->cpu_before_ns = before->cpu_ns > 0 ? before->cpu_ns : 0;
+        process->start_ns = before->end_ns;
+    } else { /* it has one thread so far: it is no younger than its CPU time */
+        process_sample_cpu(process);
+        process->start_ns -= process->cpu_ns > 0 ? process->cpu_ns : 0;
+        process->cpu_ns = -1;
     }
     link_in(&collector->processes, process, bucket(collector, pid));
     return process;
@@ -319,6 +325,8 @@ void process_end(struct process *process, enum process_ending ending, int status
     if (process->ending != PROCESS_RUNS)
         return;
     process_sample_cpu(process);
+    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) /* what came after is the next program's */
+        process->cpu_ns = process->exec_cpu_ns;
     int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     drain_finish(process, threads_end_ns);
     if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
@@ -326,6 +334,8 @@ void process_end(struct process *process, enum process_ending ending, int status
         return;
     }
     capture_process_ends(process->collector, process, end_ns);
+    if (process->arena && process->threads_seen)
+        process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);
     if (process->nvtx) {
         struct nvtx_counts counts;

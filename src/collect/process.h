@@ -53,7 +53,7 @@ struct process {
     uint32_t own_pid;              /* what it calls itself: not the same in another pid namespace; 0: not known */
     int64_t global_pid;
     unsigned image;
-    const char *origin;            /* launch, fork, exec */
+    const char *origin;            /* launch, fork, exec; found: without an agent, by process_find_unseen() */
     int is_primary, is_child;      /* the one we started; one that we reap */
     int64_t start_ns, end_ns;
     enum process_ending ending;
@@ -61,7 +61,7 @@ struct process {
     int exit_seen, exit_status;    /* it said so itself, before it was gone */
     int parent_said, wait_status;  /* its parent did */
     int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
-    int64_t exec_path_id;
+    int64_t exec_path_id, exec_cpu_ns;
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
     char name[64];
     struct rank rank;
@@ -103,7 +103,8 @@ struct process_table {
 /* The newest process of this pid, or NULL. */
 struct process *process_find(struct collector *collector, pid_t pid);
 
-/* A new one, alive from now on, with its first row. NULL when memory is short. */
+/* A new one, with its first row; alive since the exec call, or as long as its CPU time says at least. NULL when memory
+ * is short. */
 struct process *process_add(struct collector *collector, pid_t pid, pid_t parent, const char *origin);
 
 /* It has its arena: recorded from now on. And the other way, before the arena goes. */
@@ -136,6 +137,9 @@ void process_reap(struct collector *collector);
 
 /* Looks at every process that cannot be watched. */
 void process_poll(struct collector *collector);
+
+/* Looks through /proc for processes of the tree that have no agent: static programs, those whose environment was lost. */
+void process_find_unseen(struct collector *collector);
 
 /* CPU time so far, if the kernel still says; or as the process itself said when it was about to end. */
 void process_sample_cpu(struct process *process);

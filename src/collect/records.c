@@ -55,8 +55,11 @@ static void thread_end(const struct origin *origin, const struct wire_record *re
 
 static void exec_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
+    if (!has_body(origin, words, 1))
+        return;
     origin->process->exec_ns = time_of(origin, record);
-    origin->process->exec_path_id = text_id(origin, record, words, 0);
+    origin->process->exec_cpu_ns = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : -1;
+    origin->process->exec_path_id = text_id(origin, record, words, 1);
 }
 
 static void exec_failed(const struct origin *origin, const struct wire_record *record, uint32_t words)

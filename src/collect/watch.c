@@ -107,8 +107,10 @@ static void reap_one(struct collector *collector, pid_t pid)
                                  ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
     if (!process)
         return;
-    if (process->is_primary)
+    if (process->is_primary) {
+        collector->result->cpu_ns -= collector->launch_cpu_ns;
         life_primary_ended(collector, status);
+    }
     process_status(process, status);
 }
 
@@ -140,6 +142,25 @@ void process_reap(struct collector *collector)
     while ((ended = ended_child()) > 0)
         reap_one(collector, ended);
     collector->children_left = ended == 0 && !only_strangers_left(collector);
+}
+
+/* They get their rows when they are met: of those that end sooner nothing is known. */
+void process_find_unseen(struct collector *collector)
+{
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    for (size_t i = 0; i < tree.count; i++) {
+        const struct procfs_stat *stat = &tree.list[i];
+        const struct process *known = process_find(collector, stat->pid);
+        if (stat->is_dead || (known && (known->ending == PROCESS_RUNS || known->start_time == stat->start_time)))
+            continue;
+        struct process *found = process_add(collector, stat->pid, stat->parent, "found");
+        if (!found)
+            break;
+        found->is_child = stat->parent == getpid();
+        process_describe(found);
+        process_watch(found);
+    }
+    free(tree.list);
 }
 
 /* Programs that no agent is in (static ones, those whose environment was lost): as we adopt orphans, the whole tree

@@ -90,6 +90,7 @@ struct wire_header {
     _Alignas(64) _Atomic uint64_t free_threads;
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
+    _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
 
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
@@ -160,7 +161,7 @@ enum wire_type {
     /* Threads and processes. */
     WIRE_THREAD_NAME,    /* body: text */
     WIRE_THREAD_END,
-    WIRE_EXEC,           /* body: text, the path; the call may still fail */
+    WIRE_EXEC,           /* body: [ns of CPU time so far] text, the path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
     WIRE_CHILD_STATUS,   /* body: [pid][wait status] seen by a wait call */

@@ -286,6 +286,18 @@ class TheProgram(lib.Case):
         self.assertIn("SECRET=***,OTHER=***", line)
         self.assertNotIn("a b", line)
 
+    def test_one_thread_uses_no_more_cpu_time_than_there_is(self):
+        """Wall and CPU time of every program are counted from the same moment, through fork and exec."""
+        report = self.profile("sh", "-c", "i=0; while [ $i -lt 10 ]; do /bin/true; (exec /bin/true); i=$((i + 1)); done")
+        rows = report.rows("SELECT globalPid, image, max(end - start), max(cpuNs) FROM TACHO_PROCESS WHERE end IS NOT NULL GROUP BY globalPid, image")
+        self.assertGreaterEqual(len(rows), 21)
+        self.assertEqual([row for row in rows if row[3] is not None and row[3] > row[2] + 1_000_000], [])
+
+    def test_cost_of_starting_is_told(self):
+        """A shell that starts programs and records next to nothing."""
+        self.profile("sh", "-c", "i=0; while [ $i -lt 20 ]; do /bin/true; i=$((i + 1)); done", options=["-t", "nvtx"])
+        self.assertRegex(self.output.stderr, r"profiling cost about \d.*, most of it for the start of \d+ programs")
+
     def test_command_file(self):
         with open(self.path("commands"), "w") as file:
             file.write("-t nvtx\n--nvtx-domain-include=one\n-e \"A=two words\"\n")
