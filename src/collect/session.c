@@ -26,6 +26,7 @@
 #define BUFFER_MAX (UINT64_C(64) << 30)
 #define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
 #define BACKLOG 4096
+#define CONNECTIONS_MAX 32 /* at a time, well below the descriptors that watch.c leaves: the others wait in the backlog */
 
 /* One that has connected and not yet said hello. */
 struct connection {
@@ -88,6 +89,7 @@ void session_release_arena(struct process *process)
 
 static void close_connection(struct connection *connection)
 {
+    connection->collector->session.connection_count--;
     *connection->link = connection->next;
     if (connection->next)
         connection->next->link = connection->link;
@@ -184,7 +186,8 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
 {
     struct collector *collector = argument;
     int socket;
-    while ((socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    while (collector->session.connection_count < CONNECTIONS_MAX &&
+           (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
         struct connection *connection = calloc(1, sizeof *connection);
         if (!connection) {
             close(socket);
@@ -197,6 +200,7 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
         if (connection->next)
             connection->next->link = &connection->next;
         collector->session.connections = connection;
+        collector->session.connection_count++;
         struct timeval patience = {PATIENCE_SECONDS, 0};
         connection->event = event_new(collector->base, socket, EV_READ, hear, connection);
         if (!connection->event || event_add(connection->event, &patience) != 0)

@@ -21,6 +21,7 @@ struct session {
     uint64_t arena_bytes;
     uint32_t chunk_count;
     struct connection *connections;
+    int connection_count;
     int refused_told;
 };
 
