@@ -26,6 +26,23 @@ static void create_table(struct query *query, const char *name, const char *modu
     sqlite3_free(sql);
 }
 
+/* A report tells of a process when it begins and again when it ends, and the last row counts: a view stands before such a
+ * table and shows just that, as an export has it. main.TACHO_PROCESS is all of it. */
+static void create_view(struct query *query, const char *name)
+{
+    static const struct { const char *table, *key; } tables[] = { { "TACHO_PROCESS", "globalPid, image" }, { "TACHO_THREAD", "globalTid" } };
+
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (strcmp(tables[i].table, name) != 0)
+            continue;
+        char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE rowid IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
+                                    name, name, name, tables[i].key);
+        if (sql)
+            sqlite3_exec(query->database, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+}
+
 static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)
 {
     static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list", "compile_options" };
@@ -55,8 +72,10 @@ static int make_tables(struct query *query)
     sqlite3_exec(query->database, "BEGIN", NULL, NULL, NULL);
     for (size_t i = 0; i < report_table_count(query->tables.report); i++) {
         const struct report_table *table = report_table_at(query->tables.report, i);
-        if (table->rows)
-            create_table(query, table->name, "tacho_table");
+        if (!table->rows)
+            continue;
+        create_table(query, table->name, "tacho_table");
+        create_view(query, table->name);
     }
     for (size_t i = 0; i < ENUM_COUNT; i++)
         create_table(query, schema_enums[i].name, "tacho_enum");

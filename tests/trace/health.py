@@ -101,12 +101,14 @@ class Health(lib.Case):
         self.profile("true")
         self.assertIn("-w false", self.tacho("info", "--output", "report.tacho", status=1).stderr)
 
-    def test_an_export_has_one_row_for_a_process_and_a_thread(self):
+    def test_sql_and_exports_have_one_row_for_a_process_and_a_thread(self):
         """The report has two of each: when it began and when it ended."""
         report = self.profile("sh", "-c", "ls / >/dev/null; exec true")
         for table, key in (("TACHO_PROCESS", "globalPid, image"), ("TACHO_THREAD", "globalTid")):
             rows = report.rows(f"SELECT {key} FROM {table}")
             self.assertEqual(len(rows), len(set(rows)), table)
+            counted = self.tacho("sql", "-f", "csv", "report.tacho", f"SELECT count(*) FROM {table}").stdout
+            self.assertEqual(counted.split()[-1], str(len(rows)), table)
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE ending IS NULL OR ending = 'running'"), 0)
 
     def test_the_next_command_can_be_typed(self):
