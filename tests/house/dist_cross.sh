@@ -18,7 +18,7 @@ fi
 tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-$other.tar.gz || exit 1
 home=$(echo "$folder"/tacho-*)
 
-export ARCH=$other CC=$other-linux-gnu-gcc TACHO=$home/bin/tacho AGENT=$home/lib/tacho/libtacho-agent.so LIBTACHO=$home/lib/tacho/libtacho.so
+export ARCH=$other CC=$other-linux-gnu-gcc TACHO=$home/bin/tacho AGENT=$home/lib/tacho/libtacho-agent.so LIBTACHO=$home/lib/libtacho.so
 for check in glibc_symbols agent_imports agent_shape agent_exports program_static; do
     bash "$SOURCE/tests/house/$check.sh" || complain "$check failed for $other"
 done
