@@ -121,8 +121,12 @@ static void send_welcome(int socket, int status, uint64_t arena_bytes, int descr
 static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
 {
     struct process *known = process_find(collector, pid);
-    if (known && known->ending == PROCESS_RUNS && !known->arena) /* the one we started, which has no arena until now */
+    if (known && known->ending == PROCESS_RUNS && !known->arena && !process_is_gone(known)) {
+        /* the one we started, or one found before its agent was up */
+        if (!known->is_primary)
+            known->origin = hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec";
         return known;
+    }
     if (known && known->ending == PROCESS_RUNS) {
         int reused = process_is_gone(known); /* and another has its pid before its end was noticed */
         int64_t now = collector_now(collector);
