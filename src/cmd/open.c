@@ -13,6 +13,7 @@
 #include "human.h"
 #include "losses.h"
 #include "nsys_rep.h"
+#include "rows.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out, struct error *err)
 {
@@ -66,6 +67,34 @@ static void add_losses(struct text *out, const struct losses *losses)
     text_add(out, losses->total == 1 ? " that was lost; figures are too low" : " that were lost; figures are too low");
 }
 
+/* What an import could not take over. Names that we do not know are no loss to any table of ours, and not told here. */
+static void add_import(struct text *out, struct report *report)
+{
+    static const char *const names[] = { "reason", NULL };
+    static const struct { const char *reason, *one, *more; } words[] = {
+        { "damaged", "damaged table", "damaged tables" },
+        { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
+        { "no-such-string", "column with names that are not there", "columns with names that are not there" },
+        { "journal-not-read", "journal beside the file", "journals beside the file" },
+    };
+    struct rows rows;
+    struct error err;
+    size_t told = 0;
+
+    if (rows_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t count = 0;
+        for (size_t r = 0; r < rows.columns.rows; r++)
+            count += strcmp(rows_text(&rows, r, 0, NULL), words[i].reason) == 0;
+        if (count)
+            text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count, count == 1 ? words[i].one : words[i].more);
+    }
+    if (told)
+        text_add(out, "; figures may be wrong (tacho info lists them)");
+    rows_free(&rows);
+}
+
 /* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */
 static void say(const char *path, struct text *sentence)
 {
@@ -92,6 +121,9 @@ void close_report(struct report *report, const char *path)
         add_damage(&sentence, &health);
         say(path, &sentence);
     }
+    add_import(&sentence, report);
+    if (sentence.length)
+        say(path, &sentence);
     if (lost) {
         add_losses(&sentence, &losses);
         say(path, &sentence);

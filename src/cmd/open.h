@@ -7,8 +7,8 @@
 
 int open_report(const char *path, struct report **out, struct error *err);
 
-/* Closes it, and says on stderr what its reader must know: parts were damaged, events were lost, its end is missing. Call
- * it when all is read and printed: damage shows when a part is read. */
+/* Closes it, and says on stderr what its reader must know: parts were damaged or not imported, events were
+ * lost, its end is missing. Call it when all is read and printed: damage shows when a part is read. */
 void close_report(struct report *report, const char *path);
 
 #endif
