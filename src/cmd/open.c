@@ -52,7 +52,8 @@ static void add_damage(struct text *out, const struct report_health *health)
     human_count(out, health->damaged_chunks);
     text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
     human_bytes(out, health->damaged_bytes);
-    text_add(out, ") could not be read and is left out; figures may be too low");
+    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out" : ") could not be read and are left out");
+    text_add(out, "; figures may be too low");
 }
 
 static void add_losses(struct text *out, const struct losses *losses)
