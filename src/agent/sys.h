@@ -7,13 +7,11 @@
 #define TACHO_AGENT_SYS_H
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -58,41 +56,9 @@ static inline long sys_call3(long number, long a, long b, long c)
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-static inline int sys_openat(int folder, const char *path, int flags, unsigned mode)
-{
-    return (int)sys_call6(SYS_openat, folder, (long)path, flags, mode, 0, 0);
-}
 static inline int sys_close(int file)
 {
     return (int)sys_call3(SYS_close, file, 0, 0);
-}
-static inline long sys_read(int file, void *to, size_t bytes)
-{
-    return sys_call3(SYS_read, file, (long)to, (long)bytes);
-}
-static inline long sys_write(int file, const void *from, size_t bytes)
-{
-    return sys_call3(SYS_write, file, (long)from, (long)bytes);
-}
-static inline long sys_pread(int file, void *to, size_t bytes, int64_t offset)
-{
-    return sys_call6(SYS_pread64, file, (long)to, (long)bytes, offset, 0, 0);
-}
-static inline long sys_lseek(int file, int64_t offset, int whence)
-{
-    return sys_call3(SYS_lseek, file, offset, whence);
-}
-static inline int sys_fcntl(int file, int command, long argument)
-{
-    return (int)sys_call3(SYS_fcntl, file, command, argument);
-}
-static inline int sys_ftruncate(int file, int64_t bytes)
-{
-    return (int)sys_call3(SYS_ftruncate, file, bytes, 0);
-}
-static inline int sys_fstat(int file, struct stat *to)
-{
-    return (int)sys_call3(SYS_fstat, file, (long)to, 0);
 }
 /* The length, not NUL-terminated, or -errno. */
 static inline long sys_readlinkat(int folder, const char *path, char *to, size_t bytes)
@@ -106,19 +72,6 @@ static inline long sys_readlink(const char *path, char *to, size_t bytes)
 static inline int sys_faccessat(int folder, const char *path, int mode)
 {
     return (int)sys_call3(SYS_faccessat, folder, (long)path, mode);
-}
-static inline int sys_memfd_create(const char *name, unsigned flags)
-{
-    return (int)sys_call3(SYS_memfd_create, (long)name, flags, 0);
-}
-static inline int sys_ppoll(struct pollfd *files, unsigned count, const struct timespec *timeout, const sigset_t *mask)
-{
-    return (int)sys_call6(SYS_ppoll, (long)files, count, (long)timeout, (long)mask, 8, 0);
-}
-static inline int sys_poll(struct pollfd *files, unsigned count, int timeout_ms)
-{
-    struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
-    return sys_ppoll(files, count, timeout_ms < 0 ? NULL : &timeout, NULL);
 }
 
 /* ---- Sockets --------------------------------------------------------------------------------------------------- */
@@ -135,10 +88,6 @@ static inline int sys_setsockopt(int file, int level, int option, const void *va
 {
     return (int)sys_call6(SYS_setsockopt, file, level, option, (long)value, bytes, 0);
 }
-static inline int sys_getsockopt(int file, int level, int option, void *value, socklen_t *bytes)
-{
-    return (int)sys_call6(SYS_getsockopt, file, level, option, (long)value, (long)bytes, 0);
-}
 static inline long sys_sendmsg(int file, const struct msghdr *message, int flags)
 {
     return sys_call3(SYS_sendmsg, file, (long)message, flags);
@@ -146,14 +95,6 @@ static inline long sys_sendmsg(int file, const struct msghdr *message, int flags
 static inline long sys_recvmsg(int file, struct msghdr *message, int flags)
 {
     return sys_call3(SYS_recvmsg, file, (long)message, flags);
-}
-static inline long sys_send(int file, const void *from, size_t bytes, int flags)
-{
-    return sys_call6(SYS_sendto, file, (long)from, (long)bytes, flags, 0, 0);
-}
-static inline long sys_recv(int file, void *to, size_t bytes, int flags)
-{
-    return sys_call6(SYS_recvfrom, file, (long)to, (long)bytes, flags, 0, 0);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -171,10 +112,6 @@ static inline int sys_failed(const void *pointer)
 static inline int sys_munmap(void *address, size_t bytes)
 {
     return (int)sys_call3(SYS_munmap, (long)address, (long)bytes, 0);
-}
-static inline int sys_mprotect(void *address, size_t bytes, int protection)
-{
-    return (int)sys_call3(SYS_mprotect, (long)address, (long)bytes, protection);
 }
 static inline int sys_madvise(void *address, size_t bytes, int advice)
 {
@@ -207,14 +144,6 @@ static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the
 {
     return (int)sys_call3(SYS_getpriority, which, who, 0);
 }
-static inline int sys_kill(int pid, int signal)
-{
-    return (int)sys_call3(SYS_kill, pid, signal, 0);
-}
-static inline int sys_sched_yield(void)
-{
-    return (int)sys_call3(SYS_sched_yield, 0, 0, 0);
-}
 static inline int sys_nanosleep(const struct timespec *duration, struct timespec *left)
 {
     return (int)sys_call3(SYS_nanosleep, (long)duration, (long)left, 0);
@@ -230,15 +159,6 @@ static inline uint64_t sys_cpu_ns(int clock)
     struct timespec used = { 0 };
     sys_clock_gettime(clock, &used);
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-/* The kernel's 64-bit signal sets. */
-static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
-{
-    return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, 8, 0, 0);
-}
-static inline long sys_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
-{
-    return sys_call6(SYS_futex, (long)word, operation, value, (long)timeout, 0, 0);
 }
 
 #endif

@@ -12,6 +12,7 @@ import difflib
 import gzip
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -135,6 +136,23 @@ def check_round_trip(name, reports):
         check(f"{name}: rows of {what}", "\n".join(map(repr, theirs)), "\n".join(map(repr, ours)))
 
 
+def check_nsys_itself(name, folder):
+    """nsys's own scripts, where nsys is installed (NSYS or the PATH), must make of our export what they made of theirs."""
+    nsys = os.environ.get("NSYS") or shutil.which("nsys")
+    if not nsys:
+        print(f"{name}: SKIPPED, no nsys to read our export")
+        return
+    expected = sorted(file.split(".")[0] for file in os.listdir(f"{folder}/{name}") if ".csv" in file)
+    wanted = [word for report in expected for word in ("-r", report)]
+    done = subprocess.run([nsys, "stats", "-q", "--force-overwrite", "true", "-f", "csv", "-o", f"{name}.nsys", *wanted, f"{name}.back.sqlite"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check(f"{name}: nsys on our export", (0, ""), (done.returncode, "" if done.returncode == 0 else done.stdout.decode()))
+    for report in expected:
+        file = f"{name}.nsys_{report}.csv"
+        got = read(file).rstrip() if os.path.exists(file) else "nothing"
+        check(f"{name} {report} by nsys itself", read(f"{folder}/{name}/{report}.csv").rstrip(), got)
+
+
 def main():
     reports = known("stats", "--help-reports")
     if len(reports) != 40:
@@ -144,6 +162,7 @@ def main():
         for name in ("mix", "resnet18", "wait_stream"):
             check_capture(name, FOLDER, reports)
             check_round_trip(name, reports)
+            check_nsys_itself(name, FOLDER)
         check_words()
         if os.path.exists(f"{SHARED}/mnist_like.sqlite"):
             check_capture("mnist_like", SHARED, reports)
