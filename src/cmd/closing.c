@@ -49,7 +49,7 @@ static void add_why_over(struct text *out, const struct collect_result *result)
 
     if (result->ending != COLLECT_RUNNING && (!result->kill_sent || result->over == COLLECT_OVER_PROGRAM))
         return;
-    if (result->kill_sent) {
+    if (result->ending != COLLECT_RUNNING) {
         text_add(out, ": the capture was over");
         if (result->captured_ns > 0) {
             text_add(out, " after ");
@@ -81,7 +81,9 @@ static void add_ending(struct text *out, const struct closing *closing)
     text_addf(out, "tacho: %s", bold(closing));
     display_add(out, closing->program, strlen(closing->program), 40);
     text_add(out, plain(closing));
-    if (result->ending == COLLECT_RUNNING)
+    if (result->ending == COLLECT_RUNNING && result->kill_sent)
+        text_addf(out, " runs on in spite of %s (--kill); the capture ended", collect_signal_name(result->kill_sent));
+    else if (result->ending == COLLECT_RUNNING)
         text_add(out, " runs on; the capture ended");
     else if (result->kill_sent)
         text_addf(out, " was ended by tacho with %s (--kill)", collect_signal_name(result->kill_sent));
@@ -240,7 +242,7 @@ static void add_cost(struct text *out, const struct collect_result *result)
     }
     text_add(out, result->cost_ns > 0 ? "; the report was ready " : "the report was ready ");
     human_time(out, result->finish_ns);
-    text_add(out, " after the program\n");
+    text_add(out, result->ending == COLLECT_RUNNING ? " after the capture\n" : " after the program\n");
 }
 
 static void add_warnings(struct text *out, const struct collect_result *result, size_t shown)

@@ -393,6 +393,31 @@ static void at_most_fifteen_lines(void **state)
     text_free(&out);
 }
 
+/* Who ended what, in the first line. */
+static void first_lines(void **state)
+{
+    static const struct { struct collect_result result; const char *line; } cases[] = {
+        { { .ending = COLLECT_SIGNALLED, .signal = SIGTERM, .kill_sent = SIGTERM, .over = COLLECT_OVER_DURATION, .captured_ns = 500000000, .wall_ns = 503000000 },
+          "tacho: p was ended by tacho with SIGTERM (--kill) after 503 ms: the capture was over after 500 ms (--duration); CPU" },
+        { { .ending = COLLECT_EXITED, .kill_sent = SIGINT, .over = COLLECT_OVER_RANGE, .captured_ns = 2000000, .wall_ns = 3000000 },
+          "tacho: p was ended by tacho with SIGINT (--kill) after 3.00 ms: the capture was over after 2.00 ms, with the end of the capture range; CPU" },
+        { { .ending = COLLECT_RUNNING, .kill_sent = SIGTERM, .interrupted = SIGTERM, .wall_ns = 6000000000 },
+          "tacho: p runs on in spite of SIGTERM (--kill); the capture ended after 6.00 s; CPU" },
+        { { .ending = COLLECT_RUNNING, .over = COLLECT_OVER_DURATION, .wall_ns = 6000000000 }, "tacho: p runs on; the capture ended after 6.00 s (--duration); CPU" },
+        { { .ending = COLLECT_EXITED, .over = COLLECT_OVER_DURATION, .wall_ns = 5000000 }, "tacho: p ended with status 0 after 5.00 ms; CPU" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct closing closing = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
+        struct text out = {0};
+        closing_add(&out, &closing);
+        text_string(&out);
+        out.bytes[strlen(cases[i].line)] = 0;
+        assert_string_equal(out.bytes, cases[i].line);
+        text_free(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +438,7 @@ int main(void)
         cmocka_unit_test(limits_of_version_one),
         cmocka_unit_test(no_limits),
         cmocka_unit_test(at_most_fifteen_lines),
+        cmocka_unit_test(first_lines),
     };
 
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
