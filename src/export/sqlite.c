@@ -177,33 +177,87 @@ static void shape_table(const struct sqlite_export *export, const struct report_
         shape->key_count = 0;
 }
 
+/* ---- keys, when appending ------------------------------------------------------------------------------------ */
+
+/* Every capture counts its call chains and samples from the start. Other keys mean the same thing in every file. */
+static int is_counted(const struct schema_column *column)
+{
+    return column->key && strncmp(column->note, "Key", 3) == 0;
+}
+
+static int find_next_keys(struct sqlite_export *export, struct error *err)
+{
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        const struct schema_table *known = &schema_tables[i];
+        const struct report_table *table = report_table(export->report, known->name);
+        sqlite3_stmt *query = NULL;
+        if (!is_counted(&known->columns[0]) || !table || !table->rows || !export_wants_table(export->options, known->name) ||
+            !has_table(export, known->name))
+            continue;
+        char *sql = sqlite3_mprintf("SELECT max(\"%w\") + 1 FROM main.\"%w\"", known->columns[0].name, known->name);
+        int code = sql ? sqlite3_prepare_v2(export->database, sql, -1, &query, NULL) : SQLITE_NOMEM;
+        if (code == SQLITE_OK && sqlite3_step(query) == SQLITE_ROW)
+            export->next_key[i] = sqlite3_column_int64(query, 0);
+        sqlite3_free(sql);
+        if (code != SQLITE_OK || sqlite3_finalize(query) != SQLITE_OK)
+            return fail(export, err);
+    }
+    return 0;
+}
+
+/* What is added to the values of a column. */
+static int64_t key_shift(const struct sqlite_export *export, const struct shape *shape, size_t c)
+{
+    static const char refers[] = "REFERENCES ";
+    const struct schema_column *note = shape->notes[c];
+    char name[128] = "";
+
+    if (note && is_counted(note))
+        snprintf(name, sizeof name, "%s", shape->name);
+    else if (note && strncmp(note->note, refers, sizeof refers - 1) == 0)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(note->note + sizeof refers - 1, "("), note->note + sizeof refers - 1);
+    int id = name[0] ? schema_find(name) : -1;
+    return id < 0 ? 0 : export->next_key[id];
+}
+
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
-static int insert_rows(struct sqlite_export *export, const struct shape *shape, uint64_t *nulls, struct error *err)
+/* A reference of 0 or NULL is none, and stays. */
+static char *insert_sql(const struct sqlite_export *export, const struct shape *shape, int there)
 {
     sqlite3_str *sql = sqlite3_str_new(export->database);
-    struct error row_error = {0};
 
-    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns,
-                                &export->rows, err);
-    if (code != 0) {
-        sqlite3_free(sqlite3_str_finish(sql));
-        return code;
-    }
-    for (size_t c = 0; c < shape->count; c++) {
-        export->types[c] = shape->table->columns[shape->columns[c]].type;
-        export->as_bytes[c] = strcmp(shape->table->columns[shape->columns[c]].name, "binaryData") == 0;
-    }
     sqlite3_str_appendf(sql, "INSERT INTO main.\"%w\" (", shape->name);
     for (size_t c = 0; c < shape->count; c++)
         sqlite3_str_appendf(sql, "%s\"%w\"", c ? ", " : "", shape->table->columns[shape->columns[c]].name);
     sqlite3_str_appendall(sql, ") SELECT ");
-    for (size_t c = 0; c < shape->count; c++)
+    for (size_t c = 0; c < shape->count; c++) {
+        long long shift = key_shift(export, shape, c);
         sqlite3_str_appendf(sql, "%sc%d", c ? ", " : "", (int)c);
+        if (shift)
+            sqlite3_str_appendf(sql, shape->notes[c]->key ? " + %lld" : " + %lld * (c%d > 0)", shift, (int)c);
+    }
     sqlite3_str_appendall(sql, " FROM temp.tacho_rows");
+    if (there && shape->key_count && !key_shift(export, shape, shape->keys[0]))
+        sqlite3_str_appendall(sql, " WHERE true ON CONFLICT DO NOTHING"); /* the file has this row */
+    return sqlite3_str_finish(sql);
+}
+
+static int insert_rows(struct sqlite_export *export, const struct shape *shape, int there, uint64_t *nulls, struct error *err)
+{
+    struct error row_error = {0};
+
+    int code = export_rows_open(export->report, shape->table, shape->columns, shape->count, export->options, export->shift_ns,
+                                &export->rows, err);
+    if (code != 0)
+        return code;
+    for (size_t c = 0; c < shape->count; c++) {
+        export->types[c] = shape->table->columns[shape->columns[c]].type;
+        export->as_bytes[c] = strcmp(shape->table->columns[shape->columns[c]].name, "binaryData") == 0;
+    }
     export->row_error = &row_error;
     export->nulls_seen = 0;
-    code = execute_text(export, sqlite3_str_finish(sql), err);
+    code = execute_text(export, insert_sql(export, shape, there), err);
     if (row_error.code != 0)
         *err = row_error;
     *nulls = export->nulls_seen;
@@ -236,7 +290,7 @@ static int add_table(struct sqlite_export *export, const struct report_table *ta
     if (!there)
         code = execute_text(export, table_sql(export, &shape), err);
     if (code == 0)
-        code = insert_rows(export, &shape, &nulls, err);
+        code = insert_rows(export, &shape, there, &nulls, err);
     if (code == 0 && !there)
         code = promise_not_null(export, &shape, nulls, err);
     return code;
@@ -425,6 +479,8 @@ static int add_all(struct sqlite_export *export, struct error *err)
 
     if (code == 0)
         code = begin(export, err);
+    if (code == 0 && export->options->append)
+        code = find_next_keys(export, err);
     for (size_t i = 0; i < report_table_count(export->report) && code == 0; i++) {
         const struct report_table *table = report_table_at(export->report, i);
         if (table->rows && strcmp(table->name, "StringIds") != 0 && strcmp(table->name, "META_DATA_EXPORT") != 0 &&

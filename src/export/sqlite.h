@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "../report/schema.h"
 #include "rows.h"
 
 struct sqlite_export {
@@ -25,6 +26,8 @@ struct sqlite_export {
     size_t string_id_count;
     int64_t next_string_id;
     sqlite3_stmt *find_string, *insert_string;
+    /* When appending: the key after the last one that a table of the file has; ours, and what refers to them, count on. */
+    int64_t next_key[TABLE_COUNT];
 };
 
 /* The virtual table temp.tacho_rows with the columns c0, c1, …: the rows of export->rows. A SQLite code. */

@@ -72,6 +72,18 @@ def append():
     for table, column in (("CUPTI_ACTIVITY_KIND_KERNEL", "shortName"), ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId")):
         query = f"SELECT t.start, s.value FROM {table} t JOIN StringIds s ON s.id = t.{column} ORDER BY t.rowid"
         check(f"--append: {table}", True, whole.execute(query).fetchall() == both.execute(query).fetchall())
+    # Call chains are numbered from the start in each capture: the second one's must not become the first one's.
+    query = """SELECT a.start, s.value, c.stackDepth, y.value FROM OSRT_API a JOIN StringIds s ON s.id = a.nameId
+               LEFT JOIN OSRT_CALLCHAINS c ON c.id = a.callchainId LEFT JOIN StringIds y ON y.id = c.symbol"""
+    with open("other.sqlite", "wb") as out:
+        out.write(gzip.open(f"{HERE}/nsys/resnet18.sqlite.gz").read())
+    expected = sorted(whole.execute(query).fetchall() + sqlite3.connect("other.sqlite").execute(query).fetchall(), key=str)
+    export("-o", "captures.sqlite")
+    status, said = run("export", "-q", "--append", "-o", "captures.sqlite", "other.sqlite")
+    check(f"--append of another capture: {said}", 0, status)
+    if status == 0:
+        got = sorted(sqlite3.connect("captures.sqlite").execute(query).fetchall(), key=str)
+        check("--append of another capture: call chains", (len(expected), True), (len(got), expected == got))
     check("--append elsewhere", 2, run("export", "--append", "-t", "json", "-o", "x.json", "mix.sqlite")[0])
 
 
