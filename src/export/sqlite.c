@@ -458,16 +458,16 @@ static int begin(struct sqlite_export *export, struct error *err)
 /* A report tells of a process when it begins and again when it ends; the last row counts, and is the one that others see. */
 static int keep_last_rows(struct sqlite_export *export, struct error *err)
 {
-    static const struct { const char *table, *key; } tables[] = { { "TACHO_PROCESS", "globalPid, image" }, { "TACHO_THREAD", "globalTid" } };
     int code = 0;
 
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && code == 0 && !export->options->append; i++) {
-        const struct report_table *table = report_table(export->report, tables[i].table);
+    for (size_t i = 0; i < report_table_count(export->report) && code == 0 && !export->options->append; i++) {
+        const struct report_table *table = report_table_at(export->report, i);
+        const char *key = schema_last_row_key(table->name);
         char sql[256];
-        if (!table || !table->rows || !export_wants_table(export->options, tables[i].table))
+        if (!key || !table->rows || !export_wants_table(export->options, table->name))
             continue;
-        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)", tables[i].table,
-                 tables[i].table, tables[i].key);
+        snprintf(sql, sizeof sql, "DELETE FROM main.%s WHERE rowid NOT IN (SELECT max(rowid) FROM main.%s GROUP BY %s)", table->name,
+                 table->name, key);
         code = execute(export, sql, err);
     }
     return code;

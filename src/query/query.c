@@ -30,17 +30,13 @@ static void create_table(struct query *query, const char *name, const char *modu
  * table and shows just that, as an export has it. main.TACHO_PROCESS is all of it. */
 static void create_view(struct query *query, const char *name)
 {
-    static const struct { const char *table, *key; } tables[] = { { "TACHO_PROCESS", "globalPid, image" }, { "TACHO_THREAD", "globalTid" } };
+    const char *key = schema_last_row_key(name);
+    char *sql = key ? sqlite3_mprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE rowid IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
+                                      name, name, name, key) : NULL;
 
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        if (strcmp(tables[i].table, name) != 0)
-            continue;
-        char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s AS SELECT * FROM main.%s WHERE rowid IN (SELECT max(rowid) FROM main.%s GROUP BY %s)",
-                                    name, name, name, tables[i].key);
-        if (sql)
-            sqlite3_exec(query->database, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    }
+    if (sql)
+        sqlite3_exec(query->database, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
 }
 
 static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)

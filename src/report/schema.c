@@ -34,3 +34,17 @@ int schema_find(const char *name)
             return i;
     return -1;
 }
+
+const char *schema_last_row_key(const char *name)
+{
+    /* Numbers of threads come back within one capture, so a thread is its number and its begin. */
+    static const struct { const char *table, *key; } keys[] = {
+        { "TACHO_PROCESS", "globalPid, image" },
+        { "TACHO_THREAD", "globalTid, start" },
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(keys[i].table, name) == 0)
+            return keys[i].key;
+    return NULL;
+}

@@ -24,7 +24,7 @@ static void as_bash_reads_it(const char *quoted, char *out, size_t size)
 static void test_bash_reads_back_what_was_quoted(void **state)
 {
     static const char *const words[] = { "report1.tacho", "a b.tacho", "it's", "$HOME", "a;b", "é.tacho", "back\\slash", "*", "~", "(x)",
-                                         "\033[31mred", "new\nline", "bad\xff" "byte", "tab\t'quote'", "!x" };
+                                         "\033[31mred", "new\nline", "bad\377byte", "tab\t'quote'", "!x" };
 
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
