@@ -41,6 +41,8 @@ static void create_view(struct query *query, const char *name)
 
 static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)
 {
+    /* The second takes an address and calls it. */
+    static const char *const functions[] = { "load_extension", "fts3_tokenizer" };
     static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list", "compile_options" };
 
     switch (action) {
@@ -49,7 +51,10 @@ static int authorize(void *context, int action, const char *first, const char *s
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return strcasecmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+        for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+            if (strcasecmp(second, functions[i]) == 0)
+                return SQLITE_DENY;
+        return SQLITE_OK;
     case SQLITE_PRAGMA:
         for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
             if (strcasecmp(first, pragmas[i]) == 0)

@@ -255,6 +255,7 @@ static void only_reading(void **state)
         "DROP TABLE OSRT_API", "DELETE FROM OSRT_API", "INSERT INTO OSRT_API(start) VALUES (1)", "UPDATE StringIds SET value = 'x'",
         "CREATE TABLE t(a)", "CREATE TEMP TABLE t(a)", "CREATE VIEW v AS SELECT 1", "ATTACH '/tmp/other.db' AS other", "VACUUM",
         "VACUUM INTO '/tmp/tacho-unit-copy.db'", "PRAGMA journal_mode = DELETE", "PRAGMA writable_schema = 1", "BEGIN", "SELECT load_extension('x')",
+        "SELECT fts3_tokenizer('x', x'4141414141414141')", "SELECT hex(fts3_tokenizer('simple'))",
         "ALTER TABLE OSRT_API RENAME TO x", "REINDEX", "ANALYZE", "SELECT 1; DROP TABLE OSRT_API", "DETACH main",
         "CREATE VIRTUAL TABLE v USING tacho_table", "REPLACE INTO StringIds VALUES (1, 'x')", "PRAGMA temp_store_directory = '/'",
     };
