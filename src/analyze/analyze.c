@@ -101,11 +101,17 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
                  struct table **out, struct error *err)
 {
     const struct analysis_need *missing = analysis_missing(analysis, report);
+    int64_t rows;
     int code = options_check(analysis, request, err);
 
+    if (code == 0)
+        code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err);
     if (code != 0)
         return code;
     if (missing)
         return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);
-    return analysis->run(report, request, out, err);
+    code = analysis->run(report, request, out, err);
+    if (code == 0 && rows >= 0)
+        table_limit(*out, (size_t)rows);
+    return code;
 }

@@ -353,6 +353,8 @@ static void kernels_are_named_as_asked(void **state)
     kernel(writer, (struct kernel){ 300, 310, 1, 3, 0, 1, "other", "other", NULL });
     struct report *report = finish(writer);
     expect_option(report, "cuda_gpu_kern_sum", "base", NULL, "83.3,50,2,25.0,25.0,20,30,7.1,k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
+    expect_option(report, "cuda_gpu_kern_sum", "rows", "1", "83.3,50,2,25.0,25.0,20,30,7.1,void k<1>(int)\n");
+    expect_option(report, "cuda_gpu_kern_sum", "rows", "0", "");
     expect_option(report, "cuda_gpu_kern_sum", "mangled", NULL,
                   "83.3,50,2,25.0,25.0,20,30,7.1,_Z1k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
     expect_option(report, "cuda_gpu_kern_sum", "nvtx-name", NULL,
@@ -366,7 +368,7 @@ static void an_option_that_is_not_known_is_an_error(void **state)
     static const struct { const char *analysis, *option, *value; } wrong[] = {
         { "cuda_gpu_kern_sum", "bas", NULL }, { "cuda_gpu_kern_sum", "base", "1" }, { "cuda_api_sum", "base", NULL },
         { "gpu_gaps", "gap", NULL }, { "gpu_gaps", "gap", "soon" }, { "gpu_gaps", "chunks", "3" }, { "gpu_time_util", "chunks", "1001" },
-        { "gpu_time_util", "rows", "" },
+        { "gpu_time_util", "rows", "" }, { "cuda_api_sum", "rows", "-2" }, { "cuda_api_sum", "rows", NULL },
     };
     struct report *report = make_filtered();
 

@@ -209,7 +209,7 @@ static void without_data_there_is_a_sentence(void **state)
 static void options_that_mean_nothing(void **state)
 {
     struct writer *writer = start();
-    struct analysis_request request = { .options = &(struct analysis_option){ "rows", "5" }, .option_count = 1 };
+    struct analysis_request request = { .options = &(struct analysis_option){ "base", NULL }, .option_count = 1 };
     struct table *table;
     struct error err;
 
