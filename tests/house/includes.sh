@@ -20,6 +20,7 @@ libraries="zstd.h: report
 xxhash.h: report base
 sqlite3.h: query import export
 event2/: collect serve
+libiberty/: collect
 elfutils/: collect"
 
 # Lines of "file:folder/header" for every include that names another folder of ours.

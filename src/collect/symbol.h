@@ -1,0 +1,21 @@
+/* Names of C++ functions: what the linker has, as a person reads them.
+ *
+ * Both take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
+ * give something for every name. */
+#ifndef TACHO_COLLECT_SYMBOL_H
+#define TACHO_COLLECT_SYMBOL_H
+
+#include "../base/text.h"
+
+/* Longer names stay as they are, and so do those that would become longer than this. */
+#define SYMBOL_LONGEST_MANGLED (32u << 10)
+#define SYMBOL_LONGEST_DEMANGLED (256u << 10)
+
+/* Adds the demangled name, or the name itself where it is none that C++ makes; says whether it was one. */
+int symbol_demangle(const char *mangled, struct text *out);
+
+/* Adds the bare name of a demangled function: no return type, scope, template arguments or parameters. It is what nsys calls
+ * shortName. A name of another language stays as it is. */
+void symbol_short(const char *demangled, struct text *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* The bare name of a function, out of its demangled form; see symbol.h.
+ *
+ * A name is what stands before the parameters: behind the last "::" or space that is outside of all brackets. Where a function
+ * is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
+#include <ctype.h>
+#include <string.h>
+
+#include "symbol.h"
+
+#define DEEPEST 1024 /* brackets in brackets; what is deeper is not looked at */
+
+static int is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || (unsigned char)c >= 0x80;
+}
+
+static const char *skip_spaces(const char *at)
+{
+    return at + strspn(at, " ");
+}
+
+static const char *after_word(const char *at, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(at, word, length) == 0 && !is_word(at[length]) ? at + length : NULL;
+}
+
+/* Behind what an operator is called by, which may be brackets that are none: at is behind the word "operator". */
+static const char *after_operator(const char *at)
+{
+    static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*", "->", "<<", ">>", "<=", ">=", "<", ">" };
+    const char *sign = skip_spaces(at);
+    for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++) {
+        if (strncmp(sign, spelled[i], strlen(spelled[i])) == 0)
+            return sign + strlen(spelled[i]);
+    }
+    if (strncmp(sign, "\"\"", 2) == 0) { /* of literals */
+        sign = skip_spaces(sign + 2);
+        while (is_word(*sign))
+            sign++;
+        return sign;
+    }
+    size_t signs = strspn(sign, "+-*/%^&|~!=,");
+    return signs ? sign + signs : at;
+}
+
+/* Where the word operator is a name's begin, the end of that name; else NULL. */
+static const char *operator_name(const char *name, const char *at)
+{
+    const char *behind = at == name || !is_word(at[-1]) ? after_word(at, "operator") : NULL;
+    return behind ? after_operator(behind) : NULL;
+}
+
+static char closing(char c)
+{
+    return c == '(' ? ')' : c == '<' ? '>' : c == '[' ? ']' : c == '{' ? '}' : 0;
+}
+
+/* Behind the bracket that closes the one at open; the end of the name if none does. A '<' may be a sign, so the bracket around
+ * it closes it too; and a '>' that closes nothing is a sign. */
+static const char *after_group(const char *open)
+{
+    char waiting[DEEPEST];
+    size_t depth = 0;
+    for (const char *at = open; *at; at++) {
+        const char *operator = operator_name(open, at);
+        if (operator) {
+            at = operator - 1;
+        } else if (closing(*at)) {
+            if (depth == DEEPEST)
+                break;
+            waiting[depth++] = closing(*at);
+        } else if (*at == '>') {
+            depth -= at[-1] != '-' && waiting[depth - 1] == '>';
+        } else if (*at == ')' || *at == ']' || *at == '}') {
+            size_t left = depth;
+            while (left > 0 && waiting[left - 1] == '>')
+                left--;
+            if (left > 0 && waiting[left - 1] == *at)
+                depth = left - 1;
+        }
+        if (depth == 0)
+            return at + 1;
+    }
+    return open + strlen(open);
+}
+
+/* Behind the scope of which a function with these parameters is the last part; NULL if it is the function asked for. */
+static const char *after_scope(const char *parameters)
+{
+    static const char *const qualifiers[] = { "const", "volatile", "noexcept", "&&", "&" };
+    const char *at = after_group(parameters);
+    for (size_t i = 0; i < sizeof qualifiers / sizeof qualifiers[0]; i++) {
+        if (*at == ' ' && strncmp(at + 1, qualifiers[i], strlen(qualifiers[i])) == 0)
+            at += 1 + strlen(qualifiers[i]);
+    }
+    return strncmp(at, "::", 2) == 0 ? at + 2 : NULL;
+}
+
+struct name {
+    const char *begin, *end; /* equal while there is none */
+};
+
+static const char *begin_name(struct name *name, const char *at)
+{
+    name->begin = name->end = at;
+    return at;
+}
+
+/* Goes on from a '(' outside of other brackets; NULL when the name is complete. */
+static const char *pass_parenthesis(struct name *name, const char *at)
+{
+    if (name->begin == name->end) { /* a namespace without a name, a type, or a function that returns a pointer to one */
+        if (at[1] == '*' || at[1] == '&')
+            return begin_name(name, at + 1 + strspn(at + 1, "*& "));
+        return begin_name(name, after_group(at));
+    }
+    if (name->end - name->begin == 8 && strncmp(name->begin, "decltype", 8) == 0)
+        return begin_name(name, after_group(at));
+    const char *scope = after_scope(at);
+    return scope ? begin_name(name, scope) : NULL;
+}
+
+/* Goes on from any character outside of brackets; NULL when the name is complete. */
+static const char *pass(struct name *name, const char *at)
+{
+    const char *operator = at == name->begin ? operator_name(at, at) : NULL;
+    if (operator) {
+        /* What has no sign of its own is named after a type: all up to the parameters. */
+        int sign = operator > at + strlen("operator");
+        return name->end = sign ? operator : operator + strcspn(operator, "(<");
+    }
+    if (strncmp(at, "::", 2) == 0)
+        return begin_name(name, at + 2);
+    if (*at == '(')
+        return pass_parenthesis(name, at);
+    if (strncmp(at, " [clone", 7) == 0)
+        return NULL;
+    if (*at == ' ' && at[1] == '<') /* operator< <int> */
+        return at + 1;
+    if (*at == ' ')
+        return begin_name(name, at + 1);
+    if (closing(*at)) {
+        const char *behind = after_group(at);
+        if (at == name->begin) /* {lambda()#1}, <unnamed> */
+            name->end = behind;
+        return behind;
+    }
+    name->end = at + 1;
+    return at + 1;
+}
+
+void symbol_short(const char *demangled, struct text *out)
+{
+    struct name name = { demangled, demangled };
+    for (const char *at = demangled; at && *at;)
+        at = pass(&name, at);
+    if (name.begin == name.end)
+        text_add(out, demangled);
+    else
+        text_add_bytes(out, name.begin, (size_t)(name.end - name.begin));
+}
