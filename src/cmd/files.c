@@ -7,6 +7,8 @@
 
 #include "../export/export.h"
 #include "../import/import.h"
+#include "../report/enums.h"
+#include "../report/schema.h"
 #include "command.h"
 #include "nsys_rep.h"
 #include "open.h"
@@ -221,6 +223,21 @@ static int take_export_options(struct settings *settings, const struct exporter 
     return code;
 }
 
+/* A pattern that is misspelt leaves nothing, which is easily taken for a report without data. */
+static int names_a_table(const struct export_options *options, const struct report *report)
+{
+    for (size_t i = 0; i < report_table_count(report); i++)
+        if (export_wants_table(options, report_table_at(report, i)->name))
+            return 1;
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (export_wants_table(options, schema_tables[i].name))
+            return 1;
+    for (size_t i = 0; i < ENUM_COUNT; i++)
+        if (export_wants_table(options, schema_enums[i].name))
+            return 1;
+    return 0;
+}
+
 static int write_export(const char *file, const char *output, const struct exporter *exporter, const struct settings *settings,
                         struct error *err)
 {
@@ -231,7 +248,10 @@ static int write_export(const char *file, const char *output, const struct expor
         return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
     int code = open_report(file, &report, err);
     if (code == 0) {
-        code = export_file(exporter, report, output, settings->overwrite, &settings->export, err);
+        if (names_a_table(&settings->export, report))
+            code = export_file(exporter, report, output, settings->overwrite, &settings->export, err);
+        else
+            code = error_set(err, ERR_BAD_ARGUMENT, "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
         close_report(report, file);
     }
     return code;

@@ -45,6 +45,8 @@ def selections(original):
     check("--tables takes basic regular expressions", {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "StringIds"},
           tables(database("--tables=kind_kernel$,^cupti.*MEMCPY", "--tables", "^stringids$")))
     check("without StringIds when it is not asked for", {"OSRT_API"}, tables(database("--tables", "OSRT_API")))
+    check("--tables of no table", 2, run("export", "-q", "-o", "none.sqlite", "--tables=KERNELS_", "mix.sqlite")[0])
+    check("and none is written", False, os.path.exists("none.sqlite"))
     low, high = original.execute("SELECT min(start) + 1000000, min(start) + 3000000 FROM NVTX_EVENTS WHERE eventType = 59").fetchone()
     query = f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE start <= {high} AND end >= {low} ORDER BY rowid"
     expected = original.execute(query).fetchall()
