@@ -104,7 +104,7 @@ class Health(lib.Case):
     def test_sql_and_exports_have_one_row_for_a_process_and_a_thread(self):
         """The report has two of each: when it began and when it ended."""
         report = self.profile("sh", "-c", "ls / >/dev/null; exec true")
-        for table, key in (("TACHO_PROCESS", "globalPid, image"), ("TACHO_THREAD", "globalTid")):
+        for table, key in (("TACHO_PROCESS", "globalPid, image"), ("TACHO_THREAD", "globalTid, start")):
             rows = report.rows(f"SELECT {key} FROM {table}")
             self.assertEqual(len(rows), len(set(rows)), table)
             counted = self.tacho("sql", "-f", "csv", "report.tacho", f"SELECT count(*) FROM {table}").stdout
