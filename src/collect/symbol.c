@@ -10,6 +10,8 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "symbol_print.h"
+
 /* What a demangler at work needs: each character is at most one more level and two of its 32-byte components; for every
  * reference and every template list, each counted twice, there are 16 bytes in one array. */
 #define STACK_PER_CHARACTER 1024 /* the worst seen is 216 */
@@ -20,6 +22,7 @@
 
 struct demangling {
     const char *mangled;
+    int is_kernel;
     struct text *out;
     size_t start; /* of the demangled name in out */
     int done;
@@ -34,9 +37,25 @@ static void take_piece(const char *piece, size_t length, void *context)
     text_add_bytes(demangling->out, piece, length);
 }
 
+/* Takes back what was added: a part of a name is none. */
+static void start_again(struct demangling *demangling)
+{
+    struct text *out = demangling->out;
+    if (out->bytes) {
+        out->length = demangling->start;
+        out->bytes[out->length] = 0;
+    }
+}
+
 static void *demangle(void *context)
 {
     struct demangling *demangling = context;
+    if (demangling->is_kernel) {
+        demangling->done = symbol_print(demangling->mangled, SYMBOL_LONGEST_DEMANGLED, demangling->out);
+        if (demangling->done)
+            return NULL;
+        start_again(demangling);
+    }
     if (setjmp(demangling->too_long) == 0)
         demangling->done = cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT, take_piece, demangling);
     return NULL;
@@ -63,9 +82,9 @@ static void demangle_on_own_stack(struct demangling *demangling, size_t stack_by
     pthread_attr_destroy(&attributes);
 }
 
-int symbol_demangle(const char *mangled, struct text *out)
+static int demangle_any(const char *mangled, int is_kernel, struct text *out)
 {
-    struct demangling demangling = { .mangled = mangled, .out = out, .start = out->length };
+    struct demangling demangling = { .mangled = mangled, .is_kernel = is_kernel, .out = out, .start = out->length };
     size_t length = strlen(mangled);
     if (strncmp(mangled, "_Z", 2) == 0 && length <= SYMBOL_LONGEST_MANGLED) {
         size_t stack = stack_needed(mangled, length);
@@ -76,10 +95,17 @@ int symbol_demangle(const char *mangled, struct text *out)
     }
     if (demangling.done)
         return 1;
-    if (out->bytes) { /* a part of the name may be there */
-        out->length = demangling.start;
-        out->bytes[out->length] = 0;
-    }
+    start_again(&demangling);
     text_add_bytes(out, mangled, length);
     return 0;
+}
+
+int symbol_demangle(const char *mangled, struct text *out)
+{
+    return demangle_any(mangled, 0, out);
+}
+
+int symbol_demangle_kernel(const char *mangled, struct text *out)
+{
+    return demangle_any(mangled, 1, out);
 }

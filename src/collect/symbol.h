@@ -1,6 +1,6 @@
 /* Names of C++ functions: what the linker has, as a person reads them.
  *
- * Both take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
+ * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
  * give something for every name. */
 #ifndef TACHO_COLLECT_SYMBOL_H
 #define TACHO_COLLECT_SYMBOL_H
@@ -13,6 +13,10 @@
 
 /* Adds the demangled name, or the name itself where it is none that C++ makes; says whether it was one. */
 int symbol_demangle(const char *mangled, struct text *out);
+
+/* The same for a CUDA kernel, in the way of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). Where that way is
+ * not known it is the common one. */
+int symbol_demangle_kernel(const char *mangled, struct text *out);
 
 /* Adds the bare name of a demangled function: no return type, scope, template arguments or parameters. It is what nsys calls
  * shortName. A name of another language stays as it is. */

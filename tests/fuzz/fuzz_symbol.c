@@ -17,17 +17,23 @@ static void shorten(const char *name)
     text_free(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+static void demangle(const char *mangled, int (*demangler)(const char *mangled, struct text *out))
 {
-    struct text name = {0}, out = {0};
-    text_add_bytes(&name, bytes, size);
-    const char *mangled = text_string(&name);
-    int demangled = symbol_demangle(mangled, &out);
+    struct text out = {0};
+    int demangled = demangler(mangled, &out);
     if (demangled ? out.length > SYMBOL_LONGEST_DEMANGLED : strcmp(text_string(&out), mangled) != 0)
         abort();
     shorten(text_string(&out));
-    shorten(mangled);
-    text_free(&name);
     text_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct text name = {0};
+    text_add_bytes(&name, bytes, size);
+    demangle(text_string(&name), symbol_demangle);
+    demangle(text_string(&name), symbol_demangle_kernel);
+    shorten(text_string(&name));
+    text_free(&name);
     return 0;
 }

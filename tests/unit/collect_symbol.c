@@ -1,4 +1,4 @@
-/* Names of functions: nsys's short names of real kernels, the other shapes a C++ name can have, and hostile ones: thousands
+/* Names of functions: nsys's names of real kernels, whole and short, the other shapes a C++ name can have, and hostile ones: thousands
  * that are mutated from the real ones, the same every time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +61,40 @@ static void kernels_are_as_short_as_in_nsys(void **state)
         text_free(&demangled);
         text_free(&ours);
         text_free(&of_theirs);
+    }
+}
+
+static void kernels_are_named_as_in_nsys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kernel_count; i++) {
+        struct text demangled = {0};
+        symbol_demangle_kernel(kernels[i].mangled, &demangled);
+        assert_string_equal(text_string(&demangled), kernels[i].nsys_demangled);
+        text_free(&demangled);
+    }
+}
+
+/* nsys's way, carried on, where it has all that a name is made of; else no part of the name is in it. */
+static void kernels_of_shapes_that_no_capture_has(void **state)
+{
+    static const struct { const char *mangled, *demangled; } cases[] = {
+        { "_Z4callIiEvPFvT_E", "void call<int>(void (*)(int))" },
+        { "_Z1fIiEvRA3_T_", "void f<int>(int (&) [3])" },
+        { "_Z1fIZ1gIiEPiT_iEUlvE_EvT_", "void f<g<int>(int, int)::{lambda()#1}>(g<int>(int, int)::{lambda()#1})" },
+        { "_Z1fIZ1gIiE1aT_iEUlvE_EvT_", "void f<g<int>(int, int)::{lambda()#1}>(g<int>(int, int)::{lambda()#1})" },
+        { "_Z1fIZ1gIiEifEUlvE_EvT_", "void f<int g<int>(float)::[lambda() (instance 1)]>(T1)" },
+        { "_Z1fILin1EEvv", "void f<(int)-1>()" },
+        { "_Z1fIJifEEvDpT_", "void f<int, float>(T1...)" },
+        { "_Z1fIKcEvPKPT_", "void f<const char>(T1 *const *)" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct text demangled = {0};
+        symbol_demangle_kernel(cases[i].mangled, &demangled);
+        assert_string_equal(text_string(&demangled), cases[i].demangled);
+        text_free(&demangled);
     }
 }
 
@@ -245,6 +279,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_as_short_as_in_nsys),
+        cmocka_unit_test(kernels_are_named_as_in_nsys),
+        cmocka_unit_test(kernels_of_shapes_that_no_capture_has),
         cmocka_unit_test(a_name_of_each_shape),
         cmocka_unit_test(what_was_there_before_stays),
         cmocka_unit_test(deep_long_and_growing_names_do_no_harm),
