@@ -6,10 +6,7 @@
 #include "show.h"
 
 struct settings {
-    struct option_list rules;
-    struct deliver_settings deliver;
-    struct part_settings part;
-    struct nsys_rep_settings input;
+    struct show_settings show;
     const char *help_rules;
     int help_formats;
 };
@@ -33,11 +30,11 @@ static const char *const *help_names(void)
 
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option options[] = {
-    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(rules), .value = "NAME[:OPTION…]", .choices = rule_names,
+    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]", .choices = rule_names,
       .help = "A rule to run; several with commas or by giving it again. Default: all of them." },
-    DELIVER_OPTIONS(struct settings, deliver),
-    PART_OPTIONS(struct settings, part),
-    NSYS_REP_OPTIONS(struct settings, input),
+    DELIVER_OPTIONS(struct settings, show.deliver),
+    PART_OPTIONS(struct settings, show.part),
+    NSYS_REP_OPTIONS(struct settings, show.input),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]", .choices = help_names,
       .help = "List the rules; with a name, or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
@@ -89,9 +86,8 @@ static int add_all(struct wanted_list *list, struct error *err)
 
 static int run(const struct command *self, int argc, char **argv)
 {
+    static const struct show_registry registry = { rules, "rule", add_all };
     struct settings settings = {0};
-    struct delivery delivery = {0};
-    struct error err = {0};
     const char *files[argc];
     size_t file_count;
     int status;
@@ -100,24 +96,7 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (settings.help_rules || settings.help_formats)
         return print_help(self, &settings);
-    struct wanted_list *wanted = calloc(1, sizeof *wanted);
-    if (!wanted)
-        error_set(&err, ERR_NO_MEMORY, "out of memory");
-    else if (file_count == 0)
-        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho analyze report1.tacho");
-    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
-             wanted_parse(wanted, &settings.rules, rules, "rule", &err) == 0 && wanted->count == 0)
-        add_all(wanted, &err);
-    status = err.code ? command_fail(self, &err) : EXIT_OK;
-    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
-        status = show_file(self, files[i], &(struct show){ wanted, &delivery, &settings.part, &settings.input });
-    if (status == EXIT_OK && wanted->unknown.code)
-        status = command_fail(self, &wanted->unknown);
-    if (wanted)
-        wanted_free(wanted);
-    free(wanted);
-    delivery_free(&delivery);
-    return status;
+    return show_files(self, &settings.show, &registry, files, file_count);
 }
 
 const struct command command_analyze = {

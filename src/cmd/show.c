@@ -1,6 +1,7 @@
 /* Tables of reports and rules on their way to where they are wanted: what `stats` and `analyze` share. */
 #include "show.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "display.h"
@@ -130,24 +131,23 @@ static int print_here(const struct job *job, struct error *err)
     return code;
 }
 
-int show_file(const struct command *self, const char *path, const struct show *show)
+static int show_file(const struct command *self, const char *path, const struct show_settings *settings, const struct wanted_list *wanted,
+                     const struct delivery *delivery)
 {
-    const struct wanted_list *wanted = show->wanted;
-    const struct delivery *delivery = show->delivery;
     struct report *report = NULL;
     struct error err = {0};
     struct text found = {0};
     struct part part;
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
-    int code = nsys_rep_find(path, show->input, &found, &err);
+    int code = nsys_rep_find(path, &settings->input, &found, &err);
 
     if (code == 0)
         code = open_report(text_string(&found), &report, &err);
     if (code == 0)
-        code = part_find(show->part, report, &part, &err);
+        code = part_find(&settings->part, report, &part, &err);
     for (size_t i = 0; i < jobs && code == 0; i++) {
         const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
-        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = show->part,
+        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = &settings->part,
                            .request = part_request(&part, one), .delivery = delivery, .destination = delivery_at(delivery, i) };
         code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
     }
@@ -155,4 +155,30 @@ int show_file(const struct command *self, const char *path, const struct show *s
         close_report(report, text_string(&found));
     text_free(&found);
     return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
+
+int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
+               const char *const *files, size_t file_count)
+{
+    struct delivery delivery = {0};
+    struct error err = {0};
+    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+
+    if (!wanted)
+        error_set(&err, ERR_NO_MEMORY, "out of memory");
+    else if (file_count == 0)
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
+    else if (delivery_parse(&delivery, &settings->deliver, &err) == 0 &&
+             wanted_parse(wanted, &settings->names, registry->known, registry->noun, &err) == 0 && wanted->count == 0)
+        registry->add_defaults(wanted, &err);
+    int status = err.code ? command_fail(self, &err) : EXIT_OK;
+    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
+        status = show_file(self, files[i], settings, wanted, &delivery);
+    if (status == EXIT_OK && wanted->unknown.code)
+        status = command_fail(self, &wanted->unknown);
+    if (wanted)
+        wanted_free(wanted);
+    free(wanted);
+    delivery_free(&delivery);
+    return status;
 }

@@ -7,14 +7,23 @@
 #include "nsys_rep.h"
 #include "wanted.h"
 
-struct show {
-    const struct wanted_list *wanted; /* not empty */
-    const struct delivery *delivery;
-    const struct part_settings *part;
-    const struct nsys_rep_settings *input;
+/* The settings of such a command, as its options fill them. */
+struct show_settings {
+    struct option_list names;
+    struct deliver_settings deliver;
+    struct part_settings part;
+    struct nsys_rep_settings input;
 };
 
-/* Runs all that is wanted on a file and delivers it; the exit status, after a word on stderr. */
-int show_file(const struct command *self, const char *path, const struct show *show);
+/* What there is to show, and what is shown when no name is given. */
+struct show_registry {
+    const struct analysis *const *known;
+    const char *noun; /* "report", "rule" */
+    int (*add_defaults)(struct wanted_list *list, struct error *err);
+};
+
+/* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
+int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
+               const char *const *files, size_t file_count);
 
 #endif

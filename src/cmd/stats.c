@@ -7,10 +7,7 @@
 #include "show.h"
 
 struct settings {
-    struct option_list reports;
-    struct deliver_settings deliver;
-    struct part_settings part;
-    struct nsys_rep_settings input;
+    struct show_settings show;
     const char *help_reports;
     int help_formats;
 };
@@ -34,12 +31,12 @@ static const char *const *help_names(void)
 
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option options[] = {
-    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]", .choices = report_names,
+    { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]", .choices = report_names,
       .help = "A report to show; several with commas or by giving it again. Default: all that are in the default "
               "list." },
-    DELIVER_OPTIONS(struct settings, deliver),
-    PART_OPTIONS(struct settings, part),
-    NSYS_REP_OPTIONS(struct settings, input),
+    DELIVER_OPTIONS(struct settings, show.deliver),
+    PART_OPTIONS(struct settings, show.part),
+    NSYS_REP_OPTIONS(struct settings, show.input),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]", .choices = help_names,
       .help = "List the reports; with a name, or ALL, explain them." },
     { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
@@ -116,9 +113,8 @@ static int print_help(const struct command *self, const struct settings *setting
 
 static int run(const struct command *self, int argc, char **argv)
 {
+    static const struct show_registry registry = { analyses, "report", add_defaults };
     struct settings settings = {0};
-    struct delivery delivery = {0};
-    struct error err = {0};
     const char *files[argc];
     size_t file_count;
     int status;
@@ -127,24 +123,7 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (settings.help_reports || settings.help_formats)
         return print_help(self, &settings);
-    struct wanted_list *wanted = calloc(1, sizeof *wanted);
-    if (!wanted)
-        error_set(&err, ERR_NO_MEMORY, "out of memory");
-    else if (file_count == 0)
-        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho stats report1.tacho");
-    else if (delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
-             wanted_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && wanted->count == 0)
-        add_defaults(wanted, &err);
-    status = err.code ? command_fail(self, &err) : EXIT_OK;
-    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
-        status = show_file(self, files[i], &(struct show){ wanted, &delivery, &settings.part, &settings.input });
-    if (status == EXIT_OK && wanted->unknown.code)
-        status = command_fail(self, &wanted->unknown);
-    if (wanted)
-        wanted_free(wanted);
-    free(wanted);
-    delivery_free(&delivery);
-    return status;
+    return show_files(self, &settings.show, &registry, files, file_count);
 }
 
 const struct command command_stats = {

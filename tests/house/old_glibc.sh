@@ -9,7 +9,9 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 old=$folder/old
-echo "deb [signed-by=$keyring] http://deb.debian.org/debian bullseye main" >"$folder/sources"
+archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/$') ||
+    skip "this machine knows no archive of Debian"
+echo "deb [signed-by=$keyring] $archive bullseye main" >"$folder/sources"
 unpack_packages "$folder/apt" "$old" -o Dir::Etc::SourceList="$folder/sources" -o Dir::Etc::SourceParts=/dev/null -- libc6 coreutils >"$folder/log" 2>&1 ||
     skip "Debian 11's packages could not be fetched: $(tail -n 1 "$folder/log")"
 loader=$(echo "$old"/lib/*/ld-2.*.so)
