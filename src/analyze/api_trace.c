@@ -63,9 +63,7 @@ static void close_trace(struct trace *trace)
 
 static void set_number(const struct trace *trace, struct table_cell *cell, int column, size_t row)
 {
-    const uint64_t *nulls = trace->columns.nulls[column];
-
-    if (!nulls || !(nulls[row / 64] >> (row % 64) & 1))
+    if (!columns_is_null(&trace->columns, (size_t)column, row))
         cell_set_int(cell, trace->columns.values[column][row]);
 }
 

@@ -21,13 +21,6 @@ static inline int is_call(const struct calls *calls, uint32_t call, int64_t proc
     return calls->columns.values[CALL_CORRELATION][call] == correlation && global_process(calls->thread[call]) == process;
 }
 
-static int is_null(const struct calls *calls, int column, size_t row)
-{
-    const uint64_t *nulls = calls->columns.nulls[column];
-
-    return nulls && (nulls[row / 64] >> (row % 64) & 1);
-}
-
 /* From the last row to the first, so that each chain is in the order of the rows. */
 static void fill_slots(struct calls *calls)
 {
@@ -35,7 +28,7 @@ static void fill_slots(struct calls *calls)
     for (size_t row = calls->count; row-- > 0;) {
         int64_t process = global_process(calls->thread[row]), correlation = calls->columns.values[CALL_CORRELATION][row];
         calls->next[row] = NO_CALL;
-        if (is_null(calls, CALL_CORRELATION, row))
+        if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
             continue;
         size_t at = home_slot(calls, process, correlation);
         while (calls->slots[at] != NO_CALL && !is_call(calls, calls->slots[at], process, correlation))

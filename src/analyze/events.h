@@ -44,11 +44,25 @@ static inline int64_t add_wrapping(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* The whole of some columns of a table, by name; nothing, and no error, when the file has no rows of it. */
+static inline int columns_read(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
+                               struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    int wanted[count];
+
+    if (!table || !table->rows)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = report_column(table, names[i]);
+    return report_read(report, table, wanted, count, out, err);
+}
+
 /* Gives the rows without a value in a column this one; what stands there otherwise is anything. */
 static inline void columns_fill_nulls(struct report_columns *columns, size_t column, int64_t value)
 {
     for (size_t row = 0; columns->nulls[column] && row < columns->rows; row++)
-        if (columns->nulls[column][row / 64] >> (row % 64) & 1)
+        if (columns_is_null(columns, column, row))
             columns->values[column][row] = value;
 }
 

@@ -58,9 +58,7 @@ void gpu_free(struct gpu_ops *ops)
 
 int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row)
 {
-    const uint64_t *nulls = ops->columns.nulls[OP_COLUMNS + c];
-
-    return nulls && (nulls[row / 64] >> (row % 64) & 1);
+    return columns_is_null(&ops->columns, OP_COLUMNS + c, row);
 }
 
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter)

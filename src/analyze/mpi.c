@@ -59,32 +59,14 @@ struct trace {
     size_t count;
 };
 
-static int read_table(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
-                      struct error *err)
-{
-    const struct report_table *table = report_table(report, name);
-    int wanted[COLUMNS];
-
-    if (!table || !table->rows)
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        wanted[i] = report_column(table, names[i]);
-    return report_read(report, table, wanted, count, out, err);
-}
-
-static int is_null(const struct report_columns *columns, int column, size_t row)
-{
-    return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
-}
-
 static int read_all(struct trace *trace, struct error *err)
 {
     static const char *const rank_names[] = { "globalTid", "rank" };
     size_t total = 0;
-    int code = read_table(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
+    int code = columns_read(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
 
     for (int i = 0; i < SOURCES && code == 0; i++) {
-        code = read_table(trace->report, mpi_tables[i], column_names, COLUMNS, &trace->events[i], err);
+        code = columns_read(trace->report, mpi_tables[i], column_names, COLUMNS, &trace->events[i], err);
         if (trace->events[i].values) {
             columns_fill_nulls(&trace->events[i], THREAD, 0);
             columns_fill_nulls(&trace->events[i], NAME, -1);
@@ -102,7 +84,7 @@ static int read_all(struct trace *trace, struct error *err)
         for (size_t row = 0; row < trace->events[i].rows; row++, total++) {
             int64_t *const *values = trace->events[i].values;
             trace->starts[total] = values[START][row];
-            int64_t end = is_null(&trace->events[i], END, row) ? values[START][row] : values[END][row];
+            int64_t end = columns_is_null(&trace->events[i], END, row) ? values[START][row] : values[END][row];
             if (span_overlaps(trace->filter.span, values[START][row], end) &&
                 filter_thread(&trace->filter, values[THREAD][row]))
                 trace->order[trace->count++] = (uint32_t)total;
@@ -121,20 +103,20 @@ static const struct table_column trace_columns[CELLS] = {
 
 static void set_number(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
 {
-    if (!is_null(columns, column, row))
+    if (!columns_is_null(columns, column, row))
         cell_set_int(cell, columns->values[column][row]);
 }
 
 static void set_size(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
 {
-    if (!is_null(columns, column, row))
+    if (!columns_is_null(columns, column, row))
         cell_set_real(cell, (double)columns->values[column][row] / 1e6);
 }
 
 static int add_row(const struct trace *trace, struct table *table, int source, size_t row)
 {
     const struct report_columns *columns = &trace->events[source];
-    int64_t start = columns->values[START][row], end = is_null(columns, END, row) ? start : columns->values[END][row];
+    int64_t start = columns->values[START][row], end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
     int64_t thread = columns->values[THREAD][row];
     struct table_cell *cells = table_add_row(table);
     size_t length;

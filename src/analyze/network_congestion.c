@@ -15,32 +15,19 @@ struct network {
     struct report_columns samples, metrics, interfaces, map;
 };
 
-static int read_table(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
-                      struct error *err)
-{
-    const struct report_table *table = report_table(report, name);
-    int wanted[SAMPLE_COLUMNS];
-
-    if (!table || !table->rows)
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        wanted[i] = report_column(table, names[i]);
-    return report_read(report, table, wanted, count, out, err);
-}
-
 static int network_read(struct network *network, struct error *err)
 {
     static const char *const samples[] = { "start", "end", "globalId", "metricsListId", "metricsIdx", "value" };
     static const char *const metrics[] = { "metricsListId", "metricsIdx", "name" };
     static const char *const interfaces[] = { "nicId", "GUID", "name" };
     static const char *const map[] = { "nicId", "globalId" };
-    int code = read_table(network->report, "NET_NIC_METRIC", samples, SAMPLE_COLUMNS, &network->samples, err);
+    int code = columns_read(network->report, "NET_NIC_METRIC", samples, SAMPLE_COLUMNS, &network->samples, err);
 
     if (code == 0)
-        code = read_table(network->report, "TARGET_INFO_NETWORK_METRICS", metrics, 3, &network->metrics, err);
+        code = columns_read(network->report, "TARGET_INFO_NETWORK_METRICS", metrics, 3, &network->metrics, err);
     if (code == 0)
-        code = read_table(network->report, "TARGET_INFO_NIC_INFO", interfaces, 3, &network->interfaces, err);
-    return code ? code : read_table(network->report, "NIC_ID_MAP", map, 2, &network->map, err);
+        code = columns_read(network->report, "TARGET_INFO_NIC_INFO", interfaces, 3, &network->interfaces, err);
+    return code ? code : columns_read(network->report, "NIC_ID_MAP", map, 2, &network->map, err);
 }
 
 static void network_free(struct network *network)

@@ -17,16 +17,11 @@ struct reading {
     size_t count;
 };
 
-static int is_null(const struct report_columns *columns, int column, size_t row)
-{
-    return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
-}
-
 static int64_t name_of(const struct report_columns *columns, size_t row)
 {
-    if (!is_null(columns, NVTX_TEXT, row))
+    if (!columns_is_null(columns, NVTX_TEXT, row))
         return columns->values[NVTX_TEXT][row];
-    return is_null(columns, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : columns->values[NVTX_TEXT_ID][row];
+    return columns_is_null(columns, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : columns->values[NVTX_TEXT_ID][row];
 }
 
 static uint32_t style_of(int64_t event_type)
@@ -53,12 +48,12 @@ static int find_ends(struct reading *reading)
         return ERR_NO_MEMORY;
     reading->last_ns = INT64_MIN;
     for (size_t row = 0; row < columns->rows; row++) {
-        int64_t end = columns->values[is_null(columns, NVTX_END, row) ? NVTX_START : NVTX_END][row];
+        int64_t end = columns->values[columns_is_null(columns, NVTX_END, row) ? NVTX_START : NVTX_END][row];
         reading->last_ns = end > reading->last_ns ? end : reading->last_ns;
         reading->ends[row] = end;
     }
     for (size_t row = 0; columns->nulls[NVTX_END] && row < columns->rows; row++)
-        if (is_null(columns, NVTX_END, row))
+        if (columns_is_null(columns, NVTX_END, row))
             reading->ends[row] = reading->last_ns;
     return 0;
 }
@@ -86,7 +81,7 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
             return ERR_NO_MEMORY;
         if (!(style_of(types[row]) & styles) || !filter_thread(filter, threads[row]) ||
             !span_overlaps(filter->span, columns->values[NVTX_START][row], reading->ends[row]) ||
-            (!(styles & RANGE_CROSSING) && !is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
+            (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
             continue;
         reading->order[reading->count++] = (uint32_t)row;
     }
@@ -130,7 +125,7 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
     for (size_t i = 0; i < reading->count; i++) {
         uint32_t row = reading->order[i];
         int64_t thread = columns->values[NVTX_THREAD][row];
-        int64_t domain = is_null(columns, NVTX_DOMAIN, row) ? 0 : columns->values[NVTX_DOMAIN][row];
+        int64_t domain = columns_is_null(columns, NVTX_DOMAIN, row) ? 0 : columns->values[NVTX_DOMAIN][row];
         ranges->list[i] = (struct range){
             .start_ns = columns->values[NVTX_START][row], .end_ns = reading->ends[row], .thread = thread,
             .name = name_of(columns, row),

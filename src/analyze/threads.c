@@ -26,10 +26,8 @@ int thread_names_read(struct thread_names *names, struct report *report, struct 
         return code;
     names->list = calloc(columns.rows + 1, sizeof *names->list);
     for (size_t row = 0; names->list && row < columns.rows; row++) {
-        const uint64_t *nulls = columns.nulls[PRIORITY];
-        int is_null = nulls && (nulls[row / 64] >> (row % 64) & 1);
         names->list[names->count++] = (struct thread_name){ columns.values[THREAD][row], columns.values[NAME][row],
-                                                            columns.values[PRIORITY][row], !is_null };
+                                                            columns.values[PRIORITY][row], !columns_is_null(&columns, PRIORITY, row) };
     }
     report_columns_free(&columns);
     if (!names->list)

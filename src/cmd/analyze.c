@@ -1,5 +1,4 @@
 /* tacho analyze: rules that look for what commonly costs time, with advice in words. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../analyze/analyze.h"
@@ -44,38 +43,6 @@ static const struct option options[] = {
     {0},
 };
 
-static int explain_rules(const char *name, struct text *out, struct error *err)
-{
-    int all = strcmp(name, "ALL") == 0;
-
-    if (*name && !all && !rule_find(name))
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no rule '%s'; --help-rules lists those that there are", name);
-    for (const struct analysis *const *at = rules; *at; at++) {
-        if (*name && !all && *at != rule_find(name))
-            continue;
-        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
-        if (*name)
-            text_addf(out, "    %s\n\n", (*at)->help);
-    }
-    return 0;
-}
-
-static int print_help(const struct command *self, const struct settings *settings)
-{
-    struct text out = {0};
-    struct error err = {0};
-    int status;
-
-    if (settings->help_formats)
-        deliver_help(&out);
-    if (settings->help_rules && explain_rules(settings->help_rules, &out, &err) != 0)
-        status = command_fail(self, &err);
-    else
-        status = command_write(self, &out);
-    text_free(&out);
-    return status;
-}
-
 static int add_all(struct wanted_list *list, struct error *err)
 {
     for (const struct analysis *const *at = rules; *at; at++)
@@ -86,7 +53,7 @@ static int add_all(struct wanted_list *list, struct error *err)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct show_registry registry = { rules, "rule", add_all };
+    static const struct show_registry registry = { rules, rule_find, "rule", add_all };
     struct settings settings = {0};
     const char *files[argc];
     size_t file_count;
@@ -95,7 +62,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_rules || settings.help_formats)
-        return print_help(self, &settings);
+        return show_help(self, &registry, settings.help_rules, settings.help_formats);
     return show_files(self, &settings.show, &registry, files, file_count);
 }
 

@@ -157,6 +157,40 @@ static int show_file(const struct command *self, const char *path, const struct 
     return code == 0 ? EXIT_OK : command_fail(self, &err);
 }
 
+static int explain(const struct show_registry *registry, const char *name, struct text *out, struct error *err)
+{
+    int all = strcmp(name, "ALL") == 0;
+    const struct analysis *one = *name && !all ? registry->find(name) : NULL;
+
+    if (*name && !all && !one)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", registry->noun, name,
+                         registry->noun);
+    for (const struct analysis *const *at = registry->known; *at; at++) {
+        if (one && *at != one)
+            continue;
+        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
+        if (*name)
+            text_addf(out, "    %s\n\n", (*at)->help);
+    }
+    return 0;
+}
+
+int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
+{
+    struct text out = {0};
+    struct error err = {0};
+    int status;
+
+    if (formats)
+        deliver_help(&out);
+    if (names && explain(registry, names, &out, &err) != 0)
+        status = command_fail(self, &err);
+    else
+        status = command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
 int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
                const char *const *files, size_t file_count)
 {

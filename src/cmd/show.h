@@ -18,9 +18,14 @@ struct show_settings {
 /* What there is to show, and what is shown when no name is given. */
 struct show_registry {
     const struct analysis *const *known;
+    const struct analysis *(*find)(const char *name);
     const char *noun; /* "report", "rule" */
     int (*add_defaults)(struct wanted_list *list, struct error *err);
 };
+
+/* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained; not if
+ * names is NULL. Before it the formats, if asked for. The exit status. */
+int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats);
 
 /* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
 int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,

@@ -1,7 +1,6 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "stats.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "show.h"
@@ -78,42 +77,9 @@ static int add_defaults(struct wanted_list *list, struct error *err)
     return 0;
 }
 
-static int explain_reports(const char *name, struct text *out, struct error *err)
-{
-    int all = strcmp(name, "ALL") == 0;
-    const struct analysis *one = *name && !all ? analysis_find(name) : NULL;
-
-    if (*name && !all && !one)
-        return error_set(err, ERR_BAD_ARGUMENT, "there is no report '%s'; --help-reports lists those that there are", name);
-    for (const struct analysis *const *at = analyses; *at; at++) {
-        if (one && *at != one)
-            continue;
-        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
-        if (*name)
-            text_addf(out, "    %s\n\n", (*at)->help);
-    }
-    return 0;
-}
-
-static int print_help(const struct command *self, const struct settings *settings)
-{
-    struct text out = {0};
-    struct error err = {0};
-    int status;
-
-    if (settings->help_formats)
-        deliver_help(&out);
-    if (settings->help_reports && explain_reports(settings->help_reports, &out, &err) != 0)
-        status = command_fail(self, &err);
-    else
-        status = command_write(self, &out);
-    text_free(&out);
-    return status;
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
-    static const struct show_registry registry = { analyses, "report", add_defaults };
+    static const struct show_registry registry = { analyses, analysis_find, "report", add_defaults };
     struct settings settings = {0};
     const char *files[argc];
     size_t file_count;
@@ -122,7 +88,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_reports || settings.help_formats)
-        return print_help(self, &settings);
+        return show_help(self, &registry, settings.help_reports, settings.help_formats);
     return show_files(self, &settings.show, &registry, files, file_count);
 }
 

@@ -120,6 +120,10 @@ struct report_columns {
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err);
 void report_columns_free(struct report_columns *columns);
+static inline int columns_is_null(const struct report_columns *columns, size_t column, size_t row)
+{
+    return columns->nulls[column] && (columns->nulls[column][row / 64] >> (row % 64) & 1);
+}
 
 /* A string of the pool; "" (never NULL) for an id that points nowhere. A NUL follows it that length (which may be NULL)
  * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
