@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
+#include "../wire/cuda.h"
 #include "core.h"
 #include "sys.h"
 
@@ -123,7 +124,7 @@ static int map_arena(int descriptor, uint64_t bytes)
     size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
     void *threads = sys_mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int usable = bytes >= WIRE_CHUNKS_OFFSET && arena->magic == WIRE_MAGIC && arena->version == WIRE_VERSION &&
-                 arena->arena_bytes == bytes && wire_arena_bytes(arena->chunk_count) == bytes;
+                 arena->arena_bytes == bytes && wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
     if (sys_failed(threads) || !usable) {
         sys_munmap(arena, bytes);
         if (!sys_failed(threads))

@@ -73,6 +73,12 @@ static inline int64_t clock_map_monotonic(const struct clock_map *map, int64_t m
 {
     return monotonic_ns - map->origin_ns;
 }
+
+/* ns per tick at the present rate, << CLOCK_SLOPE_SHIFT. */
+static inline uint64_t clock_map_slope(const struct clock_map *map)
+{
+    return map->stretches[map->count - 1].slope;
+}
 uint64_t clock_map_ticks_in(const struct clock_map *map, int64_t ns);
 
 #endif

@@ -54,6 +54,12 @@ struct collect_options {
     const char *const *nvtx_domain_exclude;
     uint64_t osrt_threshold_ns;        /* shorter calls are counted only; taken as given, 0 records all */
 
+    uint32_t cuda_flags;               /* enum wire_cuda_flag */
+    uint32_t cuda_flush_interval_ms;   /* 0: as the agent thinks best */
+    uint32_t cuda_backtrace_groups;    /* groups of cuda_calls.def, as bits, whose calls have their call chain stored… */
+    uint64_t cuda_backtrace_ns;        /* …if they take so long */
+    uint32_t libraries;                /* rows of libraries.def, as bits; the upper half: verbose */
+
     int64_t delay_ns;                  /* recording begins so long after the program */
     int64_t duration_ns;               /* the capture ends so long after recording began; 0: with the program */
     int run_on_exit;                   /* 1: -x false: the end of the program does not end the capture, the duration does */

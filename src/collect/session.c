@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../wire/chunks.h"
+#include "../wire/cuda.h"
 #include "collector.h"
 
 #define PATIENCE_SECONDS 2
@@ -38,7 +38,8 @@ struct connection {
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
 
-static void size_arenas(struct session *session, uint64_t wanted)
+/* The limit holds for records and for CUPTI's buffers apart. */
+static void size_arenas(struct session *session, uint64_t wanted, int cuda)
 {
     uint64_t bytes = wanted ? wanted : BUFFER_DEFAULT, limit = machine_memory_limit();
     if (!wanted && limit && limit / LIMIT_SHARE < bytes)
@@ -48,7 +49,8 @@ static void size_arenas(struct session *session, uint64_t wanted)
     if (bytes > BUFFER_MAX)
         bytes = BUFFER_MAX;
     session->chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES);
-    session->arena_bytes = wire_arena_bytes(session->chunk_count);
+    session->cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0;
+    session->arena_bytes = wire_arena_bytes(session->chunk_count, session->cuda_buffer_count);
 }
 
 /* Sparse, of fixed size, mapped here; *descriptor is the caller's to close. NULL and errno when it cannot be had. */
@@ -74,6 +76,7 @@ static struct wire_header *make_arena(struct collector *collector, int *descript
     arena->chunk_count = session->chunk_count;
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     capture_prepare_arena(collector, arena);
     return arena;
 }
@@ -266,7 +269,7 @@ int session_open(struct collector *collector, struct error *err)
     struct session *session = &collector->session;
     uint64_t number;
     char name[64];
-    size_arenas(session, collector->options->buffer_limit_bytes);
+    size_arenas(session, collector->options->buffer_limit_bytes, !!(collector->options->sources & WIRE_BIT(CUDA)));
     if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
         getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return error_set_errno(err, "the capture could not get random numbers for its name");

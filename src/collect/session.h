@@ -19,7 +19,7 @@ struct session {
     char variable[256];            /* the value of TACHO_SESSION */
     char agent_link[96];           /* session_agent_path() */
     uint64_t arena_bytes;
-    uint32_t chunk_count;
+    uint32_t chunk_count, cuda_buffer_count;
     struct connection *connections;
     int connection_count;
     int refused_told;

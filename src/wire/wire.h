@@ -18,7 +18,9 @@
 
 #define WIRE_SOURCES(X)                                                                                              \
     X(NVTX, "nvtx")                                                                                                  \
-    X(OSRT, "osrt")
+    X(OSRT, "osrt")                                                                                                  \
+    X(CUDA, "cuda")                                                                                                  \
+    X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */
 
 enum wire_source {
 #define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
@@ -35,7 +37,9 @@ enum wire_source {
     X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                              \
     X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                       \
     X(LOST_IN_SIGNAL, "lost", "in-signal") /* a handler interrupted the thread in the midst of writing a record */    \
-    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */
+    X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */               \
+    X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                   \
+    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
@@ -63,6 +67,27 @@ enum wire_flag {
     WIRE_FLAG_TRACE_FORK = 1, /* a forked child that has not called exec is traced too */
 };
 
+enum wire_cuda_flag {
+    WIRE_CUDA_ALL_CALLS = 1,        /* every API call, not only those of cuda_calls.def */
+    WIRE_CUDA_GRAPH_NODES = 2,      /* the nodes of graphs, not graphs as a whole */
+    WIRE_CUDA_EVENTS = 4,           /* when the GPU reached each CUDA event */
+    WIRE_CUDA_MEMORY = 8,           /* allocations and pools */
+    WIRE_CUDA_CPU_FAULTS = 16, WIRE_CUDA_GPU_FAULTS = 32, /* page faults of unified memory */
+    WIRE_CUDA_FLUSH_ON_STOP = 64,   /* cudaProfilerStop() waits for the records of what went before */
+    WIRE_CUDA_YIELD = 128,          /* a program that uses CUPTI itself may have it */
+};
+
+/* Which calls have their call chain stored, once they take at least backtrace_ns: groups of cuda_calls.def, as bits. */
+struct wire_cuda_settings {
+    uint32_t flags;                 /* enum wire_cuda_flag */
+    uint32_t backtrace_groups;
+    uint64_t backtrace_ns;
+    uint32_t flush_interval_ms;     /* 0: the agent's own */
+    uint32_t buffer_count;          /* struct wire_cuda_buffer */
+    uint64_t ns_per_tick;           /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
+};
+#define WIRE_SCALE_SHIFT 40
+
 /* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
 struct wire_header {
     uint32_t magic, version;
@@ -78,7 +103,8 @@ struct wire_header {
      * A domain called "default" means the default domain. */
     uint32_t domain_include, domain_exclude;
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
-    uint32_t reserved[16];
+    struct wire_cuda_settings cuda;
+    uint32_t libraries;             /* bits by row of the agent's table of libraries; the upper half: verbose */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
@@ -91,6 +117,13 @@ struct wire_header {
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
     _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
+
+    /* CUPTI's buffers, and the texts that their records point to: cuda.h. */
+    _Alignas(64) _Atomic uint64_t free_cuda_buffers;
+    _Atomic uint32_t cuda_buffers_taken;
+    _Atomic uint32_t cupti_version;  /* cuptiGetVersion(), once it is in use; says how records are laid out */
+    _Atomic uint64_t cuda_deliveries; /* counts up; numbers the buffers in the order of their delivery */
+    _Atomic uint64_t cuda_names_bytes; /* handed out of the area for texts */
 
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
@@ -112,7 +145,7 @@ struct wire_thread {
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 192, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 320, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
@@ -137,7 +170,8 @@ static inline struct wire_chunk *wire_chunks(struct wire_header *arena)
 {
     return (struct wire_chunk *)((char *)arena + WIRE_CHUNKS_OFFSET);
 }
-static inline uint64_t wire_arena_bytes(uint32_t chunk_count)
+/* The end of the chunks, where the area for CUDA begins: cuda.h. */
+static inline uint64_t wire_chunks_end(uint32_t chunk_count)
 {
     return WIRE_CHUNKS_OFFSET + (uint64_t)chunk_count * WIRE_CHUNK_BYTES;
 }
@@ -178,6 +212,22 @@ enum wire_type {
      * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */
     WIRE_OSRT_CALL,
 
+    /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
+    WIRE_CUDA_LOADED,    /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body: [cuptiGetVersion()] text, its path */
+    WIRE_CUDA_REFUSED,   /* and this is why not; a: the CUptiResult; body: text, a sentence */
+    WIRE_CUDA_DEVICE,    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][driver version |
+                          * runtime version << 32][PCI domain << 32 | bus << 16 | device << 8 | function]
+                          * [attributes by CUdevice_attribute, from 0, int32, two a word] text, its name */
+    WIRE_CUDA_STREAM,    /* made (a: 1) or found (a: 2); body: [handle][context id << 32 | stream id] */
+    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait; b: 1 if the handle stands for the
+                          * thread's own default stream; body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
+    WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
+    WIRE_CUDA_SWITCH,    /* kinds were enabled (a: 1) or disabled (a: 0) for a capture range; b: 1 all API calls, 2 the chosen ones */
+
+    /* A call into a library. a: row of the agent's table of libraries; body: [duration in ticks][function id] or, the first
+     * time, flags 1 and [duration in ticks][function id] text, its name */
+    WIRE_LIBRARY_CALL,
+
     /* NVTX. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
      * [category | colour << 32][payload][registered string id] or text; binary payloads: see WIRE_NVTX_BINARY. */
     WIRE_NVTX_MARK,
@@ -212,6 +262,10 @@ enum wire_nvtx_flag {
     WIRE_NVTX_REGISTERED = 32,
     WIRE_NVTX_HAS_TEXT = 64,
     WIRE_NVTX_HAS_BINARY = 128,   /* a WIRE_NVTX_BINARY record follows */
+};
+
+enum wire_cuda_wait {
+    WIRE_CUDA_EVENT_RECORD = 1, WIRE_CUDA_STREAM_WAIT, WIRE_CUDA_EVENT_WAIT, WIRE_CUDA_STREAM_SYNC, WIRE_CUDA_CONTEXT_SYNC,
 };
 
 enum wire_resource {

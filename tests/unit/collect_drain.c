@@ -14,7 +14,7 @@
 #include "../../src/collect/collector.h"
 #include "../../src/collect/cost.h"
 #include "../../src/report/reader.h"
-#include "../../src/wire/chunks.h"
+#include "../../src/wire/cuda.h"
 
 #define CHUNKS 64
 #define PID 4242
@@ -43,13 +43,13 @@ static int set_scene(void **state)
     struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
-    scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = CHUNKS;
     atomic_store(&scene->arena->free_chunks, WIRE_LIST_EMPTY);
     atomic_store(&scene->arena->free_threads, WIRE_LIST_EMPTY);
     scene->process = process_add(collector, PID, 0, "launch");
-    process_attach(scene->process, scene->arena, wire_arena_bytes(CHUNKS), CHUNKS);
+    process_attach(scene->process, scene->arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
     *state = scene;
     return 0;
 }
@@ -324,9 +324,9 @@ static void random_bytes_do_no_harm(void **state)
 static struct process *add_process(struct scene *scene, pid_t pid)
 {
     struct process *process = process_add(scene->collector, pid, PID, "fork");
-    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct wire_header *arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(arena, MAP_FAILED);
-    process_attach(process, arena, wire_arena_bytes(CHUNKS), CHUNKS);
+    process_attach(process, arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
     return process;
 }
 
