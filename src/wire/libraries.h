@@ -1,0 +1,16 @@
+/* The numbers of the libraries in libraries.def: in records, and as bits of wire_header.libraries. */
+#ifndef TACHO_WIRE_LIBRARIES_H
+#define TACHO_WIRE_LIBRARIES_H
+
+enum wire_library {
+#define LIBRARY(id, name, domain) WIRE_LIBRARY_##id,
+#include "libraries.def"
+#undef LIBRARY
+    WIRE_LIBRARY_COUNT
+};
+_Static_assert(WIRE_LIBRARY_COUNT <= 16, "a bit for each, and one for its verbose half");
+
+#define WIRE_LIBRARY_BIT(library) (1u << (library))
+#define WIRE_LIBRARY_VERBOSE(library) (0x10000u << (library))
+
+#endif
