@@ -168,8 +168,10 @@ static void conclude(const struct command *self, const struct profile_settings *
     for (size_t i = 0; i < export_count; i++)
         exports[i] = text_string(&names[i]);
     if (!settings->quiet) {
+        /* A program without CUDA need not be told that it has none, unless it was asked for. */
+        uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA));
         struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
-                                   .sources = settings->collect.sources, .output_hidden = settings->collect.hide_output,
+                                   .sources = sources, .output_hidden = settings->collect.hide_output,
                                    .exports = exports, .export_count = export_count,
                                    .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
         closing_add(&out, &closing);

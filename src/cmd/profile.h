@@ -7,6 +7,16 @@
 
 enum { PROFILE_EXPORTS_MAX = 64 };
 
+/* What is asked for of CUDA. */
+struct profile_cuda {
+    int memory_usage, cpu_faults, gpu_faults, all_calls, flush_on_stop, yield, graph_nodes, events;
+    uint32_t flush_interval_ms;
+    uint32_t backtrace_groups;
+    int backtrace_unset;          /* some group has no threshold of its own: backtrace_ns counts for it */
+    uint64_t backtrace_ns;        /* --cudabacktrace-threshold */
+    uint64_t least_ns, most_ns;   /* thresholds that groups have of their own; none: least_ns is above most_ns */
+};
+
 /* Filled by the options; profile_settings_init() first. */
 struct profile_settings {
     struct collect_options collect;
@@ -16,7 +26,9 @@ struct profile_settings {
     struct option_list exports;   /* names of exporters, each once */
     struct text unsupported;      /* names of -t that this version cannot honour, with commas between */
     uint32_t sources_given;       /* -t was there: the bits; else the default counts */
+    uint32_t libraries_given;     /* the same, as collect_options.libraries */
     int has_sources;
+    struct profile_cuda cuda;
     struct collect_variable environment[256];
     void *owned[512];             /* what take() functions allocated */
     size_t owned_count;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "../export/export.h"
+#include "../wire/libraries.h"
 #include "profile.h"
+#include "profile_cuda.h"
 
 #define FIELD(name) offsetof(struct profile_settings, name)
 
@@ -84,15 +86,23 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
 
 /* ---- what is recorded ------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *name; uint32_t bits; int known_only; } sources[] = {
-    { "nvtx", WIRE_BIT(NVTX), 0 }, { "osrt", WIRE_BIT(OSRT), 0 }, { "none", 0, 0 },
-    { "cuda", 0, 1 }, { "cuda-hw", 0, 1 }, { "cuda-sw", 0, 1 }, { "cublas", 0, 1 }, { "cublas-verbose", 0, 1 }, { "cusolver", 0, 1 },
-    { "cusolver-verbose", 0, 1 }, { "cusparse", 0, 1 }, { "cusparse-verbose", 0, 1 }, { "cudnn", 0, 1 }, { "cudla", 0, 1 },
-    { "cudla-verbose", 0, 1 }, { "gds", 0, 1 }, { "mpi", 0, 1 }, { "oshmem", 0, 1 }, { "ucx", 0, 1 }, { "opengl", 0, 1 },
-    { "opengl-annotations", 0, 1 }, { "openacc", 0, 1 }, { "openmp", 0, 1 }, { "nvvideo", 0, 1 }, { "nvmedia", 0, 1 },
-    { "vulkan", 0, 1 }, { "vulkan-annotations", 0, 1 }, { "openxr", 0, 1 }, { "python-gil", 0, 1 }, { "syscall", 0, 1 }, { "tegra-accelerators", 0, 1 },
-    { "nccl", 0, 1 }, { "nvshmem", 0, 1 }, { "cusparse-lt", 0, 1 }, { "cufft", 0, 1 }, { "curand", 0, 1 }, { "npp", 0, 1 }, { "dx11", 0, 1 },
-    { "dx11-annotations", 0, 1 }, { "dx12", 0, 1 }, { "dx12-annotations", 0, 1 }, { "wddm", 0, 1 }, { "sw", 0, 1 }, { "hw", 0, 1 },
+/* What -t can name: WIRE_BIT()s, for libraries their own bits, or neither, of names that nsys has and this version does not. */
+static const struct { const char *name; uint32_t bits, libraries; int known_only; } sources[] = {
+    { "cuda", WIRE_BIT(CUDA), 0, 0 }, { "nvtx", WIRE_BIT(NVTX), 0, 0 }, { "osrt", WIRE_BIT(OSRT), 0, 0 }, { "none", 0, 0, 0 },
+    { "cuda-hw", WIRE_BIT(CUDA), 0, 0 }, { "cuda-sw", WIRE_BIT(CUDA), 0, 0 },
+#define LIBRARY(id, name, domain)                                                                                    \
+    { name, WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id), 0 },                                              \
+    { name "-verbose", WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id), 0 },
+#include "../wire/libraries.def"
+#undef LIBRARY
+#define KNOWN_ONLY(name) { name, 0, 0, 1 }
+    KNOWN_ONLY("cudla"), KNOWN_ONLY("cudla-verbose"), KNOWN_ONLY("gds"), KNOWN_ONLY("mpi"), KNOWN_ONLY("oshmem"), KNOWN_ONLY("ucx"),
+    KNOWN_ONLY("opengl"), KNOWN_ONLY("opengl-annotations"), KNOWN_ONLY("openacc"), KNOWN_ONLY("openmp"), KNOWN_ONLY("nvvideo"),
+    KNOWN_ONLY("nvmedia"), KNOWN_ONLY("vulkan"), KNOWN_ONLY("vulkan-annotations"), KNOWN_ONLY("openxr"), KNOWN_ONLY("python-gil"),
+    KNOWN_ONLY("syscall"), KNOWN_ONLY("tegra-accelerators"), KNOWN_ONLY("nvshmem"), KNOWN_ONLY("cusparse-lt"), KNOWN_ONLY("cufft"),
+    KNOWN_ONLY("curand"), KNOWN_ONLY("npp"), KNOWN_ONLY("dx11"), KNOWN_ONLY("dx11-annotations"), KNOWN_ONLY("dx12"),
+    KNOWN_ONLY("dx12-annotations"), KNOWN_ONLY("wddm"), KNOWN_ONLY("sw"), KNOWN_ONLY("hw"),
+#undef KNOWN_ONLY
 };
 
 enum { SOURCE_NAMES = sizeof sources / sizeof sources[0] };
@@ -112,6 +122,7 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
         if (strcmp(sources[i].name, name) != 0)
             continue;
         settings->sources_given |= sources[i].bits;
+        settings->libraries_given |= sources[i].libraries;
         if (sources[i].known_only)
             text_addf(&settings->unsupported, "%s%s", settings->unsupported.length ? ", " : "", name);
         return 0;
@@ -119,8 +130,8 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
     const char *nearest = nearest_name(name, source_names());
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'; did you mean %s?", name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s': it is a list of nvtx, osrt and none; nsys's other names are "
-                     "taken without an effect", name);
+    return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s': it is a list of cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, "
+                     "nccl and none; nsys's other names are taken without an effect", name);
 }
 
 /* One sentence for all names that were taken without an effect. */
@@ -132,7 +143,7 @@ static void warn_unsupported(struct profile_settings *settings)
         return;
     text_addf(&settings->warnings, "--trace=%s %s no effect: this version does not record %s yet%s\n", names,
               strchr(names, ',') ? "have" : "has", strchr(names, ',') ? "them" : "it",
-              settings->sources_given ? "" : "; nothing is recorded but processes and threads: add nvtx, osrt");
+              settings->sources_given ? "" : "; nothing is recorded but processes and threads: add cuda, nvtx, osrt");
 }
 
 static int take_trace(void *context, const char *value, struct error *err)
@@ -143,7 +154,7 @@ static int take_trace(void *context, const char *value, struct error *err)
     if (!names)
         return no_memory(err);
     settings->has_sources = 1;
-    settings->sources_given = 0;
+    settings->sources_given = settings->libraries_given = 0;
     text_clear(&settings->unsupported);
     for (char **name = names; *name && err->code == 0; name++)
         take_one_source(settings, *name, err);
@@ -463,7 +474,8 @@ const struct option profile_options[] = {
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
       .help = "Replace a report that is there already." },
     { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = source_names, .take = take_trace,
-      .help = "What to record: nvtx, osrt, none. Default: all that this version can." },
+      .help = "What to record: cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, nccl, none; a library with -verbose behind it: its "
+              "small calls too. Default: cuda,nvtx,osrt." },
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
       .help = "false hides what the program prints and stores it in the report." },
     { .name = "stop-on-exit", .letter = 'x', .kind = OPTION_BOOL, .offset = FIELD(stop_on_exit),
@@ -499,17 +511,40 @@ const struct option profile_options[] = {
       .help = "Record all NVTX domains but these." },
     { .name = "osrt-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_threshold,
       .help = "Calls shorter than this are counted only. Default: 1000." },
+    { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = profile_cuda_graph_traces,
+      .take = profile_cuda_take_graph_trace, .help = "CUDA graphs as a whole (the default), or each of their nodes." },
+    { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = profile_cuda_event_traces,
+      .take = profile_cuda_take_event_trace, .help = "When the GPU reached each CUDA event. Default: false." },
+    { .name = "cuda-memory-usage", .kind = OPTION_BOOL, .offset = FIELD(cuda.memory_usage),
+      .help = "Allocations of GPU memory, and memory pools." },
+    { .name = "cuda-um-cpu-page-faults", .kind = OPTION_BOOL, .offset = FIELD(cuda.cpu_faults),
+      .help = "Page faults of the CPU in unified memory." },
+    { .name = "cuda-um-gpu-page-faults", .kind = OPTION_BOOL, .offset = FIELD(cuda.gpu_faults),
+      .help = "Page faults of the GPU in unified memory." },
+    { .name = "cuda-trace-all-apis", .kind = OPTION_BOOL, .offset = FIELD(cuda.all_calls),
+      .help = "Every call into CUDA, not only those that matter for performance." },
+    { .name = "cudabacktrace", .kind = OPTION_CUSTOM, .value = "LIST", .choices = profile_cuda_backtraces, .take = profile_cuda_take_backtrace,
+      .help = "Who made CUDA calls that took long: all, none (the default), or kernel, memory, sync, other; :NS behind it is the threshold "
+              "(80000)." },
+    { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = profile_cuda_take_flush_interval,
+      .help = "How often records are fetched from the GPU. Default: 0, as Tacho thinks best." },
+    { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = FIELD(cuda.flush_on_stop),
+      .help = "cudaProfilerStop() waits until the records of what went before are there. Default: true." },
+    { .name = "cuda-yield", .kind = OPTION_BOOL, .offset = FIELD(cuda.yield),
+      .help = "Leave CUPTI to a program that uses it itself (torch.profiler): then it has the GPU's events, and the report has not." },
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
       .help = "Record forked children that have not called exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
       .help = "The most memory that the events of one process may take before they are written: 64M. Default: "
               "256M, less in a small container." },
     { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
-      .help = "no leaves only what NVTX injection reaches: no OS runtime, no child processes." },
+      .help = "no leaves only what CUDA and NVTX injection reach: no OS runtime, no library calls, no process that uses neither." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
       .help = "No summary at the end." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL", .take = take_stop_on_range_end, .hidden = 1,
       .help = "Old spelling of --capture-range-end." },
+    { .name = "cudabacktrace-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = profile_cuda_take_backtrace_threshold, .hidden = 1,
+      .help = "Old spelling of a threshold in --cudabacktrace." },
 #define IGNORED(option, key, why) { .name = option, .letter = key, .kind = OPTION_IGNORED, .value = "VALUE", .help = why },
 #include "profile_ignored.def"
 #undef IGNORED
@@ -520,6 +555,7 @@ void profile_settings_init(struct profile_settings *settings)
 {
     *settings = (struct profile_settings){ .output = "report%n", .show_output = 1, .inherit_environment = 1, .stop_on_exit = 1,
                                            .trace_fork = 1, .preload = 1 };
+    profile_cuda_init(&settings->cuda);
     settings->collect.osrt_threshold_ns = 1000;
     settings->collect.range_end = COLLECT_END_STOP_SHUTDOWN;
     settings->collect.kill_signal = collect_signal_number("sigterm");
@@ -545,7 +581,9 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     struct collect_options *collect = &settings->collect;
 
     warn_unsupported(settings);
-    collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    collect->libraries = settings->libraries_given;
+    profile_cuda_finish(settings, collect);
     collect->overwrite = settings->overwrite;
     collect->hide_output = !settings->show_output;
     collect->clean_environment = !settings->inherit_environment;
