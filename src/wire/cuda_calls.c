@@ -1,0 +1,58 @@
+/* Finds the row of cuda_calls.def that a call belongs to. Names are looked up once for each call that a CUPTI knows, not
+ * for each time that one is made; a row whose name has another length is passed over at once. */
+#include "cuda_calls.h"
+
+#include <string.h>
+
+static const struct cuda_call calls[] = {
+#define CUDA_CALL(domain, name, group, work) { #name, sizeof #name - 1, CUDA_##domain, CUDA_##group, CUDA_##work, 0 },
+#define CUDA_WAIT(domain, name, wait) { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, WIRE_CUDA_##wait },
+#include "cuda_calls.def"
+#undef CUDA_CALL
+#undef CUDA_WAIT
+};
+enum { CALL_COUNT = sizeof calls / sizeof *calls };
+
+/* Bytes before a suffix that does not count, or `bytes` if there is none. */
+static uint32_t without_suffix(const char *name, uint32_t bytes)
+{
+    uint32_t digits = 0;
+
+    if (bytes > 5 && (memcmp(name + bytes - 5, "_ptsz", 5) == 0 || memcmp(name + bytes - 5, "_ptds", 5) == 0))
+        return bytes - 5;
+    while (digits < bytes && name[bytes - digits - 1] >= '0' && name[bytes - digits - 1] <= '9')
+        digits++;
+    if (digits > 0 && bytes > digits + 2 && memcmp(name + bytes - digits - 2, "_v", 2) == 0)
+        return bytes - digits - 2;
+    return bytes;
+}
+
+uint32_t cuda_call_name_bytes(const char *name)
+{
+    uint32_t bytes = (uint32_t)strlen(name), less;
+
+    while ((less = without_suffix(name, bytes)) < bytes)
+        bytes = less;
+    return bytes;
+}
+
+int cuda_call_per_thread(const char *name)
+{
+    return strstr(name, "_ptsz") != NULL || strstr(name, "_ptds") != NULL;
+}
+
+const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name)
+{
+    uint32_t bytes = cuda_call_name_bytes(name);
+
+    for (uint32_t i = 0; i < CALL_COUNT; i++)
+        if (calls[i].name_bytes == bytes && calls[i].domain == domain && memcmp(calls[i].name, name, bytes) == 0)
+            return &calls[i];
+    return NULL;
+}
+
+const struct cuda_call *cuda_calls(uint32_t *count)
+{
+    *count = CALL_COUNT;
+    return calls;
+}

@@ -1,0 +1,36 @@
+/* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. Used by the agent,
+ * to choose what CUPTI records, and by the collector, to know what a recorded call is. Libc only; nothing here allocates. */
+#ifndef TACHO_WIRE_CUDA_CALLS_H
+#define TACHO_WIRE_CUDA_CALLS_H
+
+#include <stdint.h>
+
+#include "wire.h"
+
+enum cuda_domain { CUDA_RUNTIME, CUDA_DRIVER };
+
+enum cuda_group { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_GROUP_COUNT };
+#define CUDA_GROUP_BIT(group) (1u << CUDA_##group) /* CUDA_GROUP_BIT(KERNEL): in wire_cuda_settings.backtrace_groups */
+
+enum cuda_work { CUDA_NONE, CUDA_LAUNCH, CUDA_COPY, CUDA_FILL, CUDA_GRAPH };
+
+struct cuda_call {
+    const char *name;        /* as in cuda_calls.def */
+    uint8_t name_bytes;
+    uint8_t domain, group, work;
+    uint8_t wait;            /* enum wire_cuda_wait, 0 for calls that neither order streams nor wait for one */
+};
+
+/* The row that stands for a call named as cuptiGetCallbackName() names it, or NULL: not traced by default. */
+const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name);
+
+/* How much of a name counts: all but _v<digits>, _ptsz and _ptds at its end. */
+uint32_t cuda_call_name_bytes(const char *name);
+
+/* 1 for forms that take NULL as the calling thread's own default stream: _ptsz and _ptds. */
+int cuda_call_per_thread(const char *name);
+
+/* All rows, for whoever wants the list. */
+const struct cuda_call *cuda_calls(uint32_t *count);
+
+#endif
