@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import shutil
 import statistics
 import subprocess
@@ -18,16 +17,7 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-CORES = len(os.sched_getaffinity(0))
-
-
-def find_tacho():
-    built = os.path.join(HERE, "..", "build", "bin", "tacho")
-    found = os.environ.get("TACHO") or (built if os.path.exists(built) else shutil.which("tacho"))
-    if not found:
-        sys.exit("pipeline.py: no tacho found; set TACHO to the program, or run scripts/build")
-    return os.path.abspath(found)
+from figures import CORES, HERE, cpu_ns, find_tacho, host, median_interval, table, version
 
 
 def bench_program(name, folder):
@@ -86,49 +76,6 @@ class Bench:
 
 
 # ---- Figures ---------------------------------------------------------------------------------------------------------
-
-def host():
-    model = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo") as info:
-            model = next((line.split(":", 1)[1].strip() for line in info if line.startswith("model name")), model)
-    except OSError:
-        pass
-    return {"cpu": model, "cores": CORES, "machine": platform.machine(), "kernel": platform.release(),
-            "load": os.getloadavg()[0], "date": time.strftime("%Y-%m-%d", time.gmtime())}
-
-
-def version(tacho):
-    return subprocess.run([tacho, "--version"], capture_output=True, text=True).stdout.strip()
-
-
-def cpu_ns():
-    """CPU time of all children so far."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (used.ru_utime + used.ru_stime) * 1e9
-
-
-def median_interval(values):
-    """Median and its 95 % interval by order statistics: no assumption about the noise."""
-    values = sorted(values)
-    count = len(values)
-    below, probability = 0, 0.5 ** count
-    total = probability
-    while total + probability * (count - below) / (below + 1) <= 0.025:
-        probability *= (count - below) / (below + 1)
-        total += probability
-        below += 1
-    return statistics.median(values), values[below], values[count - 1 - below]
-
-
-def table(title, header, rows):
-    print(f"\n### {title}\n")
-    print("| " + " | ".join(header) + " |")
-    print("|" + "|".join(" --- " for _ in header) + "|")
-    for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    sys.stdout.flush()
-
 
 def verdict(value, limit):
     return f"≤ {limit:g}: " + ("yes" if value <= limit else "no")

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The table of bench/gpu.py's figures, from the JSON that it keeps: bench/gpu_table.py FILE.json
+
+Aims are rows of data here. scripts/gpu-page writes the same table into the docs."""
+import json
+import statistics
+import sys
+
+from figures import median_interval
+
+# Cases of interleaved rounds: name, what it is, unit, scale of the figure to it, the aim in words, and whether it is reached
+# given (added by tacho, added by nsys or None, bare): None where that cannot be told.
+COSTS = (
+    ("storm-1", "kernel launch, one thread", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: n is not None and a <= n + 0.2),
+    ("storm-4", "kernel launch, four threads", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: n is not None and a <= n + 0.2),
+    ("launch_storm", "PyTorch operator", "µs", 1, "≤ 1.5 µs, ≤ a third of nsys's", lambda a, n, b: a <= 1.5 and (n is None or a <= n / 3)),
+    ("emit_storm", "PyTorch operator with its NVTX on", "µs", 1, "≤ 1 µs", lambda a, n, b: a <= 1),
+    ("resnet18", "resnet18, an iteration of training", "ms", 1, "≤ 20 %, ≤ half of nsys's",
+     lambda a, n, b: a <= 0.2 * b and (n is None or a <= n / 2)),
+    ("before-range", "kernel launch before a capture range", "µs", 1e-3, "near zero", None),
+    ("after-range", "kernel launch after a capture range", "µs", 1e-3, "", None),
+    ("start", "a program's start and end, report included", "s", 1, "", None),
+)
+# The one long run: key, what it is, unit, scale, aim.
+FULL = (
+    ("finish_s", "program's end → report", "s", 1, 1.0),
+    ("bytes", "report", "MB", 1e-6, 40),
+    ("export_s", "… to SQLite", "s", 1, 5.0),
+    ("summaries_s", "… two summaries", "s", 1, 0.3),
+)
+
+
+def pairs(rounds, variant, scale):
+    return [(r[variant] - r["bare"]) * scale for r in rounds if r.get("bare") is not None and r.get(variant) is not None]
+
+
+def interval(values):
+    if not values:
+        return "–"
+    middle, low, high = median_interval(values)
+    return f"{middle:+.2f} ({low:.2f} … {high:.2f})"
+
+
+def middle(values):
+    return statistics.median(values) if values else None
+
+
+def word(reached):
+    return "" if reached is None else "yes" if reached else "no"
+
+
+def cost_row(row, rounds):
+    name, what, unit, scale, aim, reached = row
+    bare = middle([r["bare"] * scale for r in rounds if r.get("bare") is not None])
+    added = {variant: pairs(rounds, variant, scale) for variant in ("tacho", "nsys", "torch")}
+    ours = middle(added["tacho"])
+    verdict = None if reached is None or ours is None else reached(ours, middle(added["nsys"]), bare)
+    return (what, "–" if bare is None else f"{bare:.2f} {unit}", aim, interval(added["tacho"]), interval(added["nsys"]),
+            interval(added["torch"]), word(verdict), len(added["tacho"]))
+
+
+def full_row(row, full):
+    key, what, unit, scale, aim = row
+
+    def value(tool):
+        found = full.get(tool, {}).get(key)
+        return None if found is None else found * scale
+
+    ours, theirs = value("tacho"), value("nsys")
+    shown = ["–" if number is None else f"{number:.2f} {unit}" for number in (ours, theirs)]
+    return (what, f"≤ {aim:g} {unit}", *shown, word(None if ours is None else ours <= aim))
+
+
+def lines(header, rows):
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+
+
+def markdown(result):
+    """Both tables, and what they were made on."""
+    host = result["host"]
+    out = [f"{result['gpu']}; {host['cpu']}, {host['cores']} cores, Linux {host['kernel']}; {host['date']}. {result['tacho']}, "
+           f"{result['nsys'] or 'no nsys'}.", "",
+           "Added time, the median over interleaved rounds and its 95 % interval (least and greatest where rounds are fewer than six):", ""]
+    rows = [cost_row(row, result["cases"][row[0]]) for row in COSTS if result["cases"].get(row[0])]
+    out += lines(("", "bare", "aim", "tacho adds", "nsys adds", "torch.profiler adds", "reached", "rounds"), rows)
+    full = result.get("full")
+    if full:
+        out += ["", f"{full['launches']:,} launches in one run:", ""]
+        out += lines(("", "aim", "tacho", "nsys", "reached"), [full_row(row, full) for row in FULL])
+        kernels = full.get("tacho", {}).get("kernels")
+        if kernels is not None:  # storm launches 1000 more to warm up
+            out += ["", f"Kernels in the report: {kernels:,} of {full['launches'] + 1000:,}. Without a profiler the program ends "
+                        f"{full['bare']['finish_s'] or 0:.2f} s after its work."]
+    if result["errors"]:
+        out += ["", f"{len(result['errors'])} runs failed: " + ", ".join(sorted({error["what"] for error in result["errors"]}))]
+    return "\n".join(out)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    with open(sys.argv[1]) as results:
+        print(markdown(json.load(results)))

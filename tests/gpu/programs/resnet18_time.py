@@ -1,0 +1,36 @@
+"""Training of resnet18, batch 16: milliseconds an iteration. resnet18_time.py bare|torch, the latter under torch.profiler."""
+import contextlib
+import sys
+import time
+
+import gate
+import torch
+import torchvision
+
+WARM_UP, ITERATIONS = 10, 60
+model = torchvision.models.resnet18().cuda()
+images = torch.randn(16, 3, 224, 224, device="cuda")
+labels = torch.randint(0, 1000, (16,), device="cuda")
+optimizer = torch.optim.Adam(model.parameters())
+criterion = torch.nn.CrossEntropyLoss()
+
+
+def step():
+    optimizer.zero_grad()
+    criterion(model(images), labels).backward()
+    optimizer.step()
+
+
+for _ in range(WARM_UP):
+    step()
+torch.cuda.synchronize()
+gate.wait()
+mode = sys.argv[1]
+profiler = torch.profiler.profile() if mode == "torch" else contextlib.nullcontext()
+with profiler:
+    start = time.perf_counter()
+    for _ in range(ITERATIONS):
+        step()
+    torch.cuda.synchronize()
+    took = time.perf_counter() - start
+print(f"resnet18 {mode} ms_per_iteration={took / ITERATIONS * 1e3:.3f}", flush=True)
