@@ -1,0 +1,119 @@
+/* Reads CUPTI's activity records of any version, without its headers: where each field lies is data (cupti_layout.def, made
+ * by scripts/cupti-layouts from cupti_fields.def). Look a layout up once for each kind, then read fields at the cost of a
+ * load and two shifts. Nothing here follows a pointer of a record or reads beyond the record's bytes.
+ *
+ *     struct cupti_layouts layouts;
+ *     cupti_layouts_init(&layouts, version);
+ *     …
+ *     bytes = cupti_record_bytes(&layouts, kind);       0: unknown, the rest of the buffer cannot be walked
+ *     layout = layouts.of[kind];                         NULL: step over it
+ *     grid = cupti_field(layout, record, CUPTI_KERNEL_gridX);                                                          */
+#ifndef TACHO_WIRE_CUPTI_LAYOUT_H
+#define TACHO_WIRE_CUPTI_LAYOUT_H
+
+#include <string.h>
+
+#include "cupti.h"
+
+enum cupti_record {
+#define CUPTI_RECORD(record, name, first) CUPTI_RECORD_##record,
+#define CUPTI_KIND(kind, record)
+#define CUPTI_FIELD(record, field, member)
+#include "cupti_fields.def"
+#undef CUPTI_RECORD
+#undef CUPTI_KIND
+#undef CUPTI_FIELD
+    CUPTI_RECORD_COUNT
+};
+
+/* CUPTI_KERNEL_gridX and so on; they count from 0 for each record. */
+enum cupti_field {
+#define CUPTI_RECORD(record, name, first) CUPTI_BEFORE_##record = -1,
+#define CUPTI_KIND(kind, record)
+#define CUPTI_FIELD(record, field, member) CUPTI_##record##_##field,
+#include "cupti_fields.def"
+#undef CUPTI_RECORD
+#undef CUPTI_KIND
+#undef CUPTI_FIELD
+};
+
+#define CUPTI_FIELDS_MAX 48
+#define CUPTI_TEXTS_MAX 2
+#define CUPTI_NO_FIELD INT64_MIN    /* what cupti_field() returns for one that the version lacks */
+
+struct cupti_at {
+    uint16_t word;                  /* offset of the 8-byte word that the field lies in */
+    uint8_t left, right;            /* shifts that leave nothing but the field */
+    uint8_t present, is_signed;
+};
+
+struct cupti_layout {
+    uint32_t since;                 /* the first version that writes it */
+    uint16_t record;                /* enum cupti_record */
+    uint16_t bytes;                 /* of a record; a multiple of 8, as all of its size are */
+    uint16_t texts[CUPTI_TEXTS_MAX]; /* offsets of pointers to text, which the program's memory holds */
+    uint16_t text_count;
+    struct cupti_at at[CUPTI_FIELDS_MAX];
+};
+
+/* How that version writes records of that kind; the newest way that we know for one that is newer. NULL for kinds that we
+ * or that version do not know. */
+const struct cupti_layout *cupti_layout(uint32_t version, uint32_t kind);
+
+/* One version's layouts, with what was learned about sizes at run time. */
+#define CUPTI_KIND_LIMIT 128        /* kinds from here on cannot be walked over */
+#define CUPTI_RECORD_LIMIT 4096     /* no record is larger */
+struct cupti_layouts {
+    const struct cupti_layout *of[CUPTI_KIND_LIMIT];
+    uint16_t bytes[CUPTI_KIND_LIMIT]; /* 0: unknown */
+};
+
+void cupti_layouts_init(struct cupti_layouts *layouts, uint32_t version);
+
+/* CUPTI itself says that records of this kind have so many bytes (WIRE_CUDA_NAME_RECORD_BYTES). Takes the layout that has that
+ * size; if none has, fields stay where they were in a longer record, as new ones come at the end, and a shorter one is
+ * only stepped over. Returns 0, or -1 for a size or kind that cannot be: then nothing changes. */
+int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t bytes);
+
+static inline uint32_t cupti_record_bytes(const struct cupti_layouts *layouts, uint32_t kind)
+{
+    return kind < CUPTI_KIND_LIMIT ? layouts->bytes[kind] : 0;
+}
+
+static inline uint32_t cupti_kind_of(const void *record)
+{
+    uint32_t kind;
+
+    memcpy(&kind, record, sizeof kind);
+    return kind;
+}
+
+/* A field as a number; pointers and 64-bit unsigned ones as their bits. The record is one of `layout` and 8-byte aligned or
+ * not. `field` is one of that record's, CUPTI_<record>_…. */
+static inline int64_t cupti_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
+{
+    const struct cupti_at at = layout->at[field];
+    uint64_t word;
+
+    memcpy(&word, (const unsigned char *)record + at.word, sizeof word);
+    word <<= at.left;
+    if (!at.present)
+        return CUPTI_NO_FIELD;
+    return at.is_signed ? (int64_t)word >> at.right : (int64_t)(word >> at.right);
+}
+
+static inline int cupti_has(const struct cupti_layout *layout, enum cupti_field field)
+{
+    return layout->at[field].present;
+}
+
+/* The i-th pointer to text of a record, i < layout->text_count. */
+static inline const char *cupti_text(const struct cupti_layout *layout, const void *record, uint32_t i)
+{
+    const char *text;
+
+    memcpy(&text, (const unsigned char *)record + layout->texts[i], sizeof text);
+    return text;
+}
+
+#endif
