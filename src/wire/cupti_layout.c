@@ -74,3 +74,31 @@ int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t b
         layouts->of[kind] = now;
     return 0;
 }
+
+/* Versions before 13.2 have no call that says it, but they can be made to step over a record: in a buffer where every word
+ * starts a record of this kind, the second that is found lies one record behind the first. */
+static size_t bytes_stepped(const struct cupti_functions *cupti, uint32_t kind)
+{
+    uint64_t words[2 * CUPTI_RECORD_LIMIT / 8];
+    void *record = NULL, *first;
+
+    for (uint32_t i = 0; i < 2 * CUPTI_RECORD_LIMIT / 8; i++)
+        words[i] = kind;
+    if (cupti->cuptiActivityGetNextRecord((uint8_t *)words, sizeof words, &record) != CUPTI_RESULT_SUCCESS)
+        return 0;
+    first = record;
+    if (cupti->cuptiActivityGetNextRecord((uint8_t *)words, sizeof words, &record) != CUPTI_RESULT_SUCCESS)
+        return 0;
+    return record > first ? (size_t)((char *)record - (char *)first) : 0;
+}
+
+uint32_t cupti_bytes_told(const struct cupti_functions *cupti, uint32_t kind)
+{
+    size_t bytes = 0;
+
+    if (!cupti->cuptiActivityGetStructSize)
+        bytes = bytes_stepped(cupti, kind);
+    else if (cupti->cuptiActivityGetStructSize(kind, 0, &bytes) != CUPTI_RESULT_SUCCESS)
+        bytes = 0;
+    return bytes <= CUPTI_RECORD_LIMIT ? (uint32_t)bytes : 0;
+}

@@ -75,6 +75,10 @@ void cupti_layouts_init(struct cupti_layouts *layouts, uint32_t version);
  * only stepped over. Returns 0, or -1 for a size or kind that cannot be: then nothing changes. */
 int cupti_layouts_learn(struct cupti_layouts *layouts, uint32_t kind, uint64_t bytes);
 
+/* What the CUPTI in use says itself about the size of a kind's records, or 0: it has no such kind. Needs no GPU work, but
+ * only the agent can ask. */
+uint32_t cupti_bytes_told(const struct cupti_functions *cupti, uint32_t kind);
+
 static inline uint32_t cupti_record_bytes(const struct cupti_layouts *layouts, uint32_t kind)
 {
     return kind < CUPTI_KIND_LIMIT ? layouts->bytes[kind] : 0;
