@@ -1,0 +1,83 @@
+"""What a capture says, read from SQLite in nsys's schema, so that ours and nsys's can be laid side by side.
+
+Two runs of a program need not do quite the same. So nsys runs twice: what differs between its own two captures is not
+determined by the program, is listed, and decides nothing; all else must be equal in ours."""
+import sqlite3
+import statistics
+
+import gpulib
+
+TICK_NS = 32  # the step of the GPU's clock, by which a kernel's duration is rounded
+RANGE_TYPES = (34, 59, 60)  # mark, push/pop, start/end
+
+
+class Facts:
+    def __init__(self, path):
+        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        names = {name for name, in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+        def rows(table, sql):
+            return database.execute(sql.format(table=table)).fetchall() if table in names else []
+
+        self.durations = {}
+        for name, duration in rows(gpulib.KERNEL, "SELECT value, end - start FROM {table} JOIN StringIds ON id = coalesce(mangledName, demangledName)"):
+            self.durations.setdefault(name, []).append(duration)
+        self.kernels = {name: len(values) for name, values in self.durations.items()}
+        self.copies = {row[:3]: row[3:] for row in rows(gpulib.COPY, "SELECT copyKind, srcKind, dstKind, count(*), sum(bytes) FROM {table} GROUP BY 1, 2, 3")}
+        self.fills = {row[:1]: row[1:] for row in rows(gpulib.FILL, "SELECT bytes, count(*) FROM {table} GROUP BY 1")}
+        self.calls = calls(rows(gpulib.CALL, "SELECT value, correlationId FROM {table} JOIN StringIds ON id = nameId"))
+        self.ranges = dict(rows("NVTX_EVENTS", f"""SELECT coalesce(text, value) || ' (type ' || eventType || ')', count(*) FROM {{table}} LEFT JOIN StringIds
+                                ON id = textId WHERE eventType IN {RANGE_TYPES} GROUP BY 1"""))
+        database.close()
+
+
+def calls(rows):
+    """{name: count} of the calls on our list. nsys can have two rows for a call (with _v3020 and without), of one correlation id."""
+    traced, found = gpulib.traced_calls(), {}
+    for name, correlation in rows:
+        name = gpulib.plain(name)
+        if name in traced:
+            found.setdefault(name, set()).add(correlation)
+    return {name: len(correlations) for name, correlations in found.items()}
+
+
+def differences(ours, theirs, of, both=False):
+    """(what differs, what nsys's captures do not determine), for a fact such as "kernels". With both, only what nsys has too."""
+    first, second = (getattr(facts, of) for facts in theirs)
+    wrong, open_ = [], []
+    keys = set(first) | set(second)
+    if not both:
+        keys |= {key for facts in ours for key in getattr(facts, of)}
+    for key in sorted(keys, key=str):
+        if first.get(key) != second.get(key):
+            open_.append(f"{key}: nsys {first.get(key)} and {second.get(key)}")
+            continue
+        got = [getattr(facts, of).get(key) for facts in ours]
+        if any(value != first.get(key) for value in got):
+            wrong.append(f"{key}: nsys {first.get(key)}, tacho {' and '.join(map(str, got))}")
+    return wrong, open_
+
+
+def time_differences(ours, theirs, share=0.02):
+    """The same for the GPU time of each kernel: its median duration times its number. Equal means within the share, or within
+    one tick of the GPU's clock for each kernel, which is more for the shortest ones."""
+    def middle(facts, name):
+        return statistics.median(facts.durations[name])
+
+    def apart(a, b):
+        return abs(a - b) > max(share * b, TICK_NS)
+
+    wrong, open_, most = [], [], 0.0
+    common = set.intersection(*(set(facts.durations) for facts in (*ours, *theirs)))
+    for name in sorted(common):
+        first, second = (middle(facts, name) for facts in theirs)
+        both = statistics.median(theirs[0].durations[name] + theirs[1].durations[name])
+        got = statistics.median([duration for facts in ours for duration in facts.durations[name]])
+        count = len(ours[0].durations[name])
+        if apart(first, second):
+            open_.append(f"{name}: nsys {first:.0f} and {second:.0f} ns, {count} times")
+        elif apart(got, both):
+            wrong.append(f"{name}: nsys {both:.0f}, tacho {got:.0f} ns ({(got / both - 1) * 100:+.1f} %), {count} times")
+        else:
+            most = max(most, abs(got / both - 1) if both else 0)
+    return wrong, open_, most, len(common)
