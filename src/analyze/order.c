@@ -1,5 +1,5 @@
-/* A radix sort: eleven bits a pass, only over the bits in which the times differ. Threads are few: rows are dealt out to
- * them, and each thread is sorted for itself. */
+/* What is nearly in order is put right by insertion. All else is a radix sort: eleven bits a pass, only over the bits in
+ * which the times differ. Threads are few: rows are dealt out to them, and each thread is sorted for itself. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -10,11 +10,22 @@
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-static int in_order(const uint32_t *order, size_t count, const int64_t *time)
+/* Moves rows that are a little late to their places, which is all there is to do where several streams are written as
+ * their work ends. Gives up, with the rows in some order, when that would take longer than sorting them. */
+static int settle(uint32_t *order, size_t count, const int64_t *time)
 {
-    for (size_t i = 1; i < count; i++)
-        if (time[order[i - 1]] > time[order[i]])
+    size_t moves_left = 4 * count;
+
+    for (size_t i = 1; i < count; i++) {
+        uint32_t row = order[i];
+        size_t at = i;
+        for (; at > 0 && time[order[at - 1]] > time[row]; at--)
+            order[at] = order[at - 1];
+        order[at] = row;
+        if (i - at > moves_left)
             return 0;
+        moves_left -= i - at;
+    }
     return 1;
 }
 
@@ -32,7 +43,7 @@ static void sort_digit(uint32_t *to, const uint32_t *from, size_t count, const i
 
 int order_by_time(uint32_t *order, size_t count, const int64_t *time)
 {
-    if (in_order(order, count, time))
+    if (settle(order, count, time))
         return 0;
     uint32_t *other = malloc(count * sizeof *other);
     if (!other)

@@ -8,6 +8,7 @@ extern const struct analysis analysis_cuda_api_gpu_sum, analysis_cuda_api_sum, a
     analysis_cuda_gpu_kern_sum, analysis_cuda_gpu_mem_size_sum, analysis_cuda_gpu_mem_time_sum, analysis_cuda_gpu_sum;
 extern const struct analysis analysis_cuda_api_trace, analysis_vulkan_api_trace; /* api_trace.c */
 extern const struct analysis analysis_cuda_gpu_trace, analysis_cuda_kern_exec_sum, analysis_cuda_kern_exec_trace;
+extern const struct analysis analysis_cuda_gpu_busy /* gpu_busy.c */, analysis_cuda_stream_wait;
 extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analysis_nvtx_startend_sum; /* nvtx_sum.c */
 extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_trace; /* nvtx_gpu_proj.c */
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;

@@ -20,6 +20,7 @@ import tempfile
 
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
+OURS = {"cuda_gpu_busy", "cuda_stream_wait"}  # reports that nsys has not: cuda_reports.py
 failures = 0
 
 
@@ -155,8 +156,8 @@ def check_nsys_itself(name, folder):
 
 def main():
     reports = known("stats", "--help-reports")
-    if len(reports) != 40:
-        sys.exit(f"there are {len(reports)} reports, not 40")
+    if len(set(reports) - OURS) != 40:
+        sys.exit(f"there are {len(set(reports) - OURS)} reports of nsys, not 40")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name in ("mix", "resnet18", "wait_stream"):
