@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../analyze/analyze.h"
+#include "closing_cuda.h"
 #include "command.h"
 #include "display.h"
 #include "human.h"
@@ -19,16 +20,19 @@ static const char *const waiting_calls[] = {
     "accept", "accept4", "flock", "lockf", "thrd_join", "thrd_sleep", "mtx_lock", "cnd_wait", "cnd_timedwait", NULL,
 };
 
-static const struct { const char *analysis, *heading; } top_tables[] = {
-    { "nvtx_sum", "NVTX ranges" },
-    { "osrt_sum", "OS runtime calls" },
+enum { NVTX_TABLE, OSRT_TABLE, TOP_TABLES };
+static const struct { const char *analysis, *heading; } top_tables[TOP_TABLES] = {
+    [NVTX_TABLE] = { "nvtx_sum", "NVTX ranges" },
+    [OSRT_TABLE] = { "osrt_sum", "OS runtime calls" },
 };
-enum { TOP_TABLES = sizeof top_tables / sizeof top_tables[0], OSRT_TABLE = 1 };
 
 /* Columns of the summary tables. */
 enum { SHARE, TOTAL, COUNT };
 
-struct tables { struct table *top[TOP_TABLES]; };
+struct tables {
+    struct table *top[TOP_TABLES];
+    struct closing_cuda cuda;
+};
 
 static const char *bold(const struct closing *closing)
 {
@@ -271,6 +275,24 @@ static void load_tables(const struct closing *closing, struct tables *tables)
             tables->top[i] = NULL;
         }
     }
+    closing_cuda_read(&tables->cuda, closing->report);
+}
+
+/* The first rows of a table in one line, where there is no room for more. */
+static void add_brief(struct text *out, const struct table *table, const char *heading)
+{
+    enum { NAMED = 3 };
+    size_t name = table_column_count(table) - 1, count = table_row_count(table);
+
+    text_addf(out, "  %s:", heading);
+    for (size_t i = 0; i < NAMED && i < count; i++) {
+        const struct table_cell *row = table_row(table, i);
+        text_add(out, i ? ", " : " ");
+        display_add(out, row[name].text.bytes, row[name].text.length, 30);
+        text_add_char(out, ' ');
+        human_time(out, row[TOTAL].integer);
+    }
+    text_add(out, count > NAMED ? ", …\n" : "\n");
 }
 
 static void add_path(struct text *out, const char *path)
@@ -311,27 +333,83 @@ static int nothing_recorded(const struct collect_result *result)
     return 1;
 }
 
+/* Takes so many lines of what is left, if there are as many. */
+static int take_lines(size_t *left, size_t lines)
+{
+    if (*left < lines)
+        return 0;
+    *left -= lines;
+    return 1;
+}
+
+/* A program without work on a GPU: the tops of its two tables share the lines. */
+static void add_host_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+{
+    enum { OTHERS = 1 + TOP_TABLES }; /* waiting, and a heading each */
+    size_t rows = lines_left > OTHERS ? (lines_left - OTHERS) / TOP_TABLES : 0;
+
+    for (size_t i = 0; i < TOP_TABLES && rows; i++)
+        if (tables->top[i])
+            add_top(out, closing, tables->top[i], top_tables[i].heading, rows);
+    if (tables->top[OSRT_TABLE])
+        add_waits(out, tables->top[OSRT_TABLE]);
+}
+
+/* A program with work on a GPU: that comes first, and what the CPU did has what is left. */
+static void add_gpu_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+{
+    enum { LEAST_KERNELS = 3, MOST_KERNELS = 5 };
+    const struct closing_cuda *cuda = &tables->cuda;
+    size_t kernels = 0;
+
+    take_lines(&lines_left, 1);
+    closing_cuda_add_busy(out, cuda, closing->report, closing->result->captured_ns);
+    if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
+        kernels = LEAST_KERNELS;
+    int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
+    if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
+        kernels = MOST_KERNELS;
+    if (kernels)
+        add_top(out, closing, cuda->kernels, "kernels", kernels);
+    if (has_copies)
+        closing_cuda_add_copies(out, cuda);
+    if (has_gaps)
+        closing_cuda_add_gaps(out, cuda);
+    if (tables->top[NVTX_TABLE] && take_lines(&lines_left, 1))
+        add_brief(out, tables->top[NVTX_TABLE], top_tables[NVTX_TABLE].heading);
+    if (tables->top[OSRT_TABLE] && take_lines(&lines_left, 1))
+        add_waits(out, tables->top[OSRT_TABLE]);
+}
+
+static size_t count_lines(const struct text *text)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->bytes[i] == '\n';
+    return lines;
+}
+
 void closing_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
-    enum { FIXED_LINES = 6, MOST_WARNINGS = 2 }; /* ending, waiting, events, cost, report, next */
-    size_t warnings = result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS;
-    size_t more_lines = warnings + (result->warning_count > warnings) + (result->left_count > 0);
-    size_t rows = (CLOSING_LINES - FIXED_LINES - more_lines - TOP_TABLES) / TOP_TABLES;
+    enum { LAST_LINES = 4, MOST_WARNINGS = 2 }; /* events, cost, report, next */
     struct tables tables;
+    struct text first = {0};
 
     load_tables(closing, &tables);
-    add_ending(out, closing);
-    add_left(out, result);
-    add_warnings(out, result, warnings);
-    for (size_t i = 0; i < TOP_TABLES; i++)
-        if (tables.top[i])
-            add_top(out, closing, tables.top[i], top_tables[i].heading, rows);
-    if (tables.top[OSRT_TABLE])
-        add_waits(out, tables.top[OSRT_TABLE]);
+    int has_gpu = tables.cuda.busy.device_count > 0;
+    add_ending(&first, closing);
+    add_left(&first, result);
+    add_warnings(&first, result, result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS);
+    closing_cuda_add_truth(&first, result, has_gpu);
+    text_add(out, text_string(&first));
+    (has_gpu ? add_gpu_tables : add_host_tables)(out, closing, &tables, CLOSING_LINES - LAST_LINES - count_lines(&first));
+    text_free(&first);
     add_events(out, closing);
     add_cost(out, result);
     add_report(out, closing, nothing_recorded(result));
     for (size_t i = 0; i < TOP_TABLES; i++)
         table_delete(tables.top[i]);
+    closing_cuda_free(&tables.cuda);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../wire/cuda_calls.h"
 #include "option.h"
 
 enum { DEFAULT_BACKTRACE_NS = 80000, LONGEST_FLUSH_MS = 3600000 };
@@ -94,7 +95,8 @@ int profile_cuda_take_flush_interval(void *settings, const char *value, struct e
 static uint32_t group_bits(const char *name, size_t length)
 {
     static const struct { const char *name; uint32_t bits; } groups[] = {
-        { "kernel", 1 }, { "memory", 2 }, { "sync", 4 }, { "other", 8 }, { "all", 15 },
+        { "kernel", CUDA_GROUP_BIT(KERNEL) }, { "memory", CUDA_GROUP_BIT(MEMORY) }, { "sync", CUDA_GROUP_BIT(SYNC) },
+        { "other", CUDA_GROUP_BIT(OTHER) }, { "all", (1u << CUDA_GROUP_COUNT) - 1 },
     };
 
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)

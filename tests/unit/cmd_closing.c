@@ -1,0 +1,301 @@
+/* What the last lines of `tacho profile` say about GPUs, from reports made here; the figures were worked out by hand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../src/cmd/closing.h"
+#include "made_report.h"
+
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+
+static int64_t process(int64_t pid)
+{
+    return (int64_t)(UINT64_C(1) << 48 | (uint64_t)pid << 24);
+}
+
+static void kernel(struct writer *writer, int64_t begin, int64_t end, int64_t pid, int64_t device, const char *name)
+{
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, begin);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, end);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, deviceId, device);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, process(pid));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(writer, "long<name>(int)", 15));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(writer, name, strlen(name)));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
+}
+
+static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t kind, int64_t bytes)
+{
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, begin);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, end);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, process(1));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, bytes);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, kind);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+}
+
+static void fill(struct writer *writer, int64_t begin, int64_t end, int64_t bytes)
+{
+    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, start, begin);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, end, end);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, deviceId, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, globalPid, process(1));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, bytes, bytes);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, &row);
+}
+
+static void graph(struct writer *writer, int64_t begin, int64_t end)
+{
+    struct row_CUPTI_ACTIVITY_KIND_GRAPH_TRACE row = {0};
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, start, begin);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, end, end);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, deviceId, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, process(1));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE, &row);
+}
+
+static void gpu(struct writer *writer, int64_t id, const char *name)
+{
+    struct row_TARGET_INFO_GPU row = {0};
+
+    ROW_SET(&row, TARGET_INFO_GPU, id, id);
+    ROW_SET(&row, TARGET_INFO_GPU, name, writer_string(writer, name, strlen(name)));
+    writer_append(writer, TABLE_TARGET_INFO_GPU, &row);
+}
+
+/* What a process calls device `number` is this GPU. */
+static void device(struct writer *writer, int64_t pid, int64_t number, int64_t gpu_id)
+{
+    struct row_TARGET_INFO_CUDA_DEVICE row = {0};
+
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu_id);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, number);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, pid, pid);
+    writer_append(writer, TABLE_TARGET_INFO_CUDA_DEVICE, &row);
+}
+
+static void range(struct writer *writer, int64_t begin, int64_t end, const char *text)
+{
+    struct row_NVTX_EVENTS row = {0};
+
+    ROW_SET(&row, NVTX_EVENTS, start, begin);
+    ROW_SET(&row, NVTX_EVENTS, end, end);
+    ROW_SET(&row, NVTX_EVENTS, eventType, 59);
+    ROW_SET(&row, NVTX_EVENTS, text, writer_string(writer, text, strlen(text)));
+    ROW_SET(&row, NVTX_EVENTS, globalTid, process(1) + 1);
+    writer_append(writer, TABLE_NVTX_EVENTS, &row);
+}
+
+static void wait_call(struct writer *writer, int64_t begin, int64_t end)
+{
+    struct row_OSRT_API row = {0};
+
+    ROW_SET(&row, OSRT_API, start, begin);
+    ROW_SET(&row, OSRT_API, end, end);
+    ROW_SET(&row, OSRT_API, eventClass, 27);
+    ROW_SET(&row, OSRT_API, globalTid, process(1) + 1);
+    ROW_SET(&row, OSRT_API, nameId, writer_string(writer, "poll", 4));
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+static struct text out;
+
+/* The lines for a report; lines is their number. */
+static const char *close_with(struct report *report, struct collect_result *result, size_t *lines)
+{
+    struct closing closing = { .result = result, .report = report, .report_path = "r.tacho", .program = "p", .sources = WIRE_BIT(CUDA) };
+
+    text_clear(&out);
+    closing_add(&out, &closing);
+    report_close(report);
+    *lines = 0;
+    for (const char *at = text_string(&out); *at; at++)
+        *lines += *at == '\n';
+    return text_string(&out);
+}
+
+static void expect_line(const char *text, const char *line)
+{
+    struct text whole = {0};
+
+    text_addf(&whole, "\n%s\n", line);
+    if (!strstr(text, text_string(&whole)))
+        fail_msg("no line is\n%s\nin\n%s", line, text);
+    text_free(&whole);
+}
+
+static void expect_no(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("'%s' is in\n%s", part, text);
+}
+
+/* Busy: 0–0.5, 1–3.5 (two kernels side by side), 4–5 and 6–6.26 ms are 4.26 of 6.26 ms. Rows are not in order of time. */
+static void one_gpu(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    gpu(writer, 0, "Made-up GPU");
+    kernel(writer, 4 * MS, 5 * MS, 1, 0, "gemm");
+    kernel(writer, 1 * MS, 3 * MS, 1, 0, "gemm");
+    kernel(writer, 2 * MS, 3500 * US, 1, 0, "add");
+    copy(writer, 0, 500 * US, 1, 2000000);
+    copy(writer, 6 * MS, 6250 * US, 2, 1000000);
+    fill(writer, 6250 * US, 6260 * US, 4096);
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  GPU 0 (Made-up GPU) busy 68.1 % of the 6.26 ms from its first work to its last; 42.6 % of the 10.0 ms recorded");
+    expect_line(text, "  kernels");
+    expect_line(text, "     66.7 %     3.00 ms             2 ×  gemm");
+    expect_line(text, "     33.3 %     1.50 ms             1 ×  add");
+    expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; fills 10.0 µs, 4.10 kB");
+    expect_line(text, "  without work for longest: 1.00 ms at 5.00 ms, 500 µs at 500 µs, 500 µs at 3.50 ms");
+    expect_no(text, "GPU records");
+    assert_int_equal(lines, 1 + 1 + 3 + 1 + 1 + 4);
+}
+
+/* Two processes call two GPUs device 0 each, as CUDA_VISIBLE_DEVICES has it; a third process shares GPU 3. */
+static void gpus_and_not_devices(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    device(writer, 1, 0, 2);
+    device(writer, 2, 0, 3);
+    device(writer, 4, 1, 3);
+    kernel(writer, 0, 10 * MS, 1, 0, "a");        /* GPU 2: all the time */
+    kernel(writer, 1 * MS, 2 * MS, 2, 0, "a");    /* GPU 3: 1 ms and 0.5 ms that the first does not cover */
+    kernel(writer, 1500 * US, 2500 * US, 4, 1, "a");
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  2 GPUs busy 57.5 % on average, least GPU 3 with 15.0 %, of the 10.0 ms from their first work to their last");
+    expect_no(text, "without work"); /* each was busy from its first work to its last */
+}
+
+/* A graph that was traced as a whole is work too. */
+static void graphs_are_work(void **state)
+{
+    struct collect_result result = { .captured_ns = 1 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    graph(writer, 0, 600 * US);
+    graph(writer, 700 * US, 1 * MS);
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  GPU 0 busy 90.0 % of the 1.00 ms from its first work to its last");
+    expect_line(text, "  without work for longest: 100 µs at 600 µs");
+    expect_no(text, "kernels");
+}
+
+static void fifteen_lines_with_everything(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS, .left_count = 1, .left = { { 7, "child" } }, .warning_count = 5 };
+    struct writer *writer = start();
+    size_t lines;
+
+    for (size_t i = 0; i < result.warning_count; i++)
+        result.warnings[i] = (char *)"something is not as it should be";
+    result.cuda = (struct collect_cuda_result){ .processes = 1, .refused = 1, .refusal = "another profiler has CUPTI", .launches_without_kernel = 1 };
+    for (int i = 0; i < 7; i++)
+        kernel(writer, i * 10 * US, i * 10 * US + US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
+    copy(writer, 100 * US, 110 * US, 1, 1000);
+    range(writer, 0, 100 * US, "step");
+    wait_call(writer, 0, 100 * US);
+    const char *text = close_with(finish(writer), &result, &lines);
+    assert_in_range(lines, 1, CLOSING_LINES);
+    expect_line(text, "  CUDA was not traced in 1 process: another profiler has CUPTI");
+    expect_line(text, "  GPU records: 1 launch has no kernel");
+    assert_non_null(strstr(text, "busy"));
+}
+
+/* With no notes there is room for five kernels, copies, gaps and ranges; what the threads waited for has to wait. */
+static void what_fifteen_lines_hold(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    for (int i = 0; i < 7; i++)
+        kernel(writer, i * 10 * US, i * 10 * US + (7 - i) * US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
+    copy(writer, 100 * US, 110 * US, 1, 1000);
+    range(writer, 0, 100 * US, "step");
+    range(writer, 0, 50 * US, "forward");
+    wait_call(writer, 0, 100 * US);
+    const char *text = close_with(finish(writer), &result, &lines);
+    assert_int_equal(lines, CLOSING_LINES);
+    expect_line(text, "  kernels (5 of 7)");
+    expect_line(text, "     10.7 %     3.00 µs             1 ×  e");
+    expect_line(text, "  NVTX ranges: :step 100 µs, :forward 50.0 µs");
+    expect_no(text, "waiting");
+
+    writer = start();
+    kernel(writer, 0, MS, 1, 0, "a");
+    wait_call(writer, 0, 100 * US);
+    text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  waiting, all threads together 100 µs: poll 100 µs");
+}
+
+static void truth(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    result.cuda = (struct collect_cuda_result){ .processes = 1, .launches_without_kernel = 1234, .kernels_without_launch = 1, .kernels_before_launch = 2, .recovered = 3 };
+    kernel(writer, 0, MS, 1, 0, "a");
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  GPU records: 1,234 launches have no kernel, 1 kernel has no launch, 2 kernels began before their launch, "
+                      "3 records were found in memory that CUPTI had not handed over");
+
+    result.cuda = (struct collect_cuda_result){ .processes = 1 };
+    text = close_with(finish(start()), &result, &lines);
+    expect_line(text, "  CUDA was used, but no work on a GPU was recorded");
+
+    result.cuda = (struct collect_cuda_result){ .refused = 1, .refusal = "no libcupti.so was found" };
+    text = close_with(finish(start()), &result, &lines);
+    expect_line(text, "  CUDA was not traced: no libcupti.so was found");
+
+    result.warning_count = 1; /* said once is enough */
+    result.warnings[0] = (char *)"CUDA is not traced: no libcupti.so was found";
+    text = close_with(finish(start()), &result, &lines);
+    expect_no(text, "CUDA was not traced");
+
+    result = (struct collect_result){0};
+    text = close_with(finish(start()), &result, &lines);
+    expect_no(text, "CUDA");
+}
+
+static int clean_up(void **state)
+{
+    text_free(&out);
+    return remove_path(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_gpu),
+        cmocka_unit_test(gpus_and_not_devices),
+        cmocka_unit_test(graphs_are_work),
+        cmocka_unit_test(fifteen_lines_with_everything),
+        cmocka_unit_test(what_fifteen_lines_hold),
+        cmocka_unit_test(truth),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, clean_up);
+}
