@@ -131,7 +131,7 @@ class Result(unittest.TextTestResult):
         self.began = time.monotonic()
 
     def note(self, test, result, why=""):
-        line = {"file": os.path.basename(sys.argv[0]), "test": str(test).split(" ")[0], "result": result, "why": why,
+        line = {"file": os.path.basename(sys.argv[0]), "test": f"{type(test).__name__}.{str(test).split(' ')[0]}", "result": result, "why": why,
                 "seconds": round(time.monotonic() - getattr(self, "began", time.monotonic()), 2), "figures": getattr(test, "figures", {})}
         if os.environ.get("RESULTS"):
             with open(os.environ["RESULTS"], "a") as file:

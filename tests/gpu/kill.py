@@ -122,10 +122,12 @@ class Kill(gpulib.Case):
             path = self.path(f"steps{number}")
 
             def steps():
-                if not os.path.exists(path) or os.path.getsize(path) < 8:
+                try:
+                    with open(path, "rb") as file:
+                        return struct.unpack("Q", file.read(8))[0]
+                except (OSError, struct.error):
                     return 0
-                with open(path, "rb") as file:
-                    return struct.unpack("Q", file.read(8))[0]
+
             _, report = self.killed(number, (tools.PYTHON, tools.source("train_forever.py"), path), lambda: steps() > 500 + 100 * number)
             finished = steps()
             most = report.value(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {gpulib.KERNEL} GROUP BY mangledName)")

@@ -133,9 +133,10 @@ class Kinds(Work):
     def test_memory_usage(self):
         report, made = self.case("memory", "--cuda-memory-usage=true")
         table = "CUDA_GPU_MEMORY_USAGE_EVENTS"
-        for operation, what in ((0, "allocated"), (1, "freed")):  # ENUM_CUDA_DEV_MEM_EVENT_OPER
-            sizes = [size for size, in report.rows(f"SELECT bytes FROM {table} WHERE memoryOperationType = ? AND bytes % 1048576 = 0 ORDER BY bytes", operation)]
-            self.assertEqual(sizes, [(i + 1) << 20 for i in range(made["allocations"])], what)
+        taken = report.rows(f"SELECT bytes, address FROM {table} WHERE memoryOperationType = 0 AND bytes % 1048576 = 0 ORDER BY bytes")
+        self.assertEqual([size for size, _ in taken], [(i + 1) << 20 for i in range(made["allocations"])], "sizes of what was taken")
+        given = {address for address, in report.rows(f"SELECT address FROM {table} WHERE memoryOperationType = 1")}
+        self.assertEqual({address for _, address in taken} - given, set(), "taken and not given back")
         self.assertGreater(report.number(table, f"bytes = {made['pooled']}"), 0, "from the pool")
 
     def test_events_and_waits(self):
