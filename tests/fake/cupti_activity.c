@@ -1,0 +1,527 @@
+/* libcupti.so: activity records, from what the driver reports to the client's buffers.
+ *
+ * Records of calls go into a buffer of the calling thread's, all others into one that is shared. What the GPU has been
+ * given waits in `pending` until it has ended. A full buffer is queued; the worker thread gives it back.              */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cupti.h"
+
+struct slot {                      /* a buffer that is being filled */
+    pthread_mutex_t lock;
+    uint8_t *buffer;
+    size_t bytes, used, records, most;
+    struct slot *next;
+};
+
+struct full {                      /* one that is on its way back */
+    uint8_t *buffer;
+    size_t bytes, used;
+    struct full *next;
+};
+
+static struct {
+    buffer_request request;
+    buffer_complete complete;
+    uint64_t (*now)(void);
+    unsigned char kinds[KIND_COUNT];
+    unsigned char calls[3][CALLS_MAX]; /* by domain: whose calls are recorded */
+    unsigned char counters[16];        /* of unified memory */
+    int event_timestamps, system_thread_ids;
+    _Atomic size_t dropped;
+} state;
+
+static struct slot shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static struct slot *slots = &shared;
+static __thread struct slot *own;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;  /* of slots, and of what is on its way */
+static pthread_cond_t woken, idle = PTHREAD_COND_INITIALIZER;
+static struct full *first_full, **last_full = &first_full;
+static int delivering;
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fake_work *pending;
+static size_t pending_count, pending_room;
+
+uint64_t activity_now(void)
+{
+    if (state.now)
+        return state.now();
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- Buffers ---- */
+
+static void queue_full(struct slot *slot)
+{
+    struct full *full = malloc(sizeof *full);
+    *full = (struct full){ slot->buffer, slot->bytes, slot->used, NULL };
+    slot->buffer = NULL;
+    pthread_mutex_lock(&list_lock);
+    *last_full = full;
+    last_full = &full->next;
+    pthread_cond_signal(&woken);
+    pthread_mutex_unlock(&list_lock);
+}
+
+static int is_zero(const uint8_t *bytes, size_t count)
+{
+    while (count-- > 0)
+        if (bytes[count])
+            return 0;
+    return 1;
+}
+
+static int request_buffer(struct slot *slot)
+{
+    fake_add("requests", 1);
+    slot->buffer = NULL;
+    fake_in_callback(1);
+    state.request(&slot->buffer, &slot->bytes, &slot->most);
+    fake_in_callback(-1);
+    slot->used = slot->records = 0;
+    if (!slot->buffer) {
+        fake_add("refused_requests", 1);
+        if (FAKE_CUPTI < 1209) {
+            fprintf(stderr, "fake: this version of CUPTI crashes when it gets no buffer\n");
+            abort();
+        }
+        return 0;
+    }
+    if ((uintptr_t)slot->buffer % 8 || !is_zero(slot->buffer, slot->bytes))
+        fake_add("dirty_requests", 1);
+    return 1;
+}
+
+static void append(struct slot *slot, const struct fake_work *work)
+{
+    size_t bytes = record_bytes(work->kind);
+    if (slot->buffer && (slot->used + bytes > slot->bytes || (slot->most && slot->records == slot->most)))
+        queue_full(slot);
+    if (!state.request || fake_take("drop_records") || (!slot->buffer && !request_buffer(slot))) {
+        state.dropped++;
+        return;
+    }
+    record_write(slot->buffer + slot->used, work);
+    slot->used += bytes;
+    slot->records++;
+    if (work->kind == KIND_KERNEL)
+        fake_add("recorded_kernels", 1);
+}
+
+static void record(struct slot *slot, const struct fake_work *work)
+{
+    static const struct fake_work unknown = { .kind = 60 };
+    pthread_mutex_lock(&slot->lock);
+    if (fake_take("unknown_kinds"))
+        append(slot, &unknown);
+    append(slot, work);
+    pthread_mutex_unlock(&slot->lock);
+}
+
+static struct slot *own_slot(void)
+{
+    if (!own) {
+        own = calloc(1, sizeof *own);
+        pthread_mutex_init(&own->lock, NULL);
+        pthread_mutex_lock(&list_lock);
+        own->next = slots;
+        slots = own;
+        pthread_mutex_unlock(&list_lock);
+    }
+    return own;
+}
+
+/* ---- What the driver reports ---- */
+
+static uint32_t thread_id(void)
+{
+    return state.system_thread_ids ? (uint32_t)gettid() : (uint32_t)pthread_self();
+}
+
+void activity_call(struct fake_call *call, int leaves)
+{
+    if (!state.calls[call->domain][call->cbid]) {
+        call->start = 0;
+        return;
+    }
+    if (!leaves)
+        call->start = activity_now();
+    if (!leaves || !call->start) /* what was entered before it was asked for is not recorded */
+        return;
+    struct fake_work work = { .kind = call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME, .count = 7, .set = {
+        { FIELD_cbid, call->cbid }, { FIELD_start, call->start }, { FIELD_end, activity_now() }, { FIELD_processId, (uint64_t)getpid() },
+        { FIELD_threadId, thread_id() }, { FIELD_correlationId, call->correlation }, { FIELD_returnValue, (uint32_t)call->result } } };
+    record(own_slot(), &work);
+}
+
+static uint64_t field_of(const struct fake_work *work, uint32_t field)
+{
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->set[i].field == field)
+            return work->set[i].value;
+    return 0;
+}
+
+static void clear(struct fake_work *work, uint32_t field)
+{
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->set[i].field == field)
+            work->set[i].value = 0;
+}
+
+static int is_wanted(const struct fake_work *work)
+{
+    if (work->kind == KIND_KERNEL ? !state.kinds[3] && !state.kinds[KIND_KERNEL] : !state.kinds[work->kind])
+        return 0;
+    if (work->in_graph && state.kinds[KIND_GRAPH])
+        return 0;
+    if (work->kind == KIND_UNIFIED && !state.counters[field_of(work, FIELD_counterKind) & 15])
+        return 0;
+    return !(work->kind == KIND_KERNEL && fake_take("skip_records"));
+}
+
+void activity_work(const struct fake_work *work)
+{
+    if (!is_wanted(work))
+        return;
+    if (!work->on_gpu) {
+        record(&shared, work);
+        return;
+    }
+    pthread_mutex_lock(&pending_lock);
+    if (pending_count == pending_room)
+        pending = realloc(pending, (pending_room = pending_room ? pending_room * 2 : 256) * sizeof *pending);
+    struct fake_work *kept = &pending[pending_count++];
+    *kept = *work;
+    if (kept->kind == KIND_EVENT && !state.event_timestamps)
+        clear(kept, FIELD_deviceTimestamp);
+    if (kept->kind == KIND_KERNEL && !state.kinds[KIND_KERNEL])
+        kept->kind = 3;
+    pthread_mutex_unlock(&pending_lock);
+}
+
+/* By force, also what has not ended: without times. */
+static void settle(int force)
+{
+    if (state.now || pending_count)
+        clock_pair(activity_now);
+    pthread_mutex_lock(&pending_lock);
+    uint64_t now = fake_now();
+    size_t left = 0;
+    for (size_t i = 0; i < pending_count; i++) {
+        if (pending[i].done_ns > now && !force) {
+            pending[left++] = pending[i];
+            continue;
+        }
+        if (pending[i].done_ns > now) {
+            clear(&pending[i], FIELD_start);
+            clear(&pending[i], FIELD_end);
+        }
+        record(&shared, &pending[i]);
+    }
+    pending_count = left;
+    pthread_mutex_unlock(&pending_lock);
+}
+
+/* ---- The worker ---- */
+
+static void deliver(void)
+{
+    while (first_full && !fake_get("hold")) {
+        struct full *full = first_full;
+        first_full = full->next;
+        if (!first_full)
+            last_full = &first_full;
+        delivering = 1;
+        pthread_mutex_unlock(&list_lock);
+        if (fake_get("late_ms"))
+            usleep((useconds_t)fake_get("late_ms") * 1000);
+        fake_in_callback(1);
+        state.complete(NULL, 0, full->buffer, full->bytes, full->used);
+        fake_in_callback(-1);
+        fake_add("completions", 1);
+        free(full);
+        pthread_mutex_lock(&list_lock);
+        delivering = 0;
+    }
+    pthread_cond_broadcast(&idle);
+}
+
+static void *work_on(void *unused)
+{
+    for (;;) {
+        settle(0);
+        pthread_mutex_lock(&list_lock);
+        deliver();
+        struct timespec then;
+        clock_gettime(CLOCK_MONOTONIC, &then);
+        then.tv_nsec += 5000000;
+        then.tv_sec += then.tv_nsec / 1000000000;
+        then.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&woken, &list_lock, &then);
+        pthread_mutex_unlock(&list_lock);
+    }
+    return unused;
+}
+
+void activity_start(void)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&woken, &monotonic);
+    pthread_t worker;
+    if (pthread_create(&worker, NULL, work_on, NULL) == 0)
+        pthread_detach(worker);
+}
+
+static void flush(int force)
+{
+    settle(force);
+    pthread_mutex_lock(&list_lock);
+    struct slot *all = slots;
+    pthread_mutex_unlock(&list_lock);
+    for (struct slot *slot = all; slot; slot = slot->next) {
+        pthread_mutex_lock(&slot->lock);
+        if (slot->buffer && slot->used > 0)
+            queue_full(slot);
+        pthread_mutex_unlock(&slot->lock);
+    }
+    pthread_mutex_lock(&list_lock);
+    while ((first_full || delivering) && !fake_get("hold")) {
+        pthread_cond_signal(&woken);
+        pthread_cond_wait(&idle, &list_lock);
+    }
+    pthread_mutex_unlock(&list_lock);
+}
+
+void activity_deliver_all(void)
+{
+    if (state.complete)
+        flush(0);
+}
+
+/* ---- The client's calls ---- */
+
+EXPORT int cuptiActivityRegisterCallbacks(buffer_request request, buffer_complete complete);
+EXPORT int cuptiActivityRegisterCallbacks(buffer_request request, buffer_complete complete)
+{
+    if (!request || !complete)
+        return INVALID_PARAMETER;
+    state.request = request;
+    state.complete = complete;
+    tool_attach();
+    return OK;
+}
+
+EXPORT int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void));
+EXPORT int cuptiActivityRegisterTimestampCallback(uint64_t (*now)(void))
+{
+    state.now = now;
+    return OK;
+}
+
+static int change(uint32_t kind, int on)
+{
+    if (on && fake_get("enable_error"))
+        return (int)fake_get("enable_error");
+    if (kind == 0 || kind >= KIND_COUNT)
+        return INVALID_KIND;
+    tool_attach();
+    clock_pair(activity_now);
+    state.kinds[kind] = (unsigned char)on;
+    if (kind == KIND_DRIVER || kind == KIND_RUNTIME)
+        memset(state.calls[kind == KIND_DRIVER ? FAKE_DRIVER : FAKE_RUNTIME], on, CALLS_MAX);
+    return OK;
+}
+
+EXPORT int cuptiActivityEnable(uint32_t kind);
+EXPORT int cuptiActivityEnable(uint32_t kind)
+{
+    return change(kind, 1);
+}
+
+EXPORT int cuptiActivityDisable(uint32_t kind);
+EXPORT int cuptiActivityDisable(uint32_t kind)
+{
+    return change(kind, 0);
+}
+
+#if FAKE_CUPTI >= 1205
+static int change_call(int domain, uint32_t id, int on)
+{
+    if (id == 0 || id >= CALLS_MAX)
+        return INVALID_PARAMETER;
+    state.calls[domain][id] = (unsigned char)on;
+    return OK;
+}
+
+EXPORT int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t enable);
+EXPORT int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t enable)
+{
+    return change_call(FAKE_RUNTIME, id, enable != 0);
+}
+
+EXPORT int cuptiActivityEnableDriverApi(uint32_t id, uint8_t enable);
+EXPORT int cuptiActivityEnableDriverApi(uint32_t id, uint8_t enable)
+{
+    return change_call(FAKE_DRIVER, id, enable != 0);
+}
+#endif
+
+#ifndef FAKE_CUPTI_BROKEN
+EXPORT int cuptiActivityFlushAll(uint32_t flags);
+EXPORT int cuptiActivityFlushAll(uint32_t flags)
+{
+    if (!state.complete)
+        return 7;
+    fake_add("flushes", 1);
+    while (fake_get("hang"))
+        usleep(1000);
+    uint64_t start = activity_now();
+    flush(flags & 1);
+    struct fake_work work = { .kind = KIND_OVERHEAD, .count = 6, .set = {
+        { FIELD_overheadKind, 1u << 16 }, { FIELD_objectKind, 2 }, { FIELD_objectProcess, (uint64_t)getpid() }, { FIELD_objectThread, thread_id() },
+        { FIELD_start, start }, { FIELD_end, activity_now() } } };
+    activity_work(&work);
+    return OK;
+}
+#endif
+
+EXPORT int cuptiActivityFlushPeriod(uint32_t ms);
+EXPORT int cuptiActivityFlushPeriod(uint32_t ms)
+{
+    (void)ms; /* would give back full buffers, which the worker does anyway */
+    return OK;
+}
+
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **next);
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **next)
+{
+    uint8_t *at = buffer;
+    uint32_t kind;
+    if (*next) {
+        memcpy(&kind, *next, 4);
+        at = *next + record_bytes(kind);
+    }
+    if (at >= buffer + valid)
+        return MAX_LIMIT_REACHED;
+    memcpy(&kind, at, 4);
+    if (record_bytes(kind) == 0)
+        return INVALID_KIND;
+    *next = at;
+    return OK;
+}
+
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped);
+EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
+{
+    (void)context;
+    (void)stream;
+    *dropped = atomic_exchange(&state.dropped, 0);
+    return OK;
+}
+
+EXPORT int cuptiGetTimestamp(uint64_t *ns);
+EXPORT int cuptiGetTimestamp(uint64_t *ns)
+{
+    *ns = activity_now();
+    return OK;
+}
+
+EXPORT int cuptiSetThreadIdType(uint32_t type);
+EXPORT int cuptiSetThreadIdType(uint32_t type)
+{
+    state.system_thread_ids = type == 1;
+    return type < 2 ? OK : INVALID_PARAMETER;
+}
+
+struct counter_config { uint32_t scope, kind, device, enable; };
+
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const struct counter_config *config, uint32_t count);
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const struct counter_config *config, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (config[i].kind == 0 || config[i].kind > 8)
+            return INVALID_PARAMETER;
+        state.counters[config[i].kind] = config[i].enable != 0;
+    }
+    return OK;
+}
+
+/* Sizes of buffers on the device and their like: taken and ignored. */
+EXPORT int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value);
+EXPORT int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value)
+{
+    return attribute <= 8 && bytes && value ? OK : INVALID_PARAMETER;
+}
+
+EXPORT int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value);
+EXPORT int cuptiActivityGetAttribute(uint32_t attribute, size_t *bytes, void *value)
+{
+    if (attribute > 8 || !bytes || !value)
+        return INVALID_PARAMETER;
+    memset(value, 0, *bytes);
+    return OK;
+}
+
+/* Switches that change nothing here. */
+#define SWITCH(function)                                                                                             \
+    EXPORT int function(uint8_t enable);                                                                             \
+    EXPORT int function(uint8_t enable)                                                                              \
+    {                                                                                                                \
+        return enable > 1 ? INVALID_PARAMETER : OK;                                                                  \
+    }
+SWITCH(cuptiActivityEnableLatencyTimestamps)
+SWITCH(cuptiActivityEnableLaunchAttributes)
+#if FAKE_CUPTI >= 1203
+SWITCH(cuptiActivityEnableDeviceGraph)
+#endif
+#if FAKE_CUPTI >= 1206
+SWITCH(cuptiActivityEnableAllocationSource)
+#endif
+#if FAKE_CUPTI >= 1208
+SWITCH(cuptiActivityEnableAllSyncRecords)
+#endif
+
+#if FAKE_CUPTI >= 1208
+/* The GPU that is modelled has no such thing. */
+EXPORT int cuptiActivityEnableHWTrace(uint8_t enable);
+EXPORT int cuptiActivityEnableHWTrace(uint8_t enable)
+{
+    return enable ? 27 : OK;
+}
+#endif
+
+#if FAKE_CUPTI >= 1300
+EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable);
+EXPORT int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+    state.event_timestamps = enable != 0;
+    return OK;
+}
+#endif
+
+#if FAKE_CUPTI >= 1302
+EXPORT int cuptiActivityGetStructSize(uint32_t kind, uint32_t version, size_t *bytes);
+EXPORT int cuptiActivityGetStructSize(uint32_t kind, uint32_t version, size_t *bytes)
+{
+    *bytes = record_bytes(kind);
+    return version == 0 && *bytes ? OK : INVALID_KIND;
+}
+#endif
+
+EXPORT int cuptiFinalize(void);
+EXPORT int cuptiFinalize(void)
+{
+    memset(state.kinds, 0, sizeof state.kinds);
+    memset(state.calls, 0, sizeof state.calls);
+    return OK;
+}
