@@ -5,11 +5,12 @@
 
 A round runs every variant once, in an order that rotates. The programs of a few rounds are started beside each other, so that
 their start is paid for once, but each waits at a gate (tests/gpu/programs/gate.py) and is measured alone. Every figure is kept
-in FILE as soon as it is there; a further run with the same file adds its rounds. At the end, and at any time from that file,
-bench/gpu_table.py makes the table. Takes Tacho from the variable TACHO or from build/bin/tacho; tests/gpu/tools.py says what
-else can be chosen. Needs Python and, for the C++ programs, nvcc.
+in FILE as soon as it is there. At the end, and at any time from such files, bench/gpu_table.py makes the table; it puts several
+runs together. Takes Tacho from the variable TACHO or from build/bin/tacho; tests/gpu/tools.py says what else can be chosen. Needs
+Python and, for the C++ programs, nvcc.
 """
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -41,7 +42,7 @@ CASES = (
     Case("start", "storm", ("1", "1"), CUDA, None),
 )
 TORCH_PROFILER = {"resnet18": ("torch",)}  # cases that can run under PyTorch's own profiler, and how
-RUN_SECONDS = 90  # the longest that one run may take
+RUN_SECONDS = 60  # the longest that one run may take
 GIVE_UP = 2  # a variant that fails so often in a row is left out of its case
 
 
@@ -81,18 +82,24 @@ class Run:
         return None, str(done)
 
 
+def build(tacho):
+    """Tells builds of one version apart: rounds of different ones must not be put together."""
+    digest = hashlib.sha256()
+    for path in (tacho, os.path.join(os.path.dirname(tacho), "..", "lib", "tacho", "libtacho-agent.so")):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
+
+
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.deadline = time.monotonic() + options.budget
         self.tacho, self.nsys = find_tacho(), None if options.no_nsys else tools.nsys()
         self.failed, self.took, self.count = {}, {}, 0
-        self.result = {"cases": {}, "errors": []}
-        if options.json and os.path.exists(options.json):
-            with open(options.json) as file:
-                self.result = json.load(file)
-        self.result.update(host=host(), gpu=tools.gpu(), tacho=version(self.tacho), launches=options.launches, operators=options.operators,
-                           nsys=tools.run([self.nsys, "--version"], 30).stdout.strip() if self.nsys else None)
+        self.result = {"host": host(), "gpu": tools.gpu(), "tacho": version(self.tacho), "build": build(self.tacho),
+                       "nsys": tools.run([self.nsys, "--version"], 30).stdout.strip() if self.nsys else None,
+                       "launches": options.launches, "operators": options.operators, "cases": {}, "errors": []}
         if options.workloads:
             tools.SOURCES = os.path.abspath(options.workloads)
 
@@ -135,6 +142,8 @@ class Bench:
     def variants(self, case, number):
         names = ["bare", "tacho"] + ["nsys"] * bool(self.nsys)
         names = names[number % len(names):] + names[:number % len(names)]
+        if number >= self.options.nsys_rounds and "nsys" in names:
+            names.remove("nsys")
         if case.name in TORCH_PROFILER and number < self.options.torch_rounds:
             names.append("torch")
         return [name for name in names if self.failed.get((case.name, name), 0) < GIVE_UP]
@@ -179,16 +188,18 @@ class Bench:
 
     def cases(self, wanted):
         """Round after round of all cases, so that whatever ends the run leaves each with about the same."""
-        known = {case.name: len(self.result["cases"].get(case.name, [])) for case in wanted}
+        def done(case):
+            return len(self.result["cases"].get(case.name, []))
+
+        def fits(case):
+            return self.took.get(case.name, 0) * self.options.ahead < self.left()
+
         while True:
-            lacking = [case for case in wanted if len(self.result["cases"].get(case.name, [])) - known[case.name] < self.options.rounds]
-            affordable = [case for case in lacking if self.took.get(case.name, 0) * self.options.ahead < self.left()]
-            if not affordable or self.left() <= 0:
+            lacking = [case for case in wanted if done(case) < self.options.rounds]
+            if not any(fits(case) for case in lacking) or self.left() <= 0:
                 return not lacking
-            for case in affordable:
-                if self.took.get(case.name, 0) * self.options.ahead < self.left():
-                    done = len(self.result["cases"].get(case.name, [])) - known[case.name]
-                    self.rounds(case, min(self.options.ahead, self.options.rounds - done))
+            for case in filter(fits, lacking):
+                self.rounds(case, min(self.options.ahead, self.options.rounds - done(case)))
 
     # ---- One long run ---------------------------------------------------------------------------------------------------
 
@@ -247,13 +258,14 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [case.name for case in CASES] + ["full"]
     parser.add_argument("names", nargs="*", metavar="CASE", help=", ".join(names) + " (default: all)")
-    parser.add_argument("--json", metavar="FILE", help="keep the figures; a file that is there gets further rounds")
+    parser.add_argument("--json", metavar="FILE", help="keep the figures")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each case (15)")
     parser.add_argument("--ahead", type=int, default=2, help="rounds whose programs start beside each other (2)")
     parser.add_argument("--budget", type=float, default=3600, metavar="SECONDS", help="begin nothing that would not end in this time")
     parser.add_argument("--launches", type=int, default=300_000, help="of storm, in a round (300000)")
     parser.add_argument("--operators", type=int, default=100_000, help="of launch_storm.py and emit_storm.py (100000)")
     parser.add_argument("--full-launches", type=int, default=2_000_000, help="of the case full (2000000)")
+    parser.add_argument("--nsys-rounds", type=int, default=1 << 30, help="rounds that have nsys too (all)")
     parser.add_argument("--torch-rounds", type=int, default=3, help="rounds that have torch.profiler too (3)")
     parser.add_argument("--no-nsys", action="store_true", help="leave nsys out")
     parser.add_argument("--workloads", metavar="FOLDER", help="where the programs' sources are (tests/gpu/programs)")
@@ -274,6 +286,8 @@ def main():
         bench = Bench(chosen, folder)
         wanted = [case for case in CASES if case.name in chosen.names]
         print(f"{bench.result['tacho']}, nsys: {bench.result['nsys']}, {bench.result['gpu']}, {bench.result['host']['cores']} cores", flush=True)
+        if any(case.program.endswith(".py") for case in wanted):
+            tools.has_torch()  # its libraries are read from the disk once, before anything is measured
         if "full" in chosen.names:
             bench.full()
         if wanted and not bench.cases(wanted):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The table of bench/gpu.py's figures, from the JSON that it keeps: bench/gpu_table.py FILE.json
+"""The table of bench/gpu.py's figures, from the JSON that it keeps: bench/gpu_table.py FILE.json … [--json OUT.json]
 
-Aims are rows of data here. scripts/gpu-page writes the same table into the docs."""
+Several files, of one build on one kind of host, are put together, and kept in OUT.json. Aims are rows of data here.
+scripts/gpu-page writes the same table into the docs."""
+import argparse
 import json
 import statistics
 import sys
@@ -99,8 +101,35 @@ def markdown(result):
     return "\n".join(out)
 
 
+def merge(results):
+    """One result with the rounds of all. The long run is the last one's that has it."""
+    merged = {**results[-1], "cases": {}, "errors": []}
+    for result in results:
+        if any(result[key] != merged[key] for key in ("build", "gpu", "nsys", "launches", "operators")):
+            sys.exit("gpu_table.py: these figures are of different builds, hosts or sizes; they do not belong into one table")
+        for name, rounds in result["cases"].items():
+            merged["cases"].setdefault(name, []).extend(rounds)
+        merged["errors"] += result["errors"]
+        merged["full"] = result.get("full") or merged.get("full")
+    return merged
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--json", metavar="OUT", help="keep all together")
+    options = parser.parse_args()
+    results = []
+    for path in options.files:
+        with open(path) as file:
+            results.append(json.load(file))
+    merged = merge(results)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(merged, file, indent=1)
+            file.write("\n")
+    print(markdown(merged))
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    with open(sys.argv[1]) as results:
-        print(markdown(json.load(results)))
+    main()
