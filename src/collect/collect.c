@@ -235,13 +235,17 @@ static void count_disk_losses(struct collector *collector)
 {
     static const struct { enum wire_source source; const char *name; enum table_id table; } tables[] = {
         {WIRE_SOURCE_NVTX, "nvtx", TABLE_NVTX_EVENTS}, {WIRE_SOURCE_OSRT, "osrt", TABLE_OSRT_API},
+        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_KERNEL}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_RUNTIME},
+        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_MEMCPY}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_MEMSET},
+        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_CUDA_EVENT},
+        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUDA_GPU_MEMORY_USAGE_EVENTS},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         uint64_t lost = writer_rows_lost(collector->writer, tables[i].table);
         struct collect_counts *counts = &collector->result->counts[tables[i].source];
         if (!lost)
             continue;
-        counts->lost_disk = lost;
+        counts->lost_disk += lost;
         counts->recorded -= lost < counts->recorded ? lost : counts->recorded;
         process_count_row(collector->primary, tables[i].name, "recorded", "", -(int64_t)lost);
         process_count_row(collector->primary, tables[i].name, "lost", "disk-full", (int64_t)lost);

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "collect.h"
+#include "cuda.h"
 #include "drain.h"
 #include "osrt.h"
 #include "process.h"
@@ -30,6 +31,8 @@ struct collector {
     struct capture capture;
     struct drain drain;
     struct osrt osrt;
+    struct cuda_gpus gpus;
+    int64_t cuda_chains;             /* counts them */
     struct process_table processes;
     struct streams streams;
     struct process *primary;

@@ -14,6 +14,7 @@
 #include "../base/clock.h"
 #include "../wire/chunks.h"
 #include "collector.h"
+#include "cuda.h"
 #include "nvtx.h"
 
 #define INTERVAL_MIN_US 1000
@@ -213,6 +214,8 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         reader->chunk = next;
         reader->offset = 0;
     }
+    if (chunks == 0)
+        process->behind = 1;
     if (state == WIRE_THREAD_ENDED && chunks > 0)
         recycle_slot(process, reader, index);
     return bytes;
@@ -231,12 +234,17 @@ size_t drain_process(struct process *process, size_t budget)
     if (!process->arena)
         return 0;
     size_t bytes = 0;
-    uint32_t taken = slots_taken(process);
-    for (uint32_t i = 0; i < taken && bytes < budget; i++) {
+    if (process->cuda)
+        cuda_note(process->cuda);
+    process->behind = 0;
+    uint32_t taken = slots_taken(process), i;
+    for (i = 0; i < taken && bytes < budget; i++) {
         if (process->next_slot >= taken)
             process->next_slot = 0;
         bytes += drain_slot(process, process->next_slot++, SLOT_CHUNKS);
     }
+    if (process->cuda)
+        bytes += cuda_read(process->cuda, bytes < budget ? budget - bytes : 0, i == taken && !process->behind);
     return bytes;
 }
 
@@ -291,6 +299,8 @@ static void note_activity(struct process *process, size_t bytes)
     } else if (!process->trimmed && ++process->idle_rounds > IDLE_ROUNDS) {
         process->trimmed = 1;
         trim(process);
+        if (process->cuda)
+            cuda_trim(process->cuda);
     }
 }
 

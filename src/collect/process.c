@@ -7,6 +7,7 @@
 
 #include "collector.h"
 #include "cost.h"
+#include "cuda.h"
 #include "nvtx.h"
 #include "procfs.h"
 
@@ -136,6 +137,18 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
     return process;
 }
 
+static struct cuda_process *cuda_of(struct process *process)
+{
+    struct collector *collector = process->collector;
+    struct cuda_setup setup = {
+        .writer = collector->writer, .clock = &collector->clock, .gpus = &collector->gpus, .chain_ids = &collector->cuda_chains,
+        .arena = process->arena, .chunk_count = process->chunk_count, .buffer_count = process->arena->cuda.buffer_count,
+        .ns_per_tick = process->arena->cuda.ns_per_tick, .flags = process->arena->cuda.flags, .global_pid = process->global_pid,
+        .pid = (uint32_t)process->pid, .own_pid = process->own_pid, .process = process,
+    };
+    return setup.buffer_count ? cuda_process_new(&setup) : NULL;
+}
+
 void process_attach(struct process *process, struct wire_header *arena, uint64_t arena_bytes, uint32_t chunk_count)
 {
     struct process_table *table = &process->collector->processes;
@@ -143,6 +156,7 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
     process->arena_bytes = arena_bytes;
     process->chunk_count = chunk_count;
     process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
+    process->cuda = cuda_of(process); /* the arena is ours alone still */
     process->next_live = table->first_live;
     if (table->first_live)
         table->first_live->previous_live = process;
@@ -238,14 +252,30 @@ static void take_nvtx_counts(struct process *process, const struct nvtx_counts *
     process->nvtx_damaged = nvtx->damaged;
 }
 
+static void take_cuda_counts(struct process *process, const struct cuda_counts *cuda)
+{
+    struct process_counts *counts = &process->counts[WIRE_SOURCE_CUDA];
+    counts->recorded = cuda->recorded;
+    counts->recovered = cuda->recovered;
+    counts->unfinished = cuda->unfinished;
+    counts->unknown_kind = cuda->unknown_kind;
+    counts->damaged += cuda->damaged - process->cuda_damaged;
+    process->cuda_damaged = cuda->damaged;
+}
+
 void process_report_counts(struct process *process)
 {
     if (process->nvtx)
         take_nvtx_counts(process, nvtx_process_counts(process->nvtx));
+    if (process->cuda)
+        take_cuda_counts(process, cuda_process_counts(process->cuda));
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         struct process_counts *now = &process->counts[i], *before = &process->reported[i];
         process_count_row(process, source_names[i], "recorded", "", (int64_t)(now->recorded - before->recorded));
+        process_count_row(process, source_names[i], "recorded", "recovered", (int64_t)(now->recovered - before->recovered));
         process_count_row(process, source_names[i], "lost", "damaged", (int64_t)(now->damaged - before->damaged));
+        process_count_row(process, source_names[i], "lost", "unfinished", (int64_t)(now->unfinished - before->unfinished));
+        process_count_row(process, source_names[i], "lost", "unknown-kind", (int64_t)(now->unknown_kind - before->unknown_kind));
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             process_count_row(process, source_names[i], fate_names[fate].fate, fate_names[fate].cause, (int64_t)(now->fates[fate] - before->fates[fate]));
         *before = *now;
@@ -256,11 +286,51 @@ static void add_to_result(const struct process *process)
 {
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
         struct collect_counts *total = &process->collector->result->counts[i];
-        total->recorded += process->counts[i].recorded;
-        total->lost_damaged += process->counts[i].damaged;
+        const struct process_counts *counts = &process->counts[i];
+        total->recorded += counts->recorded + counts->recovered;
+        total->lost_damaged += counts->damaged + counts->unfinished + counts->unknown_kind;
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             total->fates[fate] += process->counts[i].fates[fate];
     }
+}
+
+static void check_row(const struct process *process, const char *finding, uint64_t count)
+{
+    struct row_TACHO_CUDA_CHECK row = {0};
+    if (!count)
+        return;
+    ROW_SET(&row, TACHO_CUDA_CHECK, globalPid, process->global_pid);
+    ROW_SET(&row, TACHO_CUDA_CHECK, finding, collector_string(process->collector, finding));
+    ROW_SET(&row, TACHO_CUDA_CHECK, count, (int64_t)count);
+    writer_append(process->collector->writer, TABLE_TACHO_CUDA_CHECK, &row);
+}
+
+/* What CUDA's records say about each other, once all are here. */
+static void finish_cuda(struct process *process)
+{
+    struct collect_cuda_result *total = &process->collector->result->cuda;
+    cuda_finish(process->cuda);
+    const struct cuda_counts *counts = cuda_process_counts(process->cuda);
+    take_cuda_counts(process, counts);
+    check_row(process, "launch-without-kernel", counts->launches_without_kernel);
+    check_row(process, "kernel-without-launch", counts->kernels_without_launch);
+    check_row(process, "kernel-before-launch", counts->kernels_before_launch);
+    check_row(process, "call-not-recorded", counts->calls_not_recorded);
+    total->kernels += counts->kernels;
+    total->copies += counts->copies;
+    total->fills += counts->fills;
+    total->graphs += counts->graphs;
+    total->calls += counts->calls;
+    total->launches += counts->launches;
+    total->launches_without_kernel += counts->launches_without_kernel;
+    total->kernels_without_launch += counts->kernels_without_launch;
+    total->kernels_before_launch += counts->kernels_before_launch;
+    total->calls_not_recorded += counts->calls_not_recorded;
+    total->recovered += counts->recovered;
+    total->unfinished += counts->unfinished;
+    total->unknown_kind += counts->unknown_kind;
+    cuda_process_free(process->cuda);
+    process->cuda = NULL;
 }
 
 /* ---- Ending --------------------------------------------------------------------------------------------------------------- */
@@ -343,6 +413,8 @@ void process_end(struct process *process, enum process_ending ending, int status
         process->nvtx = NULL;
         take_nvtx_counts(process, &counts);
     }
+    if (process->cuda)
+        finish_cuda(process);
     detach(process);
     free(process->readers);
     process->readers = NULL;
@@ -414,6 +486,7 @@ void process_table_free(struct collector *collector)
         struct process *next = process->next;
         if (process->nvtx)
             nvtx_process_finish(process->nvtx, NULL);
+        cuda_process_free(process->cuda);
         process_unwatch(process);
         session_release_arena(process);
         free(process->readers);

@@ -14,6 +14,7 @@
 #include "../wire/wire.h"
 
 struct collector;
+struct cuda_process;
 struct event;
 struct nvtx_process;
 struct nvtx_thread;
@@ -37,6 +38,7 @@ enum process_ending { PROCESS_RUNS, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_E
 
 struct process_counts {
     uint64_t recorded, damaged;
+    uint64_t recovered, unfinished, unknown_kind; /* of CUDA's: see struct cuda_counts */
     uint64_t fates[WIRE_FATE_COUNT];
 };
 
@@ -77,9 +79,12 @@ struct process {
     int idle_rounds, trimmed;      /* since its last record; its unused chunks were given back */
     uint32_t chunks_seen, chunks_ready; /* of those never used: taken by the last round, made ready ahead */
     uint64_t threads_seen;
+    int behind;                    /* its threads have written more than the last round could read */
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
     struct nvtx_process *nvtx;
     uint64_t nvtx_end_lost, nvtx_damaged; /* of its counts, those taken over already */
+    struct cuda_process *cuda;     /* NULL: CUDA is not traced */
+    uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */
     size_t module_count, module_capacity;
     struct process_counts counts[WIRE_SOURCE_COUNT];   /* totals; slots that are still taken not included */

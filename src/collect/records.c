@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "collector.h"
+#include "cuda.h"
 #include "nvtx.h"
 #include "osrt.h"
 
@@ -168,8 +169,72 @@ static void capture_elsewhere(const struct origin *origin, const struct wire_rec
     snprintf(origin->collector->capture.elsewhere, sizeof origin->collector->capture.elsewhere, "%.*s", (int)length, text);
 }
 
+/* What CUDA goes by: which CUPTI it is, or why there is none. */
+static void cupti_row(const struct origin *origin, const struct wire_record *record, const struct row_TACHO_CUPTI *known)
+{
+    struct row_TACHO_CUPTI row = *known;
+    ROW_SET(&row, TACHO_CUPTI, timestamp, time_of(origin, record));
+    ROW_SET(&row, TACHO_CUPTI, globalPid, origin->process->global_pid);
+    writer_append(origin->collector->writer, TABLE_TACHO_CUPTI, &row);
+}
+
+static void copy_text(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
+{
+    size_t length;
+    const char *text = text_of(record, words, body_words, &length);
+    snprintf(out, size, "%.*s", (int)length, text);
+}
+
+static void cuda_loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_cuda_result *result = &origin->collector->result->cuda;
+    struct row_TACHO_CUPTI row = {0};
+    if (!has_body(origin, words, 1))
+        return;
+    ROW_SET(&row, TACHO_CUPTI, version, (int64_t)record->body[0]);
+    ROW_SET(&row, TACHO_CUPTI, path, text_id(origin, record, words, 1));
+    ROW_SET(&row, TACHO_CUPTI, calls, collector_string(origin->collector, record->a == 1 ? "all" : "chosen"));
+    cupti_row(origin, record, &row);
+    if (origin->process->cuda)
+        cuda_set_calls(origin->process->cuda, record->a);
+    if (result->processes++)
+        return;
+    result->cupti_version = (uint32_t)record->body[0];
+    copy_text(result->cupti_path, sizeof result->cupti_path, record, words, 1);
+}
+
+static void cuda_refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_cuda_result *result = &origin->collector->result->cuda;
+    struct row_TACHO_CUPTI row = {0};
+    char text[sizeof result->refusal];
+    ROW_SET(&row, TACHO_CUPTI, result, record->a);
+    ROW_SET(&row, TACHO_CUPTI, refusal, text_id(origin, record, words, 0));
+    cupti_row(origin, record, &row);
+    copy_text(text, sizeof text, record, words, 0);
+    if (result->refused++)
+        return;
+    memcpy(result->refusal, text, sizeof text);
+    collector_warn(origin->collector, origin->process->global_pid, "CUDA was not traced in process %d (%s): %s", (int)origin->process->pid, origin->process->name, text);
+}
+
+static void cuda(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (origin->process->cuda)
+        cuda_record(origin->process->cuda, record, words);
+}
+
+/* A stream that the program names: only CUDA's records say which one it is. */
+static void name_stream(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (record->type == WIRE_NVTX_RESOURCE && record->flags == WIRE_RESOURCE_CUDA_STREAM && words > WIRE_HEAD_WORDS + 2)
+        cuda_name_stream(origin->process->cuda, record->body[0], text_id(origin, record, words, 2));
+}
+
 static void nvtx(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
+    if (origin->process->cuda)
+        name_stream(origin, record, words);
     if (origin->reader->nvtx)
         nvtx_record(origin->reader->nvtx, record, words);
 }
@@ -207,5 +272,8 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_CAPTURE_END] = capture_ends,
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_OSRT_CALL] = osrt_call,
+    [WIRE_CUDA_LOADED] = cuda_loaded,
+    [WIRE_CUDA_REFUSED] = cuda_refused,
+    [WIRE_CUDA_DEVICE ... WIRE_CUDA_SWITCH] = cuda,
     [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
 };

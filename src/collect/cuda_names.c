@@ -1,0 +1,195 @@
+/* The texts that CUPTI's records point to, and the names of calls: read once each, when the agent publishes them.
+ *
+ * A kernel's name is demangled here, once, not once for each kernel. The area of texts only grows; whatever in it makes no sense ends the
+ * reading for good. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../base/hash.h"
+#include "cuda_state.h"
+#include "symbol.h"
+
+#define CAPACITY_FIRST 256u
+#define CAPACITY_MAX (1u << 20)
+#define READ_AT_ONCE (1u << 20) /* bytes of texts in a round */
+
+void cuda_names_free(struct cuda_process *cuda)
+{
+    free(cuda->names.slots);
+    free(cuda->calls[CUDA_RUNTIME]);
+    free(cuda->calls[CUDA_DRIVER]);
+}
+
+/* ---- By pointer ------------------------------------------------------------------------------------------------------------ */
+
+static struct cuda_name *slot_of(const struct cuda_names *names, uint64_t pointer)
+{
+    uint32_t at = (uint32_t)(hash_number(pointer) >> 16) & (names->capacity - 1);
+    while (names->slots[at].pointer && names->slots[at].pointer != pointer)
+        at = (at + 1) & (names->capacity - 1);
+    return &names->slots[at];
+}
+
+static int make_room(struct cuda_names *names)
+{
+    if (names->capacity && names->count < names->capacity / 2)
+        return 0;
+    if (names->capacity == CAPACITY_MAX)
+        return -1;
+    struct cuda_names more = {.capacity = names->capacity ? 2 * names->capacity : CAPACITY_FIRST, .count = names->count};
+    more.slots = calloc(more.capacity, sizeof *more.slots);
+    if (!more.slots)
+        return -1;
+    for (uint32_t i = 0; i < names->capacity; i++)
+        if (names->slots[i].pointer)
+            *slot_of(&more, names->slots[i].pointer) = names->slots[i];
+    free(names->slots);
+    *names = more;
+    return 0;
+}
+
+static int64_t intern(struct cuda_process *cuda, const struct text *text)
+{
+    return writer_string(cuda->writer, text->length ? text->bytes : "", text->length);
+}
+
+static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, const char *text)
+{
+    if (make_room(&cuda->names) != 0)
+        return NULL;
+    struct text demangled = {0}, bare = {0};
+    symbol_demangle_kernel(text, &demangled);
+    symbol_short(text_string(&demangled), &bare);
+    struct cuda_name *slot = slot_of(&cuda->names, pointer);
+    cuda->names.count += !slot->pointer;
+    *slot = (struct cuda_name){.pointer = pointer, .text_id = writer_string(cuda->writer, text, strlen(text)),
+                               .demangled_id = intern(cuda, &demangled), .short_id = intern(cuda, &bare)};
+    cuda->names.last = NULL;
+    text_free(&demangled);
+    text_free(&bare);
+    return slot;
+}
+
+const struct cuda_name *cuda_names_find(struct cuda_process *cuda, uint64_t pointer)
+{
+    static const struct cuda_name nothing;
+    struct cuda_names *names = &cuda->names;
+    if (names->last && names->last->pointer == pointer)
+        return names->last;
+    if (!pointer)
+        return &nothing;
+    const struct cuda_name *name = names->capacity ? slot_of(names, pointer) : NULL;
+    if (!name || !name->pointer) { /* a process that died before it could tell: the address is all there is */
+        char address[24];
+        snprintf(address, sizeof address, "0x%" PRIx64, pointer);
+        name = add_name(cuda, pointer, address);
+    }
+    names->last = name;
+    return name ? name : &nothing;
+}
+
+/* ---- By callback id --------------------------------------------------------------------------------------------------------- */
+
+/* Calls that begin or end the capture of a stream, and so decide what a launch means. */
+static int8_t capture_of(const char *name)
+{
+    if (strstr(name, "StreamBeginCapture"))
+        return 1;
+    return strstr(name, "StreamEndCapture") ? -1 : 0;
+}
+
+static struct cuda_call_name *call_slot(struct cuda_process *cuda, enum cuda_domain domain, uint64_t id)
+{
+    if (id >= CUDA_CALLS_MAX)
+        return NULL;
+    if (!cuda->calls[domain])
+        cuda->calls[domain] = calloc(CUDA_CALLS_MAX, sizeof *cuda->calls[domain]);
+    return cuda->calls[domain] ? &cuda->calls[domain][id] : NULL;
+}
+
+static void add_call(struct cuda_process *cuda, enum cuda_domain domain, uint64_t id, const char *text)
+{
+    struct cuda_call_name *slot = call_slot(cuda, domain, id);
+    if (!slot)
+        return;
+    const struct cuda_call *call = cuda_call_find(domain, text);
+    *slot = (struct cuda_call_name){.known = 1, .name_id = writer_string(cuda->writer, text, strlen(text)), .capture = capture_of(text),
+                                    .work = call ? call->work : CUDA_NONE, .wait = call ? call->wait : 0};
+}
+
+const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda_domain domain, uint32_t id)
+{
+    static const struct cuda_call_name nothing;
+    struct cuda_call_name *slot = call_slot(cuda, domain, id);
+    if (slot && !slot->known) {
+        char text[40];
+        snprintf(text, sizeof text, "%s call %" PRIu32, domain == CUDA_DRIVER ? "driver" : "runtime", id);
+        add_call(cuda, domain, id, text);
+    }
+    return slot ? slot : &nothing;
+}
+
+/* ---- The area of texts ---------------------------------------------------------------------------------------------------------- */
+
+/* Kept beside the layouts too: those are chosen when the first buffer comes. */
+static void learn_bytes(struct cuda_process *cuda, uint64_t key)
+{
+    uint32_t kind = (uint32_t)(key >> 32), bytes = (uint32_t)key;
+    if (kind < CUPTI_KIND_LIMIT && bytes <= CUPTI_RECORD_LIMIT)
+        cuda->learned_bytes[kind] = (uint16_t)bytes;
+    if (cuda->version)
+        cupti_layouts_learn(&cuda->layouts, kind, bytes);
+}
+
+static void take(struct cuda_process *cuda, uint32_t what, uint64_t key, const char *text)
+{
+    if (what == WIRE_CUDA_NAME_POINTER && key)
+        add_name(cuda, key, text);
+    else if (what == WIRE_CUDA_NAME_RUNTIME || what == WIRE_CUDA_NAME_DRIVER)
+        add_call(cuda, what == WIRE_CUDA_NAME_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME, key, text);
+    else if (what == WIRE_CUDA_NAME_RECORD_BYTES)
+        learn_bytes(cuda, key);
+}
+
+/* One entry: its bytes, 0 if there is none yet, or -1 if it makes no sense. */
+static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t at)
+{
+    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(area + at);
+    uint64_t left = WIRE_CUDA_NAMES_BYTES - at;
+    if (left < sizeof *entry)
+        return 0;
+    uint64_t bytes = (uint64_t)atomic_load_explicit(&entry->words, memory_order_acquire) * 8;
+    if (bytes == 0)
+        return 0;
+    if (bytes < sizeof *entry || bytes > left)
+        return -1;
+    size_t length = bytes - sizeof *entry;
+    if (length > SYMBOL_LONGEST_MANGLED)
+        length = SYMBOL_LONGEST_MANGLED;
+    char *text = malloc(length + 1);
+    if (!text)
+        return -1;
+    memcpy(text, entry->text, length);
+    text[length] = 0;
+    take(cuda, entry->what, entry->key, text);
+    free(text);
+    return (int64_t)bytes;
+}
+
+void cuda_names_read(struct cuda_process *cuda)
+{
+    const char *area = wire_cuda_names(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count);
+    uint64_t until = cuda->names_read + READ_AT_ONCE;
+    while (!cuda->names_damaged && cuda->names_read < until) {
+        int64_t bytes = read_entry(cuda, area, cuda->names_read);
+        if (bytes == 0)
+            return;
+        if (bytes < 0) {
+            cuda->names_damaged = 1;
+            cuda->counts.damaged++;
+            return;
+        }
+        cuda->names_read += (uint64_t)bytes;
+    }
+}

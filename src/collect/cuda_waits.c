@@ -1,0 +1,351 @@
+/* What waits for what: recordings of events, streams and threads that wait for them.
+ *
+ * The agent tells of each call that orders streams or waits (WIRE_CUDA_WAIT). Which recording of an event a wait is for depends on the
+ * order in time, but threads are read one after another: so they are kept until all threads have been read up to a moment, and then
+ * taken in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a number of its own (eventSyncId); a wait is a
+ * row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names it, and lasts as long as the API call that waited: the two are joined by
+ * their correlation id, whichever comes first. What CUPTI itself tells of events and waits, if it was asked to, is joined likewise. */
+#include <stdlib.h>
+
+#include "../base/hash.h"
+#include "cuda_state.h"
+
+#define LIST_MAX (1u << 18)       /* 12 MiB: then the order is taken as it is */
+#define JOINS (1u << 14)          /* a power of two; of them, half may be in use */
+#define EVENTS_FIRST 256u
+#define EVENTS_MAX (1u << 20)
+
+struct cuda_wait {
+    uint64_t ticks, event;
+    uint32_t correlation, device, context, stream;
+    uint8_t what;                 /* enum wire_cuda_wait */
+    int64_t event_id, sync_id;    /* once it is its turn */
+};
+
+struct cuda_event {
+    uint64_t handle;              /* 0: an empty slot */
+    int64_t id, sync_id;          /* of its last recording; CUDA_NOTHING: none yet */
+};
+
+/* Halves of one thing that have the same correlation id. */
+enum join_state { JOIN_WAIT = 1, JOIN_CALL = 2, JOIN_GPU = 4 };
+
+struct cuda_join {
+    uint32_t state;               /* 0: an empty slot */
+    uint32_t correlation;
+    struct cuda_wait wait;        /* JOIN_WAIT, JOIN_GPU */
+    int64_t start_ns, end_ns;     /* JOIN_CALL: of the call. JOIN_GPU: when the GPU got there, 0 if that is not known */
+};
+
+void cuda_waits_free(struct cuda_process *cuda)
+{
+    free(cuda->waits.list);
+    free(cuda->waits.events);
+    free(cuda->waits.joins);
+    cuda->waits = (struct cuda_waits){0};
+}
+
+/* ---- Rows --------------------------------------------------------------------------------------------------------------------- */
+
+static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t time_ns)
+{
+    struct row_CUPTI_ACTIVITY_KIND_CUDA_EVENT *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, deviceId, wait->device);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, contextId, wait->context);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, greenContextId, 0);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, streamId, wait->stream);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, correlationId, wait->correlation);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, globalPid, cuda->setup.global_pid);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, eventId, wait->event_id);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, eventSyncId, wait->sync_id);
+    if (time_ns)
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, timestamp, time_ns);
+    CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+}
+
+static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t type, int64_t start_ns, int64_t end_ns)
+{
+    struct row_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, start, start_ns);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, end, end_ns);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, deviceId, wait->device);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, contextId, wait->context);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, streamId, wait->stream);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, correlationId, wait->correlation);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, globalPid, cuda->setup.global_pid);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, syncType, type);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, eventId, wait->event_id);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, eventSyncId, wait->sync_id);
+    CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+}
+
+/* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
+static const uint8_t sync_types[] = {
+    [WIRE_CUDA_STREAM_WAIT] = CUPTI_SYNC_STREAM_WAIT, [WIRE_CUDA_EVENT_WAIT] = CUPTI_SYNC_EVENT,
+    [WIRE_CUDA_STREAM_SYNC] = CUPTI_SYNC_STREAM, [WIRE_CUDA_CONTEXT_SYNC] = CUPTI_SYNC_CONTEXT,
+};
+
+/* ---- Halves ------------------------------------------------------------------------------------------------------------------- */
+
+static struct cuda_join *join_of(const struct cuda_waits *waits, uint32_t correlation)
+{
+    uint32_t at = (uint32_t)(hash_number(correlation) >> 20) & (JOINS - 1);
+    while (waits->joins[at].state && waits->joins[at].correlation != correlation)
+        at = (at + 1) & (JOINS - 1);
+    return &waits->joins[at];
+}
+
+static void remove_join(struct cuda_waits *waits, struct cuda_join *join)
+{
+    uint32_t hole = (uint32_t)(join - waits->joins);
+    for (uint32_t at = (hole + 1) & (JOINS - 1); waits->joins[at].state; at = (at + 1) & (JOINS - 1)) {
+        uint32_t home = (uint32_t)(hash_number(waits->joins[at].correlation) >> 20) & (JOINS - 1);
+        if (((at - home) & (JOINS - 1)) >= ((at - hole) & (JOINS - 1))) {
+            waits->joins[hole] = waits->joins[at];
+            hole = at;
+        }
+    }
+    waits->joins[hole].state = 0;
+    waits->join_count--;
+}
+
+/* A half whose other one did not come. A wait is then a moment; a call that nothing was told of has its own row elsewhere. */
+static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
+{
+    const struct cuda_wait *wait = &join->wait;
+    int64_t time_ns = clock_map_time(cuda->clock.map, wait->ticks);
+    if (join->state & JOIN_GPU)
+        event_row(cuda, wait, join->start_ns);
+    else if (join->state & JOIN_WAIT && wait->what == WIRE_CUDA_EVENT_RECORD)
+        event_row(cuda, wait, 0);
+    else if (join->state & JOIN_WAIT && !cuda->waits.has_sync_records)
+        sync_row(cuda, wait, sync_types[wait->what], time_ns, time_ns);
+}
+
+static void settle_joins(struct cuda_process *cuda)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    for (uint32_t i = 0; waits->joins && i < JOINS; i++)
+        if (waits->joins[i].state)
+            settle_join(cuda, &waits->joins[i]);
+    if (waits->joins)
+        memset(waits->joins, 0, JOINS * sizeof *waits->joins);
+    waits->join_count = 0;
+}
+
+/* The half that is here already, or a new one with state 0; NULL when memory is short. */
+static struct cuda_join *get_join(struct cuda_process *cuda, uint32_t correlation)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    if (!waits->joins)
+        waits->joins = calloc(JOINS, sizeof *waits->joins);
+    if (!waits->joins)
+        return NULL;
+    if (waits->join_count >= JOINS / 2)
+        settle_joins(cuda);
+    return join_of(waits, correlation);
+}
+
+static void add_join(struct cuda_waits *waits, struct cuda_join *slot, const struct cuda_join *join)
+{
+    waits->join_count += !slot->state;
+    *slot = *join;
+}
+
+void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    struct cuda_join *join = waits->has_sync_records ? NULL : get_join(cuda, correlation);
+    if (!join)
+        return;
+    if (join->state == JOIN_WAIT && join->wait.what != WIRE_CUDA_EVENT_RECORD) {
+        sync_row(cuda, &join->wait, sync_types[join->wait.what], start_ns, end_ns);
+        remove_join(waits, join);
+    } else if (!join->state) {
+        add_join(waits, join, &(struct cuda_join){.state = JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns});
+    }
+}
+
+static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    struct cuda_join *join = get_join(cuda, wait->correlation);
+    int is_recording = wait->what == WIRE_CUDA_EVENT_RECORD;
+    if (!join)
+        return;
+    if (join->state == JOIN_GPU && is_recording) {
+        event_row(cuda, wait, join->start_ns);
+        remove_join(waits, join);
+        return;
+    }
+    if (join->state == JOIN_CALL && !is_recording) {
+        sync_row(cuda, wait, sync_types[wait->what], join->start_ns, join->end_ns);
+        remove_join(waits, join);
+        return;
+    }
+    if (join->state)
+        settle_join(cuda, join);
+    add_join(waits, join, &(struct cuda_join){.state = JOIN_WAIT, .correlation = wait->correlation, .wait = *wait});
+}
+
+/* ---- In order --------------------------------------------------------------------------------------------------------------------- */
+
+static struct cuda_event *event_slot(const struct cuda_waits *waits, uint64_t handle)
+{
+    uint32_t at = (uint32_t)(hash_number(handle) >> 16) & (waits->event_capacity - 1);
+    while (waits->events[at].handle && waits->events[at].handle != handle)
+        at = (at + 1) & (waits->event_capacity - 1);
+    return &waits->events[at];
+}
+
+static int make_event_room(struct cuda_waits *waits)
+{
+    if (waits->event_capacity && waits->event_count < waits->event_capacity / 2)
+        return 0;
+    if (waits->event_capacity == EVENTS_MAX)
+        return -1;
+    struct cuda_waits more = {.event_capacity = waits->event_capacity ? 2 * waits->event_capacity : EVENTS_FIRST};
+    more.events = calloc(more.event_capacity, sizeof *more.events);
+    if (!more.events)
+        return -1;
+    for (uint32_t i = 0; i < waits->event_capacity; i++)
+        if (waits->events[i].handle)
+            *event_slot(&more, waits->events[i].handle) = waits->events[i];
+    free(waits->events);
+    waits->events = more.events;
+    waits->event_capacity = more.event_capacity;
+    return 0;
+}
+
+/* The event of this handle; a new one gets the next number. NULL for none, or when memory is short. */
+static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
+{
+    if (!handle || make_event_room(waits) != 0)
+        return NULL;
+    struct cuda_event *event = event_slot(waits, handle);
+    if (!event->handle)
+        *event = (struct cuda_event){.handle = handle, .id = ++waits->event_count, .sync_id = CUDA_NOTHING};
+    return event;
+}
+
+static void take_wait(struct cuda_process *cuda, struct cuda_wait *wait)
+{
+    struct cuda_event *event = event_of(&cuda->waits, wait->event);
+    if (event && wait->what == WIRE_CUDA_EVENT_RECORD)
+        event->sync_id = ++cuda->waits.last_sync_id;
+    wait->event_id = event ? event->id : CUDA_NOTHING;
+    wait->sync_id = event ? event->sync_id : CUDA_NOTHING;
+    if (wait->what == WIRE_CUDA_EVENT_RECORD && !(cuda->setup.flags & WIRE_CUDA_EVENTS))
+        event_row(cuda, wait, 0);
+    else
+        join_wait(cuda, wait);
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+    const struct cuda_wait *a = left, *b = right;
+    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+}
+
+void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    uint32_t taken = 0;
+    if (!waits->count)
+        return;
+    qsort(waits->list, waits->count, sizeof *waits->list, by_ticks);
+    while (taken < waits->count && waits->list[taken].ticks <= ticks)
+        take_wait(cuda, &waits->list[taken++]);
+    memmove(waits->list, waits->list + taken, (waits->count - taken) * sizeof *waits->list);
+    waits->count -= taken;
+}
+
+int cuda_wait_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+{
+    struct cuda_waits *waits = &cuda->waits;
+    if (words < WIRE_HEAD_WORDS + 3 || record->a < WIRE_CUDA_EVENT_RECORD || record->a > WIRE_CUDA_CONTEXT_SYNC)
+        return -1;
+    if (waits->count == waits->capacity) {
+        uint32_t capacity = waits->capacity ? 2 * waits->capacity : 256;
+        struct cuda_wait *more = capacity <= LIST_MAX ? realloc(waits->list, capacity * sizeof *more) : NULL;
+        if (more) {
+            waits->list = more;
+            waits->capacity = capacity;
+        } else {
+            cuda_waits_settle(cuda, UINT64_MAX);
+        }
+        if (waits->count == waits->capacity)
+            return 0; /* no memory at all */
+    }
+    int whole_context = record->a == WIRE_CUDA_CONTEXT_SYNC;
+    waits->list[waits->count++] = (struct cuda_wait){
+        .ticks = record->ticks, .event = whole_context || record->a == WIRE_CUDA_STREAM_SYNC ? 0 : record->body[2],
+        .correlation = (uint32_t)record->body[0], .device = (uint32_t)(record->body[0] >> 32),
+        .context = (uint32_t)(record->body[1] >> 32), .stream = whole_context ? UINT32_MAX : (uint32_t)record->body[1],
+        .what = (uint8_t)record->a,
+    };
+    return 0;
+}
+
+void cuda_waits_finish(struct cuda_process *cuda)
+{
+    cuda_waits_settle(cuda, UINT64_MAX);
+    settle_joins(cuda);
+}
+
+/* ---- What CUPTI tells ------------------------------------------------------------------------------------------------------------- */
+
+#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name)
+
+static int64_t or_nothing(int64_t value)
+{
+    return value == CUPTI_NO_FIELD ? CUDA_NOTHING : value;
+}
+
+static uint32_t device_of(const struct cuda_process *cuda, int64_t field, uint32_t context_id)
+{
+    const struct cuda_context *context = field == CUPTI_NO_FIELD ? cuda_context_find(cuda, context_id) : NULL;
+    return field != CUPTI_NO_FIELD ? (uint32_t)field : context ? context->device : 0;
+}
+
+/* The recording of an event: our numbers for it, if the agent told of it, and when the GPU got there, which only CUPTI knows. */
+CUDA_HANDLER(cuda_event_record)
+{
+    uint32_t correlation = (uint32_t)FIELD(CUDA_EVENT, correlationId);
+    int64_t device_ns = FIELD(CUDA_EVENT, deviceTimestamp);
+    int64_t time_ns = device_ns == CUPTI_NO_FIELD ? 0 : cuda_time(cuda, device_ns);
+    struct cuda_wait wait = {
+        .correlation = correlation, .context = (uint32_t)FIELD(CUDA_EVENT, contextId), .stream = (uint32_t)FIELD(CUDA_EVENT, streamId),
+        .what = WIRE_CUDA_EVENT_RECORD, .event_id = FIELD(CUDA_EVENT, eventId), .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
+    };
+    wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
+    if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
+        return; /* the agent has told of it, and it has its row */
+    struct cuda_join *join = get_join(cuda, correlation);
+    if (join && join->state == JOIN_WAIT && join->wait.what == WIRE_CUDA_EVENT_RECORD) {
+        event_row(cuda, &join->wait, time_ns);
+        remove_join(&cuda->waits, join);
+    } else if (join && !join->state) {
+        add_join(&cuda->waits, join, &(struct cuda_join){.state = JOIN_GPU, .correlation = correlation, .wait = wait, .start_ns = time_ns});
+    } else {
+        event_row(cuda, &wait, time_ns);
+    }
+}
+
+CUDA_HANDLER(cuda_sync_record)
+{
+    struct cuda_wait wait = {
+        .correlation = (uint32_t)FIELD(SYNCHRONIZATION, correlationId), .context = (uint32_t)FIELD(SYNCHRONIZATION, contextId),
+        .stream = (uint32_t)FIELD(SYNCHRONIZATION, streamId), .event_id = FIELD(SYNCHRONIZATION, eventId),
+        .sync_id = or_nothing(FIELD(SYNCHRONIZATION, eventSyncId)),
+    };
+    wait.device = device_of(cuda, CUPTI_NO_FIELD, wait.context);
+    cuda->waits.has_sync_records = 1;
+    struct cuda_join *join = get_join(cuda, wait.correlation);
+    if (join && join->state == JOIN_WAIT && join->wait.what != WIRE_CUDA_EVENT_RECORD) { /* our numbers: recordings have them */
+        wait.event_id = join->wait.event_id;
+        wait.sync_id = join->wait.sync_id;
+        remove_join(&cuda->waits, join);
+    }
+    sync_row(cuda, &wait, FIELD(SYNCHRONIZATION, type), cuda_time(cuda, FIELD(SYNCHRONIZATION, start)), cuda_time(cuda, FIELD(SYNCHRONIZATION, end)));
+}
