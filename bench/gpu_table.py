@@ -13,8 +13,8 @@ from figures import median_interval
 # Cases of interleaved rounds: name, what it is, unit, scale of the figure to it, the aim in words, and whether it is reached
 # given (added by tacho, added by nsys or None, bare): None where that cannot be told.
 COSTS = (
-    ("storm-1", "kernel launch, one thread", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: n is not None and a <= n + 0.2),
-    ("storm-4", "kernel launch, four threads", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: n is not None and a <= n + 0.2),
+    ("storm-1", "kernel launch, one thread", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: None if n is None else a <= n + 0.2),
+    ("storm-4", "kernel launch, four threads", "µs", 1e-3, "≤ nsys's + 0.2 µs", lambda a, n, b: None if n is None else a <= n + 0.2),
     ("launch_storm", "PyTorch operator", "µs", 1, "≤ 1.5 µs, ≤ a third of nsys's", lambda a, n, b: a <= 1.5 and (n is None or a <= n / 3)),
     ("emit_storm", "PyTorch operator with its NVTX on", "µs", 1, "≤ 1 µs", lambda a, n, b: a <= 1),
     ("resnet18", "resnet18, an iteration of training", "ms", 1, "≤ 20 %, ≤ half of nsys's",
