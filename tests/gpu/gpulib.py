@@ -21,7 +21,7 @@ import lib  # noqa: E402
 
 TACHO = lib.TACHO
 KERNEL, CALL, COPY, FILL = (f"CUPTI_ACTIVITY_KIND_{name}" for name in ("KERNEL", "RUNTIME", "MEMCPY", "MEMSET"))
-LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
+LAUNCHES = ("cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaLaunchCooperativeKernel", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
 CUDA = ("-t", "cuda", "-s", "none", "--cpuctxsw=none")
 
 
@@ -55,6 +55,10 @@ class Report(lib.Report):
             for name, count in self.rows(f"SELECT value, count(*) FROM {CALL} JOIN StringIds ON id = nameId GROUP BY value"):
                 counts[plain(name)] = counts.get(plain(name), 0) + count
         return counts
+
+    def launches(self):
+        """Calls that launch one kernel, by any of their names."""
+        return sum(count for name, count in self.cuda_calls().items() if name in LAUNCHES)
 
     def launches_without_kernel(self):
         """Counted here, from the rows: launches that succeeded and whose correlation id no kernel has."""
