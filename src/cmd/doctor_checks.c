@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
@@ -131,37 +130,15 @@ static void look_at_cpu_sampling(struct finding *finding)
     }
 }
 
-/* The first file that one of the patterns matches, or "". */
-static void find_file(const char *const *patterns, char *out, size_t size)
-{
-    out[0] = 0;
-    for (; *patterns && !out[0]; patterns++) {
-        glob_t found = {0};
-        if (glob(*patterns, 0, NULL, &found) == 0 && found.gl_pathc)
-            snprintf(out, size, "%s", found.gl_pathv[0]);
-        globfree(&found);
-    }
-}
-
 static void look_at_cuda(struct finding *finding)
 {
-    static const char *const drivers[] = { "/usr/lib/*-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                           "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1", NULL };
-    static const char *const cupti[] = { "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*", "/usr/local/cuda*/lib64/libcupti.so*",
-                                         "/usr/lib/*-linux-gnu/libcupti.so*", "/usr/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
-                                         "/usr/local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
-                                         "/opt/conda/lib/python3*/site-packages/nvidia/*/lib/libcupti.so*", NULL };
-    char driver[512], library[512], version[256];
+    if (have_agent(finding))
+        doctor_cuda("", finding);
+}
 
-    find_file(drivers, driver, sizeof driver);
-    find_file(cupti, library, sizeof library);
-    read_line("", "/proc/driver/nvidia/version", version, sizeof version);
-    finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "It is not in this version yet.");
-    text_addf(&finding->why, " Driver: %s.", *driver ? driver : *version ? "loaded, but libcuda.so.1 was not found" : "none");
-    text_addf(&finding->why, " CUPTI: %s.", *library ? library : "none found");
-    if (*version && !*driver)
-        text_add(&finding->allow, "docker: --gpus all\nKubernetes: resources.limits: nvidia.com/gpu: 1\n");
+static void look_at_gpu_counters(struct finding *finding)
+{
+    doctor_gpu_counters("", finding);
 }
 
 static void look_at_memory(struct finding *finding)
@@ -274,6 +251,7 @@ const struct examination examinations[] = {
     { "OS runtime", look_at_osrt },
     { "CPU sampling", look_at_cpu_sampling },
     { "CUDA", look_at_cuda },
+    { "GPU counters", look_at_gpu_counters },
     { "Shared memory", look_at_shared_memory },
     { "Clock", look_at_clock },
     { "Output", look_at_disk },

@@ -1,0 +1,209 @@
+/* What doctor says about CUDA. It looks at files only: the program is static and opens no vendor library.
+ *
+ * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is what it finds when the
+ * program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, folders of Python packages, the loader's path. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "doctor.h"
+
+#if defined(__x86_64__)
+#define TARGET "x86_64-linux"
+#else
+#define TARGET "sbsa-linux"
+#endif
+
+enum { PATH_ROOM = 1024 };
+
+/* The first file below root that the pattern matches: 1 and the path without root, or 0. */
+static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
+{
+    struct text whole = {0};
+    glob_t found = {0};
+    int is_there = 0;
+
+    text_addf(&whole, "%s%s", root, pattern);
+    if (glob(text_string(&whole), 0, NULL, &found) == 0 && found.gl_pathc && access(found.gl_pathv[0], R_OK) == 0) {
+        snprintf(out, PATH_ROOM, "%s", found.gl_pathv[0] + strlen(root));
+        is_there = 1;
+    }
+    globfree(&found);
+    text_free(&whole);
+    return is_there;
+}
+
+/* One of several files in the folder that a variable names. */
+static int find_below_variable(const char *root, const char *variable, const char *const *patterns, char out[PATH_ROOM])
+{
+    const char *folder = getenv(variable);
+    int is_there = 0;
+
+    for (; folder && *folder && *patterns && !is_there; patterns++) {
+        struct text pattern = {0};
+        text_addf(&pattern, "%s/%s", folder, *patterns);
+        is_there = find_file(root, text_string(&pattern), out);
+        text_free(&pattern);
+    }
+    return is_there;
+}
+
+/* A file in one of the folders of LD_LIBRARY_PATH. */
+static int find_in_loader_path(const char *root, const char *name, char out[PATH_ROOM])
+{
+    const char *rest = getenv("LD_LIBRARY_PATH");
+    int is_there = 0;
+
+    while (rest && *rest && !is_there) {
+        size_t length = strcspn(rest, ":");
+        struct text pattern = {0};
+        text_add_bytes(&pattern, rest, length);
+        text_addf(&pattern, "/%s", name);
+        is_there = length && find_file(root, text_string(&pattern), out);
+        text_free(&pattern);
+        rest += length + (rest[length] == ':');
+    }
+    return is_there;
+}
+
+static int find_first(const char *root, const char *const *patterns, char out[PATH_ROOM])
+{
+    for (; *patterns; patterns++)
+        if (find_file(root, *patterns, out))
+            return 1;
+    return 0;
+}
+
+/* Where it was found, in words; NULL: nowhere. */
+static const char *find_cupti(const char *root, char out[PATH_ROOM])
+{
+    static const char *const in_toolkit[] = { "extras/CUPTI/lib64/libcupti.so*", "lib64/libcupti.so*", "targets/" TARGET "/lib/libcupti.so*", NULL };
+    static const char *const in_packages[] = { "lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
+    static const char *const in_home[] = { ".local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
+    static const char *const packages[] = { "/usr/local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
+                                            "/usr/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
+                                            "/opt/conda/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
+    static const char *const loader[] = { "/usr/local/cuda/lib64/libcupti.so*", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
+                                          "/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so*", "/usr/local/cuda-*/targets/" TARGET "/lib/libcupti.so*",
+                                          "/usr/lib/*-linux-gnu/libcupti.so*", "/usr/lib64/libcupti.so*", NULL };
+    const char *chosen = getenv("TACHO_CUPTI");
+
+    if (chosen && *chosen && find_file(root, chosen, out))
+        return "TACHO_CUPTI";
+    if (find_below_variable(root, "CUDA_HOME", in_toolkit, out))
+        return "CUDA_HOME";
+    if (find_below_variable(root, "CUDA_PATH", in_toolkit, out))
+        return "CUDA_PATH";
+    if (find_below_variable(root, "VIRTUAL_ENV", in_packages, out) || find_below_variable(root, "CONDA_PREFIX", in_packages, out) ||
+        find_below_variable(root, "HOME", in_home, out) || find_first(root, packages, out))
+        return "a Python package";
+    if (find_in_loader_path(root, "libcupti.so*", out))
+        return "LD_LIBRARY_PATH";
+    return find_first(root, loader, out) ? "the toolkit" : NULL;
+}
+
+/* "580.95.05" of the line that the driver's module writes about itself. */
+static void read_driver_version(const char *root, char out[64])
+{
+    char line[256];
+
+    out[0] = 0;
+    read_line(root, "/proc/driver/nvidia/version", line, sizeof line);
+    for (char *rest = line, *word; (word = strtok_r(rest, " \t", &rest));)
+        if (word[0] >= '1' && word[0] <= '9' && strchr(word, '.') && strspn(word, "0123456789.") == strlen(word)) {
+            snprintf(out, 64, "%s", word);
+            return;
+        }
+}
+
+/* Other tools that want CUPTI, or the place that we inject into, for themselves. */
+static void look_for_others(struct finding *finding)
+{
+    static const struct { const char *variable, *what; } others[] = {
+        { "NSYS_PROFILING_SESSION_ID", "Nsight Systems runs this shell: only one of both can trace CUDA." },
+        { "CUDA_INJECTION64_PATH", "It names another tool's library; tacho profile puts its own in that place, so that tool will not see CUDA." },
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const char *value = getenv(others[i].variable);
+        if (!value || !*value || strstr(value, "libtacho-agent"))
+            continue;
+        finding->verdict = VERDICT_PARTLY;
+        text_addf(&finding->why, " %s is set. %s", others[i].variable, others[i].what);
+        text_addf(&finding->allow, "unset %s\n", others[i].variable);
+    }
+}
+
+static void explain_no_driver(struct finding *finding, const char *version)
+{
+    finding->verdict = VERDICT_FAILS;
+    text_addf(&finding->why, "The driver%s%s is loaded, but its libcuda.so.1 or its device files are not here.", *version ? " " : "", version);
+    text_add(&finding->allow, "docker: --gpus all; where an image sets NVIDIA_DRIVER_CAPABILITIES, it must name compute\n"
+                              "Kubernetes: resources.limits: nvidia.com/gpu: 1\n");
+}
+
+static void explain_no_cupti(struct finding *finding)
+{
+    const char *chosen = getenv("TACHO_CUPTI");
+
+    finding->verdict = VERDICT_PARTLY;
+    if (chosen && *chosen)
+        text_addf(&finding->why, " TACHO_CUPTI names '%s', which cannot be read, and no other CUPTI was found.", chosen);
+    else
+        text_add(&finding->why, " No CUPTI was found: programs that bring one along (PyTorch from pip does) are traced, others are not.");
+    text_add(&finding->allow, "with pip: pip install nvidia-cuda-cupti-cu12 (for CUDA 13: nvidia-cuda-cupti)\n"
+                              "or name one: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
+}
+
+void doctor_cuda(const char *root, struct finding *finding)
+{
+    static const char *const libraries[] = { "/usr/lib/*-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                             "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1", "/usr/lib/libcuda.so.1", NULL };
+    static const char *const devices[] = { "/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-ctrl-gpu", "/dev/nvgpu", NULL };
+    char library[PATH_ROOM], device[PATH_ROOM], cupti[PATH_ROOM], version[64];
+    int has_library = find_in_loader_path(root, "libcuda.so.1", library) || find_first(root, libraries, library);
+    int has_device = find_first(root, devices, device);
+
+    read_driver_version(root, version);
+    if (!*version && !has_library && !has_device) {
+        finding->verdict = VERDICT_NOTE;
+        text_add(&finding->why, "There is no NVIDIA driver here, so there is no CUDA to trace.");
+        return;
+    }
+    if (!has_library || !has_device) {
+        explain_no_driver(finding, version);
+        return;
+    }
+    const char *from = find_cupti(root, cupti);
+    text_addf(&finding->why, "Driver%s%s, %s.", *version ? " " : "", version, library);
+    if (from)
+        text_addf(&finding->why, " CUPTI: %s (%s), for programs that bring none along.", cupti, from);
+    else
+        explain_no_cupti(finding);
+    text_add(&finding->why, " Kernels, copies and calls need no permission.");
+    look_for_others(finding);
+}
+
+void doctor_gpu_counters(const char *root, struct finding *finding)
+{
+    char line[256];
+    struct text path = {0};
+    int restricted = -1;
+
+    text_addf(&path, "%s/proc/driver/nvidia/params", root);
+    FILE *params = fopen(text_string(&path), "re");
+    text_free(&path);
+    while (params && fgets(line, sizeof line, params))
+        sscanf(line, "RmProfilingAdminOnly: %d", &restricted);
+    if (params)
+        fclose(params);
+    finding->verdict = VERDICT_LATER;
+    text_add(&finding->why, "They are not in this version yet.");
+    if (restricted == 0)
+        text_add(&finding->why, " The driver would allow them to every user.");
+    else if (restricted > 0)
+        text_add(&finding->why, " The driver would allow them to administrators only (RmProfilingAdminOnly). Kernels, copies and calls are not concerned.");
+}
