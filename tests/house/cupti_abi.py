@@ -181,7 +181,8 @@ def compile_checks(include, cuda):
     return sum(line.startswith("_Static_assert") for line in lines)
 
 
-POINTERS = r"\*|\(|Func$|^CU(context|stream|graph|graphNode|graphExec|event)\b|Handle$|^cupti_(callback|buffer_wanted|buffer_done|clock)\b"
+POINTERS = (r"\*|\(|Func$|Handle$|^CU(context|stream|graph|graphNode|graphExec|event)\b|"
+            r"^cupti_(callback|buffer_wanted|buffer_done|clock)\b")
 SIZES = {"uint8_t": 1, "uint32_t": 4, "int": 4, "unsigned": 4, "uint64_t": 8, "size_t": 8, "CUdevice": 4}
 
 
