@@ -19,7 +19,7 @@ COSTS = (
     ("emit_storm", "PyTorch operator with its NVTX on", "µs", 1, "≤ 1 µs", lambda a, n, b: a <= 1),
     ("resnet18", "resnet18, an iteration of training", "ms", 1, "≤ 20 %, ≤ half of nsys's",
      lambda a, n, b: a <= 0.2 * b and (n is None or a <= n / 2)),
-    ("before-range", "kernel launch before a capture range", "µs", 1e-3, "near zero", None),
+    ("before-range", "kernel launch before a capture range", "µs", 1e-3, "near zero: ≤ 0.1 µs", lambda a, n, b: a <= 0.1),
     ("after-range", "kernel launch after a capture range", "µs", 1e-3, "", None),
     ("start", "a program's start and end, report included", "s", 1, "", None),
 )
