@@ -183,19 +183,17 @@ static int is_said(const struct collect_result *result, const char *sentence)
     return 0;
 }
 
+/* "note: CUDA is not recorded. Another profiler has CUPTI …": the agent's own words. */
 static void add_refusal(struct text *out, const struct collect_result *result)
 {
     const struct collect_cuda_result *cuda = &result->cuda;
 
-    if (!cuda->refused || (*cuda->refusal && is_said(result, cuda->refusal)))
+    if (!cuda->refused || is_said(result, cuda->refusal))
         return;
-    text_add(out, "  CUDA was not traced");
+    text_add(out, "  note: ");
+    display_add(out, cuda->refusal, strlen(cuda->refusal), 0);
     if (cuda->refused > 1 || cuda->processes)
-        text_addf(out, " in %llu process%s", (unsigned long long)cuda->refused, cuda->refused == 1 ? "" : "es");
-    if (*cuda->refusal) {
-        text_add(out, ": ");
-        display_add(out, cuda->refusal, strlen(cuda->refusal), 0);
-    }
+        text_addf(out, " (%llu process%s)", (unsigned long long)cuda->refused, cuda->refused == 1 ? "" : "es");
     text_add_char(out, '\n');
 }
 

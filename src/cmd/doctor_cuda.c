@@ -1,7 +1,8 @@
 /* What doctor says about CUDA. It looks at files only: the program is static and opens no vendor library.
  *
- * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is what it finds when the
- * program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, folders of Python packages, the loader's path. */
+ * The agent looks for CUPTI in a program that runs; what that program brings along comes first there. Here is what it finds when
+ * the program brings none, in the same order: TACHO_CUPTI, CUDA_HOME, CUDA_PATH, the loader's path, the folders of toolkits. A CUPTI
+ * of Python packages counts last, since it serves only programs that load CUDA from there. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #define TARGET "sbsa-linux"
 #endif
 
-enum { PATH_ROOM = 1024 };
+enum { PATH_ROOM = 1024, OLDEST_CUDA = 11 };
 
 /* The first file below root that the pattern matches: 1 and the path without root, or 0. */
 static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
@@ -36,36 +37,91 @@ static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
     return is_there;
 }
 
-/* One of several files in the folder that a variable names. */
-static int find_below_variable(const char *root, const char *variable, const char *const *patterns, char out[PATH_ROOM])
+/* The CUPTI of the newest CUDA that goes with the driver, in a folder, which may be a pattern. */
+static int find_in_folder(const char *root, const char *folder, int newest, char out[PATH_ROOM])
 {
-    const char *folder = getenv(variable);
     int is_there = 0;
 
-    for (; folder && *folder && *patterns && !is_there; patterns++) {
+    for (int major = newest; major >= OLDEST_CUDA && !is_there; major--) {
         struct text pattern = {0};
-        text_addf(&pattern, "%s/%s", folder, *patterns);
+        text_addf(&pattern, "%s/libcupti.so.%d%s", folder, major, major == OLDEST_CUDA ? ".8" : ""); /* which has its minor number there */
         is_there = find_file(root, text_string(&pattern), out);
         text_free(&pattern);
     }
     return is_there;
 }
 
+static int find_in_folders(const char *root, const char *before, const char *const *folders, int newest, char out[PATH_ROOM])
+{
+    int is_there = 0;
+
+    for (; before && *folders && !is_there; folders++) {
+        struct text folder = {0};
+        text_addf(&folder, "%s%s", before, *folders);
+        is_there = find_in_folder(root, text_string(&folder), newest, out);
+        text_free(&folder);
+    }
+    return is_there;
+}
+
+/* The next folder of a list with colons, or NULL; an empty one is left out. The caller frees the text. */
+static const char *next_folder(const char **rest, struct text *folder)
+{
+    text_clear(folder);
+    while (*rest && **rest && !folder->length) {
+        size_t length = strcspn(*rest, ":");
+        text_add_bytes(folder, *rest, length);
+        *rest += length + ((*rest)[length] == ':');
+    }
+    return folder->length ? text_string(folder) : NULL;
+}
+
+/* Where it was found, in words; NULL: nowhere. */
+static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
+{
+    static const char *const in_toolkit[] = { "/extras/CUPTI/lib64", "/targets/" TARGET "/lib", "/lib64", "/lib", NULL };
+    static const char *const in_system[] = { "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", NULL };
+    static const char *const packages[] = { "/lib/python3*/*-packages/nvidia/*/lib", NULL };
+    static const char *const prefixes[] = { "/usr/local", "/usr", "/opt/conda" };
+    const char *chosen = getenv("TACHO_CUPTI"), *rest = getenv("LD_LIBRARY_PATH"), *home = getenv("HOME");
+    struct text folder = {0}, local = {0};
+    int is_there = 0;
+
+    if (chosen && *chosen) /* no other is tried then */
+        return find_file(root, chosen, out) ? "TACHO_CUPTI" : NULL;
+    if (find_in_folders(root, getenv("CUDA_HOME"), in_toolkit, newest, out))
+        return "CUDA_HOME";
+    if (find_in_folders(root, getenv("CUDA_PATH"), in_toolkit, newest, out))
+        return "CUDA_PATH";
+    for (const char *name; !is_there && (name = next_folder(&rest, &folder));)
+        is_there = find_in_folder(root, name, newest, out);
+    text_free(&folder);
+    if (is_there)
+        return "LD_LIBRARY_PATH";
+    if (find_in_folders(root, "", in_system, newest, out) || find_in_folders(root, "/usr/local/cuda", in_toolkit, newest, out) ||
+        find_in_folders(root, "/usr/local/cuda-*", in_toolkit, newest, out))
+        return "the toolkit";
+    text_addf(&local, "%s/.local", home ? home : "");
+    is_there = find_in_folders(root, getenv("VIRTUAL_ENV"), packages, newest, out) || find_in_folders(root, getenv("CONDA_PREFIX"), packages, newest, out) ||
+               find_in_folders(root, text_string(&local), packages, newest, out);
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && !is_there; i++)
+        is_there = find_in_folders(root, prefixes[i], packages, newest, out);
+    text_free(&local);
+    return is_there ? "a Python package, for programs that load CUDA from there" : NULL;
+}
+
 /* A file in one of the folders of LD_LIBRARY_PATH. */
 static int find_in_loader_path(const char *root, const char *name, char out[PATH_ROOM])
 {
     const char *rest = getenv("LD_LIBRARY_PATH");
+    struct text folder = {0};
     int is_there = 0;
 
-    while (rest && *rest && !is_there) {
-        size_t length = strcspn(rest, ":");
-        struct text pattern = {0};
-        text_add_bytes(&pattern, rest, length);
-        text_addf(&pattern, "/%s", name);
-        is_there = length && find_file(root, text_string(&pattern), out);
-        text_free(&pattern);
-        rest += length + (rest[length] == ':');
+    while (!is_there && next_folder(&rest, &folder)) {
+        text_addf(&folder, "/%s", name);
+        is_there = find_file(root, text_string(&folder), out);
     }
+    text_free(&folder);
     return is_there;
 }
 
@@ -77,32 +133,16 @@ static int find_first(const char *root, const char *const *patterns, char out[PA
     return 0;
 }
 
-/* Where it was found, in words; NULL: nowhere. */
-static const char *find_cupti(const char *root, char out[PATH_ROOM])
+/* The newest CUDA that a driver serves, by the branch that its version begins with. */
+static int newest_cuda(const char *driver)
 {
-    static const char *const in_toolkit[] = { "extras/CUPTI/lib64/libcupti.so*", "lib64/libcupti.so*", "targets/" TARGET "/lib/libcupti.so*", NULL };
-    static const char *const in_packages[] = { "lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
-    static const char *const in_home[] = { ".local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
-    static const char *const packages[] = { "/usr/local/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
-                                            "/usr/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*",
-                                            "/opt/conda/lib/python3*/*-packages/nvidia/*/lib/libcupti.so*", NULL };
-    static const char *const loader[] = { "/usr/local/cuda/lib64/libcupti.so*", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
-                                          "/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so*", "/usr/local/cuda-*/targets/" TARGET "/lib/libcupti.so*",
-                                          "/usr/lib/*-linux-gnu/libcupti.so*", "/usr/lib64/libcupti.so*", NULL };
-    const char *chosen = getenv("TACHO_CUPTI");
+    static const struct { int branch, cuda; } branches[] = { { 580, 13 }, { 525, 12 }, { 450, 11 } };
+    int branch = atoi(driver);
 
-    if (chosen && *chosen && find_file(root, chosen, out))
-        return "TACHO_CUPTI";
-    if (find_below_variable(root, "CUDA_HOME", in_toolkit, out))
-        return "CUDA_HOME";
-    if (find_below_variable(root, "CUDA_PATH", in_toolkit, out))
-        return "CUDA_PATH";
-    if (find_below_variable(root, "VIRTUAL_ENV", in_packages, out) || find_below_variable(root, "CONDA_PREFIX", in_packages, out) ||
-        find_below_variable(root, "HOME", in_home, out) || find_first(root, packages, out))
-        return "a Python package";
-    if (find_in_loader_path(root, "libcupti.so*", out))
-        return "LD_LIBRARY_PATH";
-    return find_first(root, loader, out) ? "the toolkit" : NULL;
+    for (size_t i = 0; i < sizeof branches / sizeof branches[0]; i++)
+        if (branch >= branches[i].branch)
+            return branches[i].cuda;
+    return branch ? 0 : branches[0].cuda;
 }
 
 /* "580.95.05" of the line that the driver's module writes about itself. */
@@ -151,9 +191,9 @@ static void explain_no_cupti(struct finding *finding)
 
     finding->verdict = VERDICT_PARTLY;
     if (chosen && *chosen)
-        text_addf(&finding->why, " TACHO_CUPTI names '%s', which cannot be read, and no other CUPTI was found.", chosen);
+        text_addf(&finding->why, " TACHO_CUPTI names '%s', which cannot be read, and then no other is used.", chosen);
     else
-        text_add(&finding->why, " No CUPTI was found: programs that bring one along (PyTorch from pip does) are traced, others are not.");
+        text_add(&finding->why, " No CUPTI that goes with this driver was found: programs that bring one along (PyTorch from pip does) are traced, others are not.");
     text_add(&finding->allow, "with pip: pip install nvidia-cuda-cupti-cu12 (for CUDA 13: nvidia-cuda-cupti)\n"
                               "or name one: export TACHO_CUPTI=/path/to/libcupti.so.12\n");
 }
@@ -177,10 +217,10 @@ void doctor_cuda(const char *root, struct finding *finding)
         explain_no_driver(finding, version);
         return;
     }
-    const char *from = find_cupti(root, cupti);
+    const char *from = find_cupti(root, newest_cuda(version), cupti);
     text_addf(&finding->why, "Driver%s%s, %s.", *version ? " " : "", version, library);
     if (from)
-        text_addf(&finding->why, " CUPTI: %s (%s), for programs that bring none along.", cupti, from);
+        text_addf(&finding->why, " CUPTI for programs that bring none along: %s (%s).", cupti, from);
     else
         explain_no_cupti(finding);
     text_add(&finding->why, " Kernels, copies and calls need no permission.");

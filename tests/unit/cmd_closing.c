@@ -210,7 +210,7 @@ static void fifteen_lines_with_everything(void **state)
 
     for (size_t i = 0; i < result.warning_count; i++)
         result.warnings[i] = (char *)"something is not as it should be";
-    result.cuda = (struct collect_cuda_result){ .processes = 1, .refused = 1, .refusal = "another profiler has CUPTI", .launches_without_kernel = 1 };
+    result.cuda = (struct collect_cuda_result){ .processes = 1, .refused = 1, .refusal = "CUDA is not recorded. Another profiler has CUPTI.", .launches_without_kernel = 1 };
     for (int i = 0; i < 7; i++)
         kernel(writer, i * 10 * US, i * 10 * US + US, 1, 0, (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
     copy(writer, 100 * US, 110 * US, 1, 1000);
@@ -218,7 +218,7 @@ static void fifteen_lines_with_everything(void **state)
     wait_call(writer, 0, 100 * US);
     const char *text = close_with(finish(writer), &result, &lines);
     assert_in_range(lines, 1, CLOSING_LINES);
-    expect_line(text, "  CUDA was not traced in 1 process: another profiler has CUPTI");
+    expect_line(text, "  note: CUDA is not recorded. Another profiler has CUPTI. (1 process)");
     expect_line(text, "  GPU records: 1 launch has no kernel");
     assert_non_null(strstr(text, "busy"));
 }
@@ -266,14 +266,14 @@ static void truth(void **state)
     text = close_with(finish(start()), &result, &lines);
     expect_line(text, "  CUDA was used, but no work on a GPU was recorded");
 
-    result.cuda = (struct collect_cuda_result){ .refused = 1, .refusal = "no libcupti.so was found" };
+    result.cuda = (struct collect_cuda_result){ .refused = 1, .refusal = "CUDA is not recorded. No CUPTI was found." };
     text = close_with(finish(start()), &result, &lines);
-    expect_line(text, "  CUDA was not traced: no libcupti.so was found");
+    expect_line(text, "  note: CUDA is not recorded. No CUPTI was found.");
 
     result.warning_count = 1; /* said once is enough */
-    result.warnings[0] = (char *)"CUDA is not traced: no libcupti.so was found";
+    result.warnings[0] = (char *)"p (pid 7): CUDA is not recorded. No CUPTI was found.";
     text = close_with(finish(start()), &result, &lines);
-    expect_no(text, "CUDA was not traced");
+    expect_no(text, "note: CUDA is not recorded");
 
     result = (struct collect_result){0};
     text = close_with(finish(start()), &result, &lines);

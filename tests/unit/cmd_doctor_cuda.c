@@ -101,7 +101,7 @@ static void no_cupti(void **state)
     forget_variables();
     make_driver("./bare");
     look("./bare");
-    expect(VERDICT_PARTLY, "No CUPTI was found");
+    expect(VERDICT_PARTLY, "No CUPTI that goes with this driver was found");
     assert_non_null(strstr(text_string(&finding.allow), "TACHO_CUPTI="));
     setenv("TACHO_CUPTI", "/nowhere/libcupti.so", 1);
     look("./bare");
@@ -112,10 +112,12 @@ static void no_cupti(void **state)
 static void the_order_of_places(void **state)
 {
     static const struct { const char *path, *variable, *value, *from; } places[] = {
+        { "/usr/local/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.12", NULL, NULL, "(a Python package, for programs that load CUDA from there)" },
+        { "/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13", "VIRTUAL_ENV", "/venv", "(a Python package, for programs that load CUDA from there)" },
+        { "/usr/local/cuda-11.8/extras/CUPTI/lib64/libcupti.so.11.8", NULL, NULL, "(the toolkit)" },
         { "/usr/local/cuda-12.8/extras/CUPTI/lib64/libcupti.so.12", NULL, NULL, "(the toolkit)" },
-        { "/opt/lib/libcupti.so.12", "LD_LIBRARY_PATH", "/elsewhere:/opt/lib", "(LD_LIBRARY_PATH)" },
-        { "/usr/local/lib/python3.12/dist-packages/nvidia/cuda_cupti/lib/libcupti.so.12", NULL, NULL, "(a Python package)" },
-        { "/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13", "VIRTUAL_ENV", "/venv", "(a Python package)" },
+        { "/usr/lib/x86_64-linux-gnu/libcupti.so.12", NULL, NULL, "(the toolkit)" },
+        { "/opt/lib/libcupti.so.12", "LD_LIBRARY_PATH", "/elsewhere::/opt/lib", "(LD_LIBRARY_PATH)" },
         { "/toolkit/extras/CUPTI/lib64/libcupti.so.12", "CUDA_HOME", "/toolkit", "(CUDA_HOME)" },
         { "/mine/libcupti.so", "TACHO_CUPTI", "/mine/libcupti.so", "(TACHO_CUPTI)" },
     };
@@ -128,9 +130,23 @@ static void the_order_of_places(void **state)
         if (places[i].variable)
             setenv(places[i].variable, places[i].value, 1);
         look("./full");
-        snprintf(words, sizeof words, "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI: %s %s,", places[i].path, places[i].from);
+        snprintf(words, sizeof words, "Driver 580.95.05, /usr/lib/x86_64-linux-gnu/libcuda.so.1. CUPTI for programs that bring none along: %s %s.", places[i].path, places[i].from);
         expect(VERDICT_WORKS, words);
     }
+}
+
+/* A CUPTI that is newer than the driver does not work. */
+static void a_driver_that_is_older(void **state)
+{
+    forget_variables();
+    make_driver("./older");
+    make("./older", "/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n");
+    make("./older", "/usr/local/cuda/lib64/libcupti.so.13", "");
+    look("./older");
+    expect(VERDICT_PARTLY, "No CUPTI that goes with this driver");
+    make("./older", "/usr/local/cuda/lib64/libcupti.so.12", "");
+    look("./older");
+    expect(VERDICT_WORKS, "/usr/local/cuda/lib64/libcupti.so.12");
 }
 
 static void other_profilers(void **state)
@@ -144,7 +160,7 @@ static void other_profilers(void **state)
     assert_string_equal(text_string(&finding.allow), "unset CUDA_INJECTION64_PATH\n");
     setenv("CUDA_INJECTION64_PATH", "/opt/tacho/lib/tacho/libtacho-agent.so", 1); /* our own */
     look("./others");
-    expect(VERDICT_WORKS, "CUPTI:");
+    expect(VERDICT_WORKS, "CUPTI for");
     setenv("NSYS_PROFILING_SESSION_ID", "7", 1);
     look("./others");
     expect(VERDICT_PARTLY, "Nsight Systems runs this shell");
@@ -172,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_container_without_gpus),
         cmocka_unit_test(no_cupti),
         cmocka_unit_test(the_order_of_places),
+        cmocka_unit_test(a_driver_that_is_older),
         cmocka_unit_test(other_profilers),
         cmocka_unit_test(counters),
     };
