@@ -62,7 +62,10 @@ int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, st
 
     settings = settings ? settings : &none;
     if (!stem) {
-        text_add(out, path);
+        if (access(path, F_OK) == 0 || !use_if_there(out, path, strlen(path), ".tacho")) {
+            text_clear(out);
+            text_add(out, path); /* what is wrong with it, whoever opens it will say */
+        }
         return 0;
     }
     if (!settings->force_export) {
@@ -70,6 +73,8 @@ int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, st
                              : use_if_there(out, path, stem, ".tacho") || use_if_there(out, path, stem, ".sqlite"))
             return 0;
     }
+    if (access(path, F_OK) != 0)
+        return error_set(err, ERR_NOT_FOUND, "there is no '%s', and no '%.*s.tacho' or '%.*s.sqlite' in its place", path, (int)stem, path, (int)stem, path);
     if (access(path, R_OK) != 0)
         return error_set_errno(err, "cannot open '%s'", path);
     text_clear(out);

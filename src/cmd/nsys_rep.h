@@ -19,8 +19,8 @@ struct nsys_rep_settings {
     { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                         \
       .help = "Of a .nsys-rep: have nsys export it again." }
 
-/* The file to read for path: path itself, unless it is a .nsys-rep (or .qdrep). Then it is X.tacho or X.sqlite beside it,
- * or else an installed nsys is asked to export it. settings may be NULL. */
+/* The file to read for path: path itself, or path.tacho where there is no path; unless it is a .nsys-rep (or .qdrep). Then it is
+ * X.tacho or X.sqlite beside it, or else an installed nsys is asked to export it. settings may be NULL. */
 int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, struct text *out, struct error *err);
 
 #endif

@@ -181,12 +181,15 @@ def check_filters():
 
 def check_inputs():
     status, out, err = run("stats", "-q", "-r", "osrt_sum", "gone.nsys-rep")
-    check("a .nsys-rep that is not there", status == 1 and err.count("\n") == 1, err)
+    check("a .nsys-rep that is not there", status == 1 and err.count("\n") == 1 and "gone.tacho" in err, err)
     open("alone.nsys-rep", "w").write("no matter")
     status, out, err = run("stats", "-q", "-r", "osrt_sum", "alone.nsys-rep", env={"PATH": "/nowhere"})
     check("a .nsys-rep without nsys", status == 1 and err.count("\n") == 1 and "nsys" in err, err)
     open("mix.nsys-rep", "w").write("no matter")
     check("a .nsys-rep is what lies beside it", run("stats", "-q", "-r", "osrt_sum", "mix.nsys-rep")[1] == stats("-r", "osrt_sum", "mix.sqlite"))
+    run("import", "mix.sqlite", "-o", "named.tacho")
+    check("a name without its ending", run("stats", "-q", "-r", "osrt_sum", "named")[1] == stats("-r", "osrt_sum", "mix.sqlite"))
+    check("a .nsys-rep of ours", run("stats", "-q", "-r", "osrt_sum", "named.nsys-rep")[1] == stats("-r", "osrt_sum", "mix.sqlite"))
     os.mkdir("bin")
     with open("bin/nsys", "w") as script: # an nsys that exports the same capture whatever it is given
         script.write('#!/bin/sh\n[ "$1 $2 $3" = "export --type sqlite" ] || exit 9\nwhile [ "$1" != --output ]; do shift; done\n/bin/cp mix.sqlite "$2"\n')
