@@ -100,6 +100,7 @@ __attribute__((constructor)) static void construct(void)
 static void restart(void)
 {
     uint32_t flags = agent.flags;
+    cuda_after_fork_in_child();
     agent.arena = NULL;
     agent_self = NULL;
     if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
@@ -153,7 +154,7 @@ struct agent_thread *agent_enter_slow(uint32_t source_bits)
     if (!find_out() || !agent_recording(source_bits))
         return NULL;
     struct agent_thread *thread = agent_thread_slow();
-    if (!thread)
+    if (!thread && agent_self != AGENT_OWN_THREAD && agent_self != AGENT_HIDDEN_THREAD)
         atomic_fetch_add_explicit(&agent.arena->process_counts[__builtin_ctz(source_bits)][WIRE_LOST_NO_THREAD], 1,
                                   memory_order_relaxed);
     return thread;

@@ -21,6 +21,7 @@ void agent_capture_begin(enum wire_capture cause)
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
     emit_note(WIRE_CAPTURE_BEGIN, (uint16_t)cause, NULL, 0, NULL);
     atomic_store(&agent.arena->recording, agent.sources);
+    cuda_follow(0);
 }
 
 void agent_capture_end(enum wire_capture cause)
@@ -29,4 +30,5 @@ void agent_capture_end(enum wire_capture cause)
         return;
     atomic_store(&agent.arena->recording, 0);
     emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);
+    cuda_follow(0);
 }

@@ -19,4 +19,11 @@ void agent_note_modules(void);
 void nvtx_after_attach(void);
 void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */
 
+/* CUDA: what is enabled in CUPTI follows what is to be recorded, in a process that has CUDA; else these do nothing. */
+void cuda_follow(int is_own_thread);           /* the recording was switched on or off */
+void cuda_range_begin(void);                   /* the program has called cuProfilerStart() or one of its siblings */
+void cuda_range_end(void);
+void cuda_after_fork_in_child(void);
+void cuda_exit(void);                          /* the process ends: waits for GPU records, two seconds at most */
+
 #endif

@@ -1,7 +1,8 @@
 /* The calls by which CUDA programs say what a profiler is to record: cudaProfilerStart() and its siblings.
  *
  * Exported, so that programs which are linked with the CUDA libraries call these first; each goes on to the real one.
- * Who asked dlsym() for the library's own, or has the runtime linked in statically, is not seen.                    */
+ * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
+ * (cuda_events.c), where CUDA is in the capture.                                                                    */
 #include <dlfcn.h>
 
 #include "core.h"
@@ -20,18 +21,28 @@ static int pass_on(const char *symbol)
     return real ? real() : 0;
 }
 
-static int begin(const char *symbol)
+void cuda_range_begin(void)
 {
     if (!atomic_exchange(&is_open, 1))
         agent_capture_begin(WIRE_CAPTURE_CUDA);
+}
+
+void cuda_range_end(void)
+{
+    if (atomic_exchange(&is_open, 0))
+        agent_capture_end(WIRE_CAPTURE_CUDA);
+}
+
+static int begin(const char *symbol)
+{
+    cuda_range_begin();
     return pass_on(symbol);
 }
 
 static int end(const char *symbol)
 {
     int result = pass_on(symbol);
-    if (atomic_exchange(&is_open, 0))
-        agent_capture_end(WIRE_CAPTURE_CUDA);
+    cuda_range_end();
     return result;
 }
 

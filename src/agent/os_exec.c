@@ -14,9 +14,9 @@
 #include "sys.h"
 
 #define STACK_MAX 4096 /* bytes that a changed environment may take there */
-#define INJECTION_VARIABLE "NVTX_INJECTION64_PATH"
 #define PRELOAD_VARIABLE "LD_PRELOAD"
-#define ADDED 3
+#define INJECTION_BYTES 32 /* room for the name of such a variable */
+#define ADDED 4
 
 typedef char *const *strings;
 
@@ -52,10 +52,24 @@ static int names_agent(const char *list)
     return 0;
 }
 
+/* Variables that name the agent, and the source that wants it there; 0: every capture. */
+static const struct { const char name[INJECTION_BYTES]; uint32_t source; } injections[] = {
+    { "NVTX_INJECTION64_PATH", 0 },
+    { "CUDA_INJECTION64_PATH", WIRE_BIT(CUDA) },
+};
+#define INJECTIONS (sizeof injections / sizeof *injections)
+
 struct found {
     size_t count;
-    const char *preload, *session, *injection; /* values, or NULL */
+    const char *preload, *session; /* values, or NULL */
+    const char *injections[INJECTIONS];
 };
+
+static int lacks(const struct found *found, size_t injection)
+{
+    uint32_t source = injections[injection].source;
+    return !found->injections[injection] && (!source || (agent.sources & source));
+}
 
 static struct found look_at(strings environment)
 {
@@ -66,8 +80,9 @@ static struct found look_at(strings environment)
             found.preload = value;
         else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
             found.session = value;
-        else if ((value = value_of(entry, INJECTION_VARIABLE)) != NULL)
-            found.injection = value;
+        for (size_t i = 0; i < INJECTIONS; i++)
+            if ((value = value_of(entry, injections[i].name)) != NULL)
+                found.injections[i] = value;
     }
     return found;
 }
@@ -104,13 +119,16 @@ typedef void environment_change(char **environment, char *texts, const struct re
 static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found)
 {
     char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
-    char *preload = injection + sizeof INJECTION_VARIABLE + strlen(agent.library) + 1;
     size_t count = 0;
+    environment[count++] = join(session, WIRE_SESSION_VARIABLE "=", agent.session, "", "");
+    for (size_t i = 0; i < INJECTIONS; i++) {
+        if (lacks(found, i))
+            environment[count++] = join(injection, injections[i].name, "=", agent.library, "");
+        injection += INJECTION_BYTES + strlen(agent.library) + 1;
+    }
+    char *preload = injection;
     make_preload(preload, found->preload);
     environment[count++] = preload;
-    environment[count++] = join(session, WIRE_SESSION_VARIABLE "=", agent.session, "", "");
-    if (!found->injection)
-        environment[count++] = join(injection, INJECTION_VARIABLE "=", agent.library, "", "");
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
         if (!value_of(entry, PRELOAD_VARIABLE) && !value_of(entry, WIRE_SESSION_VARIABLE))
@@ -144,11 +162,14 @@ static void remove_agent(char **environment, char *texts, const struct request *
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
-        const char *injection = value_of(entry, INJECTION_VARIABLE);
+        int names_us = value_of(entry, WIRE_SESSION_VARIABLE) != NULL;
+        for (size_t j = 0; j < INJECTIONS; j++) {
+            const char *injection = value_of(entry, injections[j].name);
+            names_us |= injection && strcmp(injection, agent.library) == 0;
+        }
         if (value_of(entry, PRELOAD_VARIABLE))
             entry = without_agent(texts, found->preload);
-        if (!value_of(entry, WIRE_SESSION_VARIABLE) && !(injection && strcmp(injection, agent.library) == 0) &&
-            strcmp(entry, PRELOAD_VARIABLE "=") != 0)
+        if (!names_us && strcmp(entry, PRELOAD_VARIABLE "=") != 0)
             environment[count++] = entry;
     }
     environment[count] = NULL;
@@ -157,8 +178,8 @@ static void remove_agent(char **environment, char *texts, const struct request *
 static int run_changed(const struct request *request, const struct found *found, environment_change *change)
 {
     size_t pointers = found->count + ADDED + 1;
-    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + sizeof INJECTION_VARIABLE + sizeof PRELOAD_VARIABLE +
-                   2 * strlen(agent.library) + (found->preload ? strlen(found->preload) : 0) + 4;
+    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
+                   sizeof PRELOAD_VARIABLE + strlen(agent.library) + (found->preload ? strlen(found->preload) : 0) + 4;
     size_t words = pointers + (texts + 7) / 8;
     if (words * 8 <= STACK_MAX) {
         char *environment[words];
@@ -183,7 +204,9 @@ static int run_followed(const struct request *request)
         return request->run(request, request->environment);
     if (!agent.left && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
         return run_changed(request, &found, remove_agent);
-    int complete = found.preload && names_agent(found.preload) && found.session && found.injection;
+    int complete = found.preload && names_agent(found.preload) && found.session;
+    for (size_t i = 0; i < INJECTIONS; i++)
+        complete &= !lacks(&found, i);
     if (complete)
         return request->run(request, request->environment);
     return run_changed(request, &found, add_agent);

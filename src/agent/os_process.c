@@ -121,6 +121,7 @@ void os_process_prepare(void)
 #define EXIT(symbol)                                                                                                 \
     int os_hook_##symbol(int status)                                                                                 \
     {                                                                                                                \
+        cuda_exit();                                                                                                 \
         note_exit(status);                                                                                           \
         return OS_REAL(symbol)(status);                                                                              \
     }

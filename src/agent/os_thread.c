@@ -35,15 +35,23 @@ static void *begin_thread(void *taken)
     return block.start(block.argument);
 }
 
+static void *begin_own_thread(void *taken)
+{
+    struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
+    give_block(taken);
+    agent_self = AGENT_OWN_THREAD;
+    return block.start(block.argument);
+}
+
 /* The real call, through a block if there is one. */
-static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument)
+static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument, void *(*begin)(void *))
 {
     struct block *block = take_block();
     if (!block)
         return OS_REAL(pthread_create)(thread, attributes, start, argument);
     block->start = start;
     block->argument = argument;
-    int result = OS_REAL(pthread_create)(thread, attributes, begin_thread, block);
+    int result = OS_REAL(pthread_create)(thread, attributes, begin, block);
     if (result != 0)
         give_block(block);
     return result;
@@ -51,13 +59,15 @@ static int create(pthread_t *thread, const void *attributes, void *(*start)(void
 
 int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument)
 {
+    if (agent_self == AGENT_OWN_THREAD || agent_self == AGENT_HIDDEN_THREAD) /* CUPTI makes itself a thread */
+        return create(thread, attributes, start, argument, begin_own_thread);
     if (!agent_thread())
         return OS_REAL(pthread_create)(thread, attributes, start, argument);
     struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
     if (!self)
-        return create(thread, attributes, start, argument);
+        return create(thread, attributes, start, argument, begin_thread);
     struct os_call call = os_begin(self, OSRT_pthread_create);
-    int result = create(thread, attributes, start, argument);
+    int result = create(thread, attributes, start, argument, begin_thread);
     if (os_end(&call))
         os_emit(&call, OSRT_pthread_create, result, result);
     return result;

@@ -74,6 +74,15 @@ static inline int sys_faccessat(int folder, const char *path, int mode)
     return (int)sys_call3(SYS_faccessat, folder, (long)path, mode);
 }
 
+static inline int sys_openat(int folder, const char *path, int flags)
+{
+    return (int)sys_call6(SYS_openat, folder, (long)path, flags, 0, 0, 0);
+}
+static inline long sys_read(int file, void *to, size_t bytes)
+{
+    return sys_call3(SYS_read, file, (long)to, (long)bytes);
+}
+
 /* ---- Sockets --------------------------------------------------------------------------------------------------- */
 
 static inline int sys_socket(int family, int type, int protocol)
@@ -151,6 +160,26 @@ static inline int sys_nanosleep(const struct timespec *duration, struct timespec
 static inline int sys_clock_gettime(int clock, struct timespec *to)
 {
     return (int)sys_call3(SYS_clock_gettime, clock, (long)to, 0);
+}
+
+static inline int sys_sched_yield(void)
+{
+    return (int)sys_call3(SYS_sched_yield, 0, 0, 0);
+}
+/* Sets are the kernel's: one bit for each of 64 signals. */
+static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
+{
+    return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof *set, 0, 0);
+}
+/* Sleeps while the word holds this value, so long at most. The word is of this process alone. */
+static inline int sys_futex_wait(const _Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
+{
+    struct timespec most = { .tv_sec = (time_t)(most_ns / 1000000000u), .tv_nsec = (long)(most_ns % 1000000000u) };
+    return (int)sys_call6(SYS_futex, (long)word, 0 | 128 /* FUTEX_WAIT, private */, value, (long)&most, 0, 0);
+}
+static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
+{
+    return (int)sys_call6(SYS_futex, (long)word, 1 | 128 /* FUTEX_WAKE, private */, threads, 0, 0, 0);
 }
 
 /* CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID, ns. */

@@ -82,7 +82,7 @@ static void describe(struct wire_thread *slot)
 
 struct agent_thread *thread_attach(void)
 {
-    if (agent_self == AGENT_NO_THREAD)
+    if (agent_self)
         return NULL;
     agent_self = AGENT_NO_THREAD; /* a signal handler that comes in now passes through */
     uint32_t index = wire_take_thread(agent.arena);

@@ -106,6 +106,8 @@ char **environment_build(const struct collect_options *options, const struct pro
     if (!options->no_preload && !program->no_preload)
         set_preload(&list, options, program, agent_path);
     set_variable(&list, "NVTX_INJECTION64_PATH", agent_path);
+    if (options->sources & WIRE_BIT(CUDA))
+        set_variable(&list, "CUDA_INJECTION64_PATH", agent_path);
     set_variable(&list, WIRE_SESSION_VARIABLE, session);
     if (list.failed) {
         environment_free(list.entries);

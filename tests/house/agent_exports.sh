@@ -12,6 +12,22 @@ cudaProfilerStart                 stands before the CUDA runtime's: -c cudaProfi
 cudaProfilerStop                  the same
 cuProfilerStart                   stands before the CUDA driver's
 cuProfilerStop                    the same
+InitializeInjection               CUDA calls it in the library that CUDA_INJECTION64_PATH names
+cuptiSubscribe                    stands before CUPTI: a program that profiles itself would take it over
+cuptiSubscribe_v2                 the same
+cuptiActivityRegisterCallbacks    the same
+cuptiActivityRegisterTimestampCallback the same
+cuptiActivityEnable               the same
+cuptiActivityEnableAndDump        the same
+cuptiActivityEnableContext        the same
+cuptiActivityEnableRuntimeApi     the same
+cuptiActivityEnableDriverApi      the same
+cuptiActivitySetAttribute         the same
+cuptiActivityDisable              the same
+cuptiActivityDisableContext       the same
+cuptiActivityFlushAll             the same
+cuptiActivityFlushPeriod          the same
+cuptiFinalize                     the same
 "
 hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/osrt.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
 [ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in osrt.def: fewer than 200, or the check itself is broken"

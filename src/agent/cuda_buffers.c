@@ -1,0 +1,155 @@
+/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See wire/cuda.h for their life.
+ *
+ * CUPTI asks for one in a thread that launches, and gives it back in a thread of its own, where the texts that the records
+ * point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what it drops;
+ * older ones crash, and get memory that nobody reads: its records are counted. A buffer that CUPTI has is never taken away,
+ * unmapped or lent again. Nothing here calls CUDA or allocates from the heap.                                           */
+#include "cuda.h"
+#include "sys.h"
+
+#define CUPTI_TAKES_NONE 28u           /* from 12.9 on */
+#define EMERGENCY_BYTES 65536u
+#define EMERGENCY_KEPT 64u             /* used again; more than that are mapped and forgotten */
+#define AHEAD 2u                       /* buffers whose pages are there before they are needed */
+#define ADVICE_POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, which older headers lack */
+
+static struct { _Atomic uint32_t taken; uint8_t *memory; } emergency[EMERGENCY_KEPT];
+static uint32_t prepared;              /* buffers that have their pages */
+
+static struct wire_cuda_buffer *descriptors(void)
+{
+    return wire_cuda_buffers(agent.arena, agent.arena->chunk_count);
+}
+
+static uint8_t *first_byte(void)
+{
+    return wire_cuda_bytes(agent.arena, agent.arena->chunk_count, cuda.settings.buffer_count, 0);
+}
+
+/* ---- Lending ----------------------------------------------------------------------------------------------------- */
+
+static uint8_t *take_from_arena(void)
+{
+    struct wire_cuda_buffer *all = descriptors();
+    uint32_t index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken, cuda.settings.buffer_count,
+                                   &all->next_free, sizeof *all);
+    if (index == WIRE_NONE)
+        return NULL;
+    all[index].bytes = 0;
+    atomic_store_explicit(&all[index].state, WIRE_CUDA_LENT, memory_order_release);
+    return first_byte() + (size_t)index * WIRE_CUDA_BUFFER_BYTES;
+}
+
+static uint8_t *map_zeros(void)
+{
+    void *memory = sys_mmap(NULL, EMERGENCY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return sys_failed(memory) ? NULL : memory;
+}
+
+static uint8_t *take_emergency(void)
+{
+    for (uint32_t i = 0; i < EMERGENCY_KEPT; i++)
+        if (!atomic_exchange_explicit(&emergency[i].taken, 1, memory_order_acquire)) {
+            if (!emergency[i].memory)
+                emergency[i].memory = map_zeros();
+            return emergency[i].memory;
+        }
+    return map_zeros();
+}
+
+void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records)
+{
+    *most_records = 0; /* as many as fit */
+    *buffer = cuda_in_use() ? take_from_arena() : NULL;
+    *bytes = *buffer ? WIRE_CUDA_BUFFER_BYTES : 0;
+    if (*buffer)
+        atomic_fetch_add_explicit(&cuda.lent, 1, memory_order_relaxed);
+    else if (cuda.version < CUPTI_TAKES_NONE) {
+        *buffer = take_emergency();
+        *bytes = *buffer ? EMERGENCY_BYTES : 0;
+    }
+}
+
+/* Called by our thread: no thread that launches meets a page that is not there yet. Kernels before 5.14 refuse. */
+void cuda_buffers_prepare(void)
+{
+    uint32_t want = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed) + AHEAD;
+    if (want > cuda.settings.buffer_count)
+        want = cuda.settings.buffer_count;
+    for (; prepared < want; prepared++)
+        sys_madvise(first_byte() + (size_t)prepared * WIRE_CUDA_BUFFER_BYTES, WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
+}
+
+/* ---- Taking back ------------------------------------------------------------------------------------------------- */
+
+/* A kernel that the newest context has finished: from here on the chosen calls are enough. */
+static void note_kernel(const struct cupti_layout *layout, const uint8_t *record)
+{
+    uint32_t context = atomic_load_explicit(&cuda.new_context, memory_order_relaxed);
+    if (likely(context == 0) || layout->record != CUPTI_RECORD_KERNEL)
+        return;
+    if ((uint32_t)cupti_field(layout, record, CUPTI_KERNEL_contextId) == context &&
+        atomic_compare_exchange_strong(&cuda.new_context, &context, 0))
+        cuda_thread_wake();
+}
+
+/* Copies the texts of the records; returns how many records there are, as far as they can be walked. */
+static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
+{
+    uint64_t count = 0;
+    for (size_t at = 0; at + 8 <= valid_bytes; count++) {
+        const uint8_t *record = buffer + at;
+        uint32_t kind = cupti_kind_of(record), bytes = cupti_record_bytes(&cuda.layouts, kind);
+        if (bytes == 0 || bytes > valid_bytes - at)
+            break;
+        const struct cupti_layout *layout = cuda.layouts.of[kind];
+        if (layout && layout->text_count) {
+            for (uint32_t i = 0; i < layout->text_count; i++) {
+                const char *text = cupti_text(layout, record, i);
+                if (text)
+                    cuda_name_text(text);
+            }
+            note_kernel(layout, record);
+        }
+        at += bytes;
+    }
+    return count;
+}
+
+static void take_back_emergency(uint8_t *buffer, size_t valid_bytes)
+{
+    uint64_t lost = walk(buffer, valid_bytes);
+    if (agent_attached())
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_GPU_BUFFER], lost, memory_order_relaxed);
+    memset(buffer, 0, valid_bytes);
+    for (uint32_t i = 0; i < EMERGENCY_KEPT; i++)
+        if (emergency[i].memory == buffer)
+            atomic_store_explicit(&emergency[i].taken, 0, memory_order_release);
+}
+
+/* After agent_leave() too, or once the collector is gone: the arena stays mapped. */
+void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes)
+{
+    if (!buffer || cuda.pid != agent.pid)
+        return;
+    int saved_errno = errno;
+    if (!agent_self) /* CUPTI's own thread is no thread of the program */
+        agent_self = AGENT_OWN_THREAD;
+    size_t offset = (size_t)(buffer - first_byte());
+    uint32_t index = (uint32_t)(offset / WIRE_CUDA_BUFFER_BYTES);
+    if (buffer < first_byte() || index >= cuda.settings.buffer_count) {
+        take_back_emergency(buffer, valid_bytes);
+    } else {
+        struct wire_cuda_buffer *descriptor = &descriptors()[index];
+        if (valid_bytes > WIRE_CUDA_BUFFER_BYTES)
+            valid_bytes = WIRE_CUDA_BUFFER_BYTES;
+        walk(buffer, valid_bytes);
+        descriptor->bytes = (uint32_t)valid_bytes;
+        descriptor->context = 0;
+        descriptor->stream = stream_id;
+        descriptor->number = atomic_fetch_add_explicit(&agent.arena->cuda_deliveries, 1, memory_order_relaxed);
+        atomic_store_explicit(&descriptor->state, WIRE_CUDA_DELIVERED, memory_order_release);
+        atomic_fetch_sub_explicit(&cuda.lent, 1, memory_order_relaxed);
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,214 @@
+/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose callers are
+ * wanted, and the calls that begin and end a capture range.
+ *
+ * Only calls with a reason have a callback: one costs about 40 ns, as much as a record. The runtime's calls lead to the
+ * driver's, whose callback then comes inside: it is the outer call that the program made and that counts. No callback may
+ * be enabled for a whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
+#include "cuda.h"
+
+#define CONTEXTS_MAX 64u
+
+struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
+static struct context contexts[CONTEXTS_MAX];
+
+/* ---- Contexts and streams ------------------------------------------------------------------------------------------ */
+
+static const uint32_t resources[] = {
+    CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_RESOURCE_STREAM_CREATED,
+    CUPTI_RESOURCE_MODULE_UNLOAD_STARTING,
+};
+
+void cuda_events_enable(int on)
+{
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+        cuda.cupti.cuptiEnableCallback((uint32_t)on, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+}
+
+int cuda_contexts(void **list, int most)
+{
+    int count = 0;
+    for (uint32_t i = 0; i < CONTEXTS_MAX && count < most; i++) {
+        void *handle = atomic_load_explicit(&contexts[i].handle, memory_order_acquire);
+        if (handle)
+            list[count++] = handle;
+    }
+    return count;
+}
+
+static void add_context(void *handle, uint32_t id, uint32_t device)
+{
+    for (uint32_t i = 0; i < CONTEXTS_MAX; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong(&contexts[i].handle, &none, handle)) {
+            atomic_store_explicit(&contexts[i].device, device, memory_order_relaxed);
+            atomic_store_explicit(&contexts[i].id, id, memory_order_release);
+            return;
+        }
+    }
+}
+
+static void remove_context(void *handle)
+{
+    for (uint32_t i = 0; i < CONTEXTS_MAX; i++)
+        if (atomic_load_explicit(&contexts[i].handle, memory_order_relaxed) == handle) {
+            atomic_store_explicit(&contexts[i].id, 0, memory_order_relaxed);
+            atomic_store_explicit(&contexts[i].handle, NULL, memory_order_release);
+        }
+}
+
+/* The device of a context that was there before us is asked for, and then known. */
+static uint32_t device_of(void *handle, uint32_t id)
+{
+    for (uint32_t i = 0; i < CONTEXTS_MAX; i++)
+        if (id && atomic_load_explicit(&contexts[i].id, memory_order_acquire) == id)
+            return atomic_load_explicit(&contexts[i].device, memory_order_relaxed);
+    uint32_t device = 0;
+    if (!handle || cuda.cupti.cuptiGetDeviceId(handle, &device) != CUPTI_RESULT_SUCCESS)
+        return 0;
+    add_context(handle, id, device);
+    return device;
+}
+
+static void tell_stream(void *context, void *stream, uint32_t context_id)
+{
+    uint32_t id;
+    if (cuda.cupti.cuptiGetStreamIdEx(context, stream, 0, &id) != CUPTI_RESULT_SUCCESS)
+        return;
+    uint64_t words[] = { (uintptr_t)stream, (uint64_t)context_id << 32 | id };
+    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_STREAM, .a = 1, .words = words, .word_count = 2 });
+}
+
+static void context_created(void *handle)
+{
+    uint32_t id = 0, device = 0;
+    cuda.cupti.cuptiGetContextId(handle, &id);
+    cuda.cupti.cuptiGetDeviceId(handle, &device);
+    add_context(handle, id, device);
+    atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0)
+        cuda_exit_register();
+    cuda_thread_wake();
+}
+
+static void resource(uint32_t id, const struct cupti_resource_data *data)
+{
+    uint32_t context_id = 0;
+    switch (id) {
+    case CUPTI_RESOURCE_CONTEXT_CREATED:
+        context_created(data->context);
+        break;
+    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
+        remove_context(data->context);
+        break;
+    case CUPTI_RESOURCE_STREAM_CREATED:
+        cuda.cupti.cuptiGetContextId(data->context, &context_id);
+        tell_stream(data->context, data->stream, context_id);
+        break;
+    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING:
+        cuda_names_forget();
+        break;
+    }
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+
+struct wait_arguments { void *event, *stream; };
+
+static struct wait_arguments arguments_of(uint8_t wait, const void *parameters)
+{
+    const struct cuda_event_record_parameters *record = parameters;
+    const struct cuda_stream_wait_parameters *stream_wait = parameters;
+    switch (wait) {
+    case WIRE_CUDA_EVENT_RECORD: return (struct wait_arguments){ record->event, record->stream };
+    case WIRE_CUDA_STREAM_WAIT: return (struct wait_arguments){ stream_wait->event, stream_wait->stream };
+    case WIRE_CUDA_EVENT_WAIT: return (struct wait_arguments){ ((const struct cuda_event_parameters *)parameters)->event, NULL };
+    case WIRE_CUDA_STREAM_SYNC: return (struct wait_arguments){ NULL, ((const struct cuda_stream_parameters *)parameters)->stream };
+    default: return (struct wait_arguments){ NULL, NULL };
+    }
+}
+
+static int has_stream(uint8_t wait)
+{
+    return wait == WIRE_CUDA_EVENT_RECORD || wait == WIRE_CUDA_STREAM_WAIT || wait == WIRE_CUDA_STREAM_SYNC;
+}
+
+static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, const struct cupti_call *call)
+{
+    struct wait_arguments arguments = arguments_of(api->wait, call->parameters);
+    int per_thread = has_stream(api->wait) &&
+                     (arguments.stream == CUDA_STREAM_PER_THREAD || (!arguments.stream && api->per_thread));
+    uint32_t stream = CUPTI_NO_SYNC;
+    if (has_stream(api->wait) && call->context)
+        cuda.cupti.cuptiGetStreamIdEx(call->context, arguments.stream, (uint8_t)per_thread, &stream);
+    uint32_t device = device_of(call->context, call->context_id);
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
+    if (!record)
+        return;
+    record->a = api->wait;
+    record->b = (uint16_t)per_thread;
+    record->ticks = agent_ticks();
+    record->body[0] = call->correlation_id | (uint64_t)device << 32;
+    record->body[1] = (uint64_t)call->context_id << 32 | stream;
+    record->body[2] = (uintptr_t)arguments.event;
+    emit_commit(thread, record);
+}
+
+static void leave_call(struct agent_thread *thread, enum cuda_domain domain, const struct cuda_api *api, const struct cupti_call *call)
+{
+    if (api->wait && call->parameters && call->result && *(const int *)call->result == 0)
+        emit_wait(thread, api, call);
+    if (cuda.settings.backtrace_groups >> api->group & 1) {
+        uint64_t ticks = agent_ticks() - thread->cuda.start;
+        if (wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
+            cuda_chain_emit(thread, domain, call->correlation_id);
+    }
+}
+
+/* How deep the thread is in calls that have callbacks. Where callbacks were switched in the midst of a call, its other half
+ * is missing: then it starts anew. The runtime is not called from inside a call. */
+static uint32_t depth_at_enter(struct agent_thread *thread, enum cuda_domain domain)
+{
+    uint32_t epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
+    if (thread->cuda.epoch != epoch || domain == CUDA_RUNTIME) {
+        thread->cuda.epoch = epoch;
+        thread->cuda.depth = 0;
+    }
+    return ++thread->cuda.depth;
+}
+
+static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_call *call)
+{
+    if (id >= CUDA_API_MAX)
+        return;
+    const struct cuda_api *api = &cuda_apis[domain][id];
+    if (api->range == 1 && call->site == CUPTI_EXIT)
+        cuda_range_begin();
+    else if (api->range == 2 && call->site == CUPTI_ENTER)
+        cuda_range_end();
+    struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
+    if (!thread)
+        return;
+    if (call->site == CUPTI_ENTER) {
+        if (depth_at_enter(thread, domain) == 1)
+            thread->cuda.start = agent_ticks();
+        return;
+    }
+    if (thread->cuda.epoch != atomic_load_explicit(&cuda.epoch, memory_order_relaxed) || thread->cuda.depth == 0)
+        return;
+    if (--thread->cuda.depth == 0)
+        leave_call(thread, domain, api, call);
+}
+
+void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+    if (!cuda_in_use() || agent_self == AGENT_OWN_THREAD)
+        return;
+    int saved_errno = errno;
+    if (domain == CUPTI_DOMAIN_RUNTIME)
+        call_made(CUDA_RUNTIME, id, data);
+    else if (domain == CUPTI_DOMAIN_DRIVER)
+        call_made(CUDA_DRIVER, id, data);
+    else if (domain == CUPTI_DOMAIN_RESOURCE)
+        resource(id, data);
+    errno = saved_errno;
+}

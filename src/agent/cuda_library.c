@@ -1,0 +1,283 @@
+/* Finding CUPTI at run time: which file, and the functions in it. Nothing is linked, so that one agent serves every CUDA.
+ *
+ * In this order: what TACHO_CUPTI names; one that the process has loaded; one beside the CUDA libraries that the process has
+ * loaded (a toolkit's folders, or those of Python packages); CUDA_HOME and CUDA_PATH; the loader's own path; the places where
+ * toolkits are installed. Of several versions, that of the CUDA runtime in use comes first, then the driver's, then older
+ * ones: a CUPTI that is newer than the driver does not work. A file that lacks what we need is passed over.              */
+#include <link.h>
+#include <stdlib.h>
+
+#include "cuda.h"
+#include "os.h"
+
+#if defined(__x86_64__)
+#define TARGET "x86_64-linux"
+#else
+#define TARGET "sbsa-linux"
+#endif
+
+#define PATH_BYTES 4096
+#define MAJOR_OLDEST 11
+#define MAJOR_NEWEST 15
+
+struct search {
+    int majors[MAJOR_NEWEST - MAJOR_OLDEST + 2]; /* in the order to try, ended by 0 */
+    char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* libcupti's that the process has, by number; 0: without one */
+    char runtime[PATH_BYTES];                    /* its libcudart */
+    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, where Python packages have their libraries */
+};
+
+/* ---- Small things --------------------------------------------------------------------------------------------------- */
+
+static void add_text(char *to, const char *text)
+{
+    size_t used = strlen(to), length = strlen(text);
+    if (used + length < PATH_BYTES)
+        memcpy(to + used, text, length + 1);
+    else
+        to[0] = 0; /* too long to be a file: nothing will be found there */
+}
+
+static void add_number(char *to, int number)
+{
+    char digits[4] = { (char)('0' + number / 10), (char)('0' + number % 10), 0 };
+    add_text(to, number < 10 ? digits + 1 : digits);
+}
+
+/* The number behind ".so." in a path, or 0. */
+static int major_of(const char *path)
+{
+    const char *number = strstr(path, ".so.");
+    int major = 0;
+    for (number = number ? number + 4 : ""; *number >= '0' && *number <= '9'; number++)
+        major = major * 10 + (*number - '0');
+    return major;
+}
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* ---- What the process has ------------------------------------------------------------------------------------------- */
+
+static void keep(char *to, const char *path, size_t length)
+{
+    if (!to[0] && length < PATH_BYTES) {
+        memcpy(to, path, length);
+        to[length] = 0;
+    }
+}
+
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct search *search = data;
+    const char *path = object->dlpi_name ? object->dlpi_name : "", *file = file_of(path);
+    if (starts_with(file, "libcupti.so"))
+        keep(search->loaded[major_of(file) <= MAJOR_NEWEST ? major_of(file) : 0], path, strlen(path));
+    else if (starts_with(file, "libcudart.so"))
+        keep(search->runtime, path, strlen(path));
+    const char *package = strstr(path, "/nvidia/");
+    if (package && strstr(package, "/lib/"))
+        keep(search->package, path, (size_t)(package - path) + strlen("/nvidia/"));
+    return 0;
+}
+
+static void load_driver(void)
+{
+    void *driver = OS_REAL(dlopen)("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (!driver)
+        return;
+#define FIND(need, name, parameters) cuda.driver.name = (int(*) parameters)dlsym(driver, #name);
+    CUDA_DRIVER_FUNCTIONS(FIND)
+#undef FIND
+}
+
+static void choose_majors(struct search *search)
+{
+    int version = 0, count = 0, newest = MAJOR_NEWEST;
+    if (cuda.driver.cuDriverGetVersion && cuda.driver.cuDriverGetVersion(&version) == 0 && version >= 1000)
+        newest = version / 1000 < MAJOR_NEWEST ? version / 1000 : MAJOR_NEWEST;
+    int runtime = major_of(file_of(search->runtime));
+    if (runtime >= MAJOR_OLDEST && runtime <= newest)
+        search->majors[count++] = runtime;
+    for (int major = newest; major >= MAJOR_OLDEST; major--)
+        if (major != runtime)
+            search->majors[count++] = major;
+    search->majors[count] = 0;
+}
+
+/* ---- Trying a file -------------------------------------------------------------------------------------------------- */
+
+static int take_functions(void *library)
+{
+    struct cupti_functions found;
+    int missing = 0;
+#define FIND_REQUIRED(name, parameters)                                                                              \
+    found.name = (int(*) parameters)dlsym(library, #name);                                                           \
+    missing += !found.name;
+#define FIND_OPTIONAL(name, parameters) found.name = (int(*) parameters)dlsym(library, #name);
+#define FIND(need, since, name, parameters) FIND_##need(name, parameters)
+    CUPTI_FUNCTIONS(FIND)
+#undef FIND
+    uint32_t version = 0;
+    const char *name = NULL;
+    if (missing || found.cuptiGetVersion(&version) != CUPTI_RESULT_SUCCESS || version < CUPTI_VERSION_11_8)
+        return -1;
+    int has = found.cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, &name) == CUPTI_RESULT_SUCCESS && name;
+    cuda.cupti = found;
+    cuda.version = cupti_version_told_apart(version, has);
+    return 0;
+}
+
+static int try_file(const char *path)
+{
+    if (!path[0])
+        return -1;
+    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return -1;
+    struct link_map *map = NULL;
+    if (take_functions(library) != 0) {
+        OS_REAL(dlclose)(library);
+        return -1;
+    }
+    cuda.library = library;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && strlen(map->l_name) < sizeof cuda.path)
+        path = map->l_name;
+    if (strlen(path) < sizeof cuda.path)
+        strcpy(cuda.path, path);
+    return 0;
+}
+
+static int try_loaded(const struct search *search)
+{
+    for (const int *major = search->majors; *major; major++)
+        if (try_file(search->loaded[*major]) == 0)
+            return 0;
+    return try_file(search->loaded[0]);
+}
+
+/* By name in a folder, or along the loader's path where the folder is "". */
+static int try_folder(const struct search *search, const char *folder, const char *below)
+{
+    char path[PATH_BYTES];
+    for (const int *major = search->majors; *major; major++) {
+        path[0] = 0;
+        add_text(path, folder);
+        add_text(path, below);
+        add_text(path, "libcupti.so.");
+        add_number(path, *major);
+        if (*major == MAJOR_OLDEST) /* which had its minor number in the name */
+            add_text(path, ".8");
+        if (try_file(path) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static int try_toolkit(const struct search *search, const char *root)
+{
+    static const char *const below[] = { "/extras/CUPTI/lib64/", "/targets/" TARGET "/lib/", "/lib64/", "/lib/" };
+    for (size_t i = 0; root && root[0] && i < sizeof below / sizeof *below; i++)
+        if (try_folder(search, root, below[i]) == 0)
+            return 0;
+    return -1;
+}
+
+/* Python packages: …/nvidia/cuda_cupti/lib for CUDA 11 and 12, …/nvidia/cu13/lib from then on. */
+static int try_packages(const struct search *search)
+{
+    if (!search->package[0])
+        return -1;
+    for (const int *major = search->majors; *major; major++) {
+        char below[16] = "cu";
+        below[2] = (char)('0' + *major / 10);
+        below[3] = (char)('0' + *major % 10);
+        strcpy(below + 4, "/lib/");
+        if (try_folder(search, search->package, below) == 0)
+            return 0;
+    }
+    return try_folder(search, search->package, "cuda_cupti/lib/");
+}
+
+static int try_beside_runtime(const struct search *search)
+{
+    char folder[PATH_BYTES];
+    strcpy(folder, search->runtime);
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return -1;
+    slash[1] = 0;
+    if (try_folder(search, folder, "") == 0 || try_folder(search, folder, "../extras/CUPTI/lib64/") == 0)
+        return 0;
+    return try_folder(search, folder, "../../../extras/CUPTI/lib64/"); /* the runtime in targets/…/lib */
+}
+
+/* /usr/local/cuda, then /usr/local/cuda-13, /usr/local/cuda-13.0 and so on. */
+static int try_installed(const struct search *search)
+{
+    char root[PATH_BYTES] = "/usr/local/cuda";
+    if (try_toolkit(search, root) == 0)
+        return 0;
+    for (const int *major = search->majors; *major; major++)
+        for (int minor = -1; minor <= 9; minor++) {
+            strcpy(root, "/usr/local/cuda-");
+            add_number(root, *major);
+            if (minor >= 0) {
+                add_text(root, ".");
+                add_number(root, minor);
+            }
+            if (try_toolkit(search, root) == 0)
+                return 0;
+        }
+    return -1;
+}
+
+/* ---- For the program's own calls --------------------------------------------------------------------------------------- */
+
+struct wanted { const char *name; void *function; };
+
+static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct wanted *wanted = data;
+    if (!object->dlpi_name || !starts_with(file_of(object->dlpi_name), "libcupti.so"))
+        return 0;
+    void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    wanted->function = library ? dlsym(library, wanted->name) : NULL;
+    return wanted->function != NULL;
+}
+
+/* The program's library may be loaded for it alone, where RTLD_NEXT does not look. */
+void *cuda_library_function(const char *name)
+{
+    struct wanted wanted = { name, cuda.library ? dlsym(cuda.library, name) : dlsym(RTLD_NEXT, name) };
+    if (!wanted.function)
+        dl_iterate_phdr(look_in_object, &wanted);
+    dlerror();
+    return wanted.function;
+}
+
+int cuda_library_load(void)
+{
+    static struct search search;
+    const char *asked = getenv("TACHO_CUPTI");
+    dl_iterate_phdr(look_at_object, &search);
+    load_driver();
+    choose_majors(&search);
+    int found;
+    if (asked && *asked)
+        found = try_file(asked) == 0;
+    else
+        found = try_loaded(&search) == 0 || try_beside_runtime(&search) == 0 || try_packages(&search) == 0 ||
+                try_toolkit(&search, getenv("CUDA_HOME")) == 0 || try_toolkit(&search, getenv("CUDA_PATH")) == 0 ||
+                try_folder(&search, "", "") == 0 || try_installed(&search) == 0;
+    dlerror(); /* not the program's to see */
+    return found ? 0 : -1;
+}

@@ -1,0 +1,222 @@
+/* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that begin
+ * or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the devices, and
+ * makes the last flush when the process ends.
+ *
+ * CUPTI completes a kernel's record only when it is flushed: what was not flushed when a process is killed is gone. So a
+ * flush comes every 100 ms; it takes this thread some 0.3 ms and costs the launching ones nothing that can be measured.
+ * All signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes.         */
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "cuda.h"
+#include "os.h"
+#include "sys.h"
+
+#define TICK_MS 10u
+#define FLUSH_MS 100u
+#define START_MAX_MS 10000u  /* so long are all calls recorded while a new context has not run a kernel */
+#define CONTEXTS_MAX 16
+
+enum { FINISH_NOT_ASKED, FINISH_ASKED, FINISH_DONE };
+static _Atomic uint32_t finish;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void cuda_thread_wake(void)
+{
+    atomic_fetch_add_explicit(&cuda.wake, 1, memory_order_release);
+    sys_futex_wake(&cuda.wake, 1);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------------------------------------ */
+
+/* "0000:17:00.0" as domain << 32 | bus << 16 | device << 8 | function. */
+static uint64_t parse_bus(const char *text)
+{
+    uint64_t parts[4] = { 0 };
+    for (int part = 0; *text && part < 4; text++) {
+        char c = (char)(*text | 0x20);
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+        if (digit == 16)
+            part++;
+        else
+            parts[part] = parts[part] << 4 | digit;
+    }
+    return parts[0] << 32 | (parts[1] & 0xffff) << 16 | (parts[2] & 0xff) << 8 | (parts[3] & 0xff);
+}
+
+#define DEVICE_HEAD_WORDS 5
+
+static void tell_device(int ordinal)
+{
+    uint64_t words[DEVICE_HEAD_WORDS + (CUDA_DEVICE_ATTRIBUTES + 1) / 2] = { 0 };
+    int32_t *attributes = (int32_t *)(words + DEVICE_HEAD_WORDS);
+    char name[256] = "", bus[32] = "";
+    int device, version = 0;
+    size_t bytes = 0;
+    const struct cuda_driver_functions *driver = &cuda.driver;
+    if (driver->cuDeviceGet(&device, ordinal) != 0)
+        return;
+    driver->cuDeviceGetName(name, sizeof name - 1, device);
+    driver->cuDeviceTotalMem_v2(&bytes, device);
+    driver->cuDriverGetVersion(&version);
+    words[0] = bytes;
+    if (driver->cuDeviceGetUuid_v2)
+        driver->cuDeviceGetUuid_v2((unsigned char *)&words[1], device);
+    else if (driver->cuDeviceGetUuid)
+        driver->cuDeviceGetUuid((unsigned char *)&words[1], device);
+    words[3] = (uint32_t)version;
+    if (driver->cuDeviceGetPCIBusId && driver->cuDeviceGetPCIBusId(bus, sizeof bus - 1, device) == 0)
+        words[4] = parse_bus(bus);
+    for (int i = 1; i < CUDA_DEVICE_ATTRIBUTES; i++)
+        if (driver->cuDeviceGetAttribute(&attributes[i], i, device) != 0)
+            attributes[i] = 0;
+    cuda_emit(&(struct cuda_note){
+        .type = WIRE_CUDA_DEVICE, .a = (uint16_t)ordinal, .b = CUDA_DEVICE_ATTRIBUTES,
+        .words = words, .word_count = sizeof words / sizeof *words, .text = name,
+    });
+}
+
+/* 1 once it is done: before cuInit() has returned the driver tells nothing. */
+static int tell_devices(void)
+{
+    int count = 0;
+    const struct cuda_driver_functions *driver = &cuda.driver;
+    if (!driver->cuDeviceGetCount || !driver->cuDeviceGet || !driver->cuDeviceGetName || !driver->cuDeviceTotalMem_v2 ||
+        !driver->cuDriverGetVersion || !driver->cuDeviceGetAttribute)
+        return 1;
+    if (driver->cuDeviceGetCount(&count) != 0)
+        return 0;
+    for (int ordinal = 0; ordinal < count; ordinal++)
+        tell_device(ordinal);
+    return 1;
+}
+
+/* ---- Now and then ------------------------------------------------------------------------------------------------------- */
+
+struct rounds { uint64_t flushed_ms, context_ms; uint32_t contexts; int devices_told; };
+
+static void count_dropped(void)
+{
+    size_t dropped = 0;
+    if (cuda.cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_RESULT_SUCCESS && dropped)
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_CUPTI], dropped, memory_order_relaxed);
+}
+
+static void flush(uint32_t flags)
+{
+    cuda.cupti.cuptiActivityFlushAll(flags);
+    count_dropped();
+}
+
+static void flush_if_due(struct rounds *rounds, uint64_t now)
+{
+    uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
+    if (now - rounds->flushed_ms < interval)
+        return;
+    rounds->flushed_ms = now;
+    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        flush(0);
+    else if (atomic_load(&cuda.state) == CUDA_RECORDING)
+        count_dropped();
+}
+
+/* All calls while a context is new, then the chosen ones. */
+static void choose_stage(struct rounds *rounds, uint64_t now)
+{
+    uint32_t contexts = atomic_load(&cuda.contexts_seen);
+    if (contexts != rounds->contexts) {
+        rounds->contexts = contexts;
+        rounds->context_ms = now;
+    }
+    if (atomic_load(&cuda.state) != CUDA_RECORDING || contexts == 0)
+        return;
+    int is_new = atomic_load(&cuda.new_context) != 0 && now - rounds->context_ms < START_MAX_MS;
+    uint32_t before = atomic_load(&cuda.stage);
+    if (before == (is_new ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN) || !cuda_lock())
+        return;
+    if (atomic_load(&cuda.state) == CUDA_RECORDING) {
+        int stage = cuda_api_enable(is_new ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN);
+        if ((uint32_t)stage != before)
+            cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 1, .b = (uint16_t)stage });
+    }
+    cuda_unlock();
+}
+
+/* The kernels that still run get until the deadline of whoever waits; then what they have is taken as it is. */
+static void finish_now(void)
+{
+    void *contexts[CONTEXTS_MAX], *popped;
+    flush(0);
+    int count = cuda_contexts(contexts, CONTEXTS_MAX);
+    if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
+        for (int i = 0; i < count; i++)
+            if (cuda.driver.cuCtxPushCurrent_v2(contexts[i]) == 0) {
+                cuda.driver.cuCtxSynchronize();
+                cuda.driver.cuCtxPopCurrent_v2(&popped);
+            }
+    flush(CUPTI_FLUSH_FORCED);
+    atomic_store_explicit(&finish, FINISH_DONE, memory_order_release);
+    sys_futex_wake(&finish, INT32_MAX);
+}
+
+static void go_round(struct rounds *rounds)
+{
+    uint64_t now = now_ms();
+    cuda_follow(1);
+    cuda_buffers_prepare();
+    choose_stage(rounds, now);
+    flush_if_due(rounds, now);
+    int in_use = rounds->contexts > 0 || atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0;
+    if (!rounds->devices_told && in_use)
+        rounds->devices_told = tell_devices();
+}
+
+static void *run(void *unused)
+{
+    struct rounds rounds = { 0 };
+    sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
+    agent_self = NULL;
+    struct agent_thread *slot = thread_attach();
+    agent_self = AGENT_OWN_THREAD;
+    cuda.own_slot = slot;
+    if (slot)
+        atomic_store_explicit(&agent.arena->cuda_thread, slot->slot->tid, memory_order_release);
+    while (agent_attached() && !agent.left) {
+        uint32_t seen = atomic_load_explicit(&cuda.wake, memory_order_acquire);
+        if (cuda_in_use())
+            go_round(&rounds);
+        if (atomic_load(&finish) == FINISH_ASKED)
+            finish_now();
+        sys_futex_wait(&cuda.wake, seen, TICK_MS * 1000000ull);
+    }
+    return NULL;
+}
+
+/* ---- From other threads ------------------------------------------------------------------------------------------------- */
+
+int cuda_thread_start(void)
+{
+    uint64_t all = UINT64_MAX, before;
+    pthread_t thread;
+    sys_sigprocmask(SIG_SETMASK, &all, &before);
+    int result = OS_REAL(pthread_create)(&thread, NULL, run, NULL);
+    sys_sigprocmask(SIG_SETMASK, &before, NULL);
+    return result == 0 ? 0 : -1;
+}
+
+int cuda_thread_finish(uint64_t patience_ns)
+{
+    uint32_t not_asked = FINISH_NOT_ASKED;
+    atomic_compare_exchange_strong(&finish, &not_asked, FINISH_ASKED);
+    cuda_thread_wake();
+    uint64_t end_ms = now_ms() + patience_ns / 1000000;
+    for (uint64_t now = now_ms(); now < end_ms && atomic_load(&finish) == FINISH_ASKED; now = now_ms())
+        sys_futex_wait(&finish, FINISH_ASKED, (end_ms - now) * 1000000);
+    return atomic_load(&finish) == FINISH_DONE;
+}
