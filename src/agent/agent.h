@@ -66,6 +66,11 @@ struct agent_level {
 
 #define AGENT_CALL_FRAMES 8 /* nested OS calls whose frames are known: see os.h */
 
+struct agent_cuda {
+    uint32_t depth, epoch; /* of calls into CUDA that have callbacks */
+    uint64_t start;        /* ticks, of the outermost */
+};
+
 struct agent_thread {
     unsigned char *cursor;          /* where the next record goes */
     unsigned char *limit;
@@ -81,11 +86,16 @@ struct agent_thread {
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
     struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
+    struct agent_cuda cuda;
 };
 
-/* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone. */
+/* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone.
+ * AGENT_OWN_THREAD: a thread of ours; AGENT_HIDDEN_THREAD: one of the program that works for us just now. No hook sees those
+ * two, nor the threads that they create; what they do is no event, so that nothing of it is lost either. */
 extern __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
-#define AGENT_NO_THREAD ((struct agent_thread *)1)
+#define AGENT_OWN_THREAD ((struct agent_thread *)1)
+#define AGENT_HIDDEN_THREAD ((struct agent_thread *)2)
+#define AGENT_NO_THREAD ((struct agent_thread *)3) /* the largest that is no pointer */
 
 /* Slow paths; they keep errno. */
 struct agent_thread *agent_enter_slow(uint32_t source_bits);  /* first call, after fork, first call of a thread */
