@@ -10,12 +10,7 @@
 #include "../base/clock.h"
 #include "cuda_state.h"
 
-#define READY_BUFFERS 2u   /* pages of so many buffers that no one has used yet are there before CUPTI needs them */
 #define HOLE_BYTES 4096u   /* how far behind the last record is looked for one that is half-written */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 struct cuda_process *cuda_process_new(const struct cuda_setup *setup)
 {
@@ -209,17 +204,6 @@ static uint32_t buffers_taken(struct cuda_process *cuda)
     return cuda->buffers_seen;
 }
 
-/* CUPTI fills buffers in the program's threads: the kernel should not have to find pages for it there. */
-static void make_ready(struct cuda_process *cuda, uint32_t taken)
-{
-    uint32_t from = cuda->buffers_ready > taken ? cuda->buffers_ready : taken;
-    uint32_t to = cuda->setup.buffer_count - taken < READY_BUFFERS ? cuda->setup.buffer_count : taken + READY_BUFFERS;
-    if (taken == 0 || to <= from)
-        return;
-    madvise(bytes_of(cuda, from), (size_t)(to - from) * WIRE_CUDA_BUFFER_BYTES, MADV_POPULATE_WRITE);
-    cuda->buffers_ready = to;
-}
-
 static int by_number(const void *left, const void *right)
 {
     uint64_t a = ((const struct noted *)left)->number, b = ((const struct noted *)right)->number;
@@ -237,7 +221,6 @@ void cuda_note(struct cuda_process *cuda)
     uint32_t taken = buffers_taken(cuda);
     cuda->noted_count = cuda->noted_next = 0;
     cuda->noted_ticks = ticks_now(cuda->clock.map);
-    make_ready(cuda, taken);
     if (taken > cuda->noted_capacity) {
         struct noted *more = realloc(cuda->noted, 2 * (size_t)taken * sizeof *more);
         if (!more)

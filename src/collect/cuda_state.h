@@ -114,7 +114,7 @@ struct cuda_process {
 
     struct noted { uint64_t number; uint32_t index; } *noted; /* delivered buffers, the oldest first */
     uint32_t noted_count, noted_next, noted_capacity;
-    uint32_t buffers_seen, buffers_ready;  /* the most that were taken at any time; those that have their pages */
+    uint32_t buffers_seen;                 /* the most that were taken at any time */
     uint64_t noted_ticks;                  /* when */
     unsigned char *copy;                   /* of the buffer that is being read */
     int recovering;                        /* it was never delivered */
