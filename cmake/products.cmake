@@ -1,4 +1,4 @@
-# The three products. Each appears once its sources are there.
+# The products. Each appears once its sources are there.
 
 # ---- bin/tacho: fully static, so that it runs on any Linux of its architecture. Sanitizers cannot be linked statically.
 file(GLOB main_source CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cmd/main.c)
@@ -59,6 +59,18 @@ if(agent_sources)
   endif()
   tacho_for_old_glibc(tacho-agent)
   install(TARGETS tacho-agent LIBRARY DESTINATION lib/tacho)
+endif()
+
+# ---- lib/tacho/libtacho-libraries.so: stands before the functions of cuBLAS and its like; preloaded only when asked for.
+file(GLOB library_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libraries/*.c ${CMAKE_SOURCE_DIR}/src/libraries/*.S)
+file(GLOB library_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libraries/*.calls)
+if(library_sources)
+  add_library(tacho-libraries SHARED ${library_sources})
+  set_source_files_properties(${library_sources} PROPERTIES OBJECT_DEPENDS "${library_lists}")
+  target_compile_options(tacho-libraries PRIVATE -fexceptions -fno-semantic-interposition)
+  target_link_options(tacho-libraries PRIVATE -Wl,-z,nodelete)
+  tacho_for_old_glibc(tacho-libraries)
+  install(TARGETS tacho-libraries LIBRARY DESTINATION lib/tacho)
 endif()
 
 # ---- lib/libtacho.so: the public API, where linkers look. The reader inside it is the one of src/report.

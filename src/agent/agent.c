@@ -39,6 +39,7 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
         set_state(AGENT_OFF);
         return;
     }
+    library_prepare();
     set_state(AGENT_ATTACHED);
     agent_thread();
     if (origin == WIRE_ORIGIN_EXEC)

@@ -65,6 +65,7 @@ struct agent_level {
 };
 
 #define AGENT_CALL_FRAMES 8 /* nested OS calls whose frames are known: see os.h */
+#define AGENT_LIBRARY_FRAMES 14 /* nested calls into libraries; deeper ones are counted as lost */
 
 struct agent_cuda {
     uint32_t depth, epoch; /* of calls into CUDA that have callbacks */
@@ -87,6 +88,8 @@ struct agent_thread {
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
     struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
     struct agent_cuda cuda;
+    uint32_t library_depth;
+    uintptr_t library_frames[AGENT_LIBRARY_FRAMES]; /* library.c */
 };
 
 /* The only thread-local of the agent. NULL: not attached yet. AGENT_NO_THREAD: attaching right now, or gone.

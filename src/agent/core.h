@@ -15,6 +15,9 @@ struct agent_thread *thread_attach(void);      /* a slot for the calling thread,
 /* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
 void agent_note_modules(void);
 
+/* Before anything is recorded: the libraries' domains get their numbers. */
+void library_prepare(void);
+
 /* A source that keeps state on both sides tells a new arena what it must know (NVTX: domains, strings, names). */
 void nvtx_after_attach(void);
 void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */

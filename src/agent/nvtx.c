@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) int write_record(struct agent_threa
     struct wire_record *record = emit_reserve(thread, place->type, words + (binary ? binary->words : 0), &fate);
     if (unlikely(!record)) {
         if (place->counts)
-            agent_count(thread, WIRE_SOURCE_NVTX, fate);
+            agent_count(thread, nvtx_source(event->domain), fate);
         return -1;
     }
     uint64_t flags = event->flags | text_flag(&event->text) | (binary && binary->count ? WIRE_NVTX_HAS_BINARY : 0);
@@ -139,7 +139,7 @@ static inline __attribute__((always_inline)) int write_event(struct agent_thread
         (event->text.kind == NVTX_TEXT_REGISTERED || event->binary_count)) {
         /* What it refers to may be among what found no room: then it finds none either. */
         if (place->counts)
-            agent_count(thread, WIRE_SOURCE_NVTX, WIRE_LOST_BUFFER_FULL);
+            agent_count(thread, nvtx_source(event->domain), WIRE_LOST_BUFFER_FULL);
         return -1;
     }
     if (unlikely(event->binary_count))
@@ -151,11 +151,6 @@ void nvtx_count_no_thread(void)
 {
     if (agent_attached() && agent_recording(WIRE_BIT(NVTX)))
         atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NVTX][WIRE_LOST_NO_THREAD], 1, memory_order_relaxed);
-}
-
-static inline int records(uint32_t domain)
-{
-    return agent_recording(WIRE_BIT(NVTX)) && nvtx_domain_on(domain);
 }
 
 /* ---- The range that begins a capture ---------------------------------------------------------------------------------- */
@@ -210,8 +205,8 @@ static inline int is_plain(const struct agent_thread *thread)
 
 static inline __attribute__((always_inline)) void mark(const struct nvtx_event *event)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX));
-    if (thread && nvtx_domain_on(event->domain))
+    struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY));
+    if (thread && nvtx_records(event->domain))
         write_event(thread, &(struct place){ .type = WIRE_NVTX_MARK, .counts = 1 }, event);
 }
 
@@ -229,13 +224,13 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
     level->depth = depth + 1;
     atomic_signal_fence(memory_order_seq_cst);
     uint64_t *word = word_of(level, depth), bit = UINT64_C(1) << depth % 64;
-    if (unlikely(!records(event->domain))) {
+    if (unlikely(!nvtx_records(event->domain))) {
         if (word)
             *word &= ~bit;
         return (int)depth;
     }
     if (unlikely(!word)) {
-        agent_count(thread, WIRE_SOURCE_NVTX, WIRE_LOST_BUFFER_FULL);
+        agent_count(thread, nvtx_source(event->domain), WIRE_LOST_BUFFER_FULL);
         return (int)depth;
     }
     *word |= bit;
@@ -282,7 +277,7 @@ static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_ev
     uint64_t id = next_range(thread) | 1;
     if (triggers())
         maybe_begin(event, id >> 1);
-    if (!records(event->domain) ||
+    if (!nvtx_records(event->domain) ||
         write_event(thread, &(struct place){ .type = WIRE_NVTX_START, .range = id, .counts = 1 }, event) != 0)
         id &= ~UINT64_C(1);
     return id;
@@ -422,7 +417,7 @@ static int push_a(const char *message)
     struct agent_level *level = &thread->nvtx[0];
     uint32_t depth = level->depth;
     size_t length = emit_text_length(message);
-    if (unlikely(depth >= 64 || length > WIRE_TEXT_MAX || !records(0)))
+    if (unlikely(depth >= 64 || length > WIRE_TEXT_MAX || !nvtx_records(0)))
         return push_text(message);
     level->depth = depth + 1;
     level->recorded |= UINT64_C(1) << depth;
@@ -488,15 +483,18 @@ static const struct nvtx_callback core2_events[] = {
     { 0, NULL },
 };
 
-/* OpenCL's names stay no-ops: a slot that is not filled costs its caller nothing. */
+/* OpenCL's names stay no-ops: a slot that is not filled costs its caller nothing. Libraries that annotate themselves do so
+ * in a domain of their own: for them alone, the others are left empty too. */
 static const struct {
     enum abi_module module;
     const struct nvtx_callback *callbacks;
+    uint32_t sources;
 } attachments[] = {
-    { ABI_MODULE_CORE, core_events }, { ABI_MODULE_CORE, nvtx_names_core },
-    { ABI_MODULE_CORE2, core2_events }, { ABI_MODULE_CORE2, nvtx_names_core2 },
-    { ABI_MODULE_CUDA, nvtx_names_cuda }, { ABI_MODULE_CUDART, nvtx_names_cudart },
-    { ABI_MODULE_SYNC, nvtx_names_sync },
+    { ABI_MODULE_CORE2, core2_events, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
+    { ABI_MODULE_CORE2, nvtx_names_core2, WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY) },
+    { ABI_MODULE_CORE, core_events, WIRE_BIT(NVTX) }, { ABI_MODULE_CORE, nvtx_names_core, WIRE_BIT(NVTX) },
+    { ABI_MODULE_CUDA, nvtx_names_cuda, WIRE_BIT(NVTX) }, { ABI_MODULE_CUDART, nvtx_names_cudart, WIRE_BIT(NVTX) },
+    { ABI_MODULE_SYNC, nvtx_names_sync, WIRE_BIT(NVTX) },
 };
 
 /* ---- Attaching ----------------------------------------------------------------------------------------------------------- */
@@ -518,7 +516,7 @@ EXPORT int InitializeInjectionNvtx2(abi_get_table get_table);
 int InitializeInjectionNvtx2(abi_get_table get_table)
 {
     agent_start();
-    if (!agent_attached() || !(agent.sources & WIRE_BIT(NVTX)) || !get_table)
+    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !get_table)
         return 0;
     const struct abi_callbacks *table = get_table(ABI_TABLE_CALLBACKS);
     if (!table || table->size < sizeof *table || !table->module_slots)
@@ -527,6 +525,7 @@ int InitializeInjectionNvtx2(abi_get_table get_table)
     if (version && version->size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(ABI_VERSION);
     for (size_t i = 0; i < sizeof attachments / sizeof *attachments; i++)
-        fill_slots(table, attachments[i].module, attachments[i].callbacks);
+        if (agent.sources & attachments[i].sources)
+            fill_slots(table, attachments[i].module, attachments[i].callbacks);
     return 1;
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "../wire/libraries.h"
 #include "agent.h"
 #include "nvtx_abi.h"
 
@@ -22,8 +23,9 @@ static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t 
 
 #define NVTX_DOMAIN_MAX 65536u
 enum nvtx_domain_flag {
-    NVTX_DOMAIN_ON = 1,      /* not filtered out */
-    NVTX_DOMAIN_TRIGGER = 2, /* its ranges may begin a capture */
+    NVTX_DOMAIN_ON = WIRE_BIT(NVTX),         /* not filtered out: recorded while NVTX is */
+    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY), /* a library's, and that library was asked for: recorded while libraries are */
+    NVTX_DOMAIN_TRIGGER = 0x80,              /* its ranges may begin a capture */
 };
 
 struct nvtx {
@@ -49,7 +51,27 @@ static inline uint32_t nvtx_domain_of(const void *handle)
 
 static inline int nvtx_domain_on(uint32_t domain)
 {
-    return atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed) & NVTX_DOMAIN_ON;
+    return atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed) & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY);
+}
+
+/* Is what happens in this domain recorded right now? */
+static inline int nvtx_records(uint32_t domain)
+{
+    uint32_t flags = atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed);
+    return agent_recording(flags & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY));
+}
+
+/* The domain of the ranges that stubs make for a library's calls: its row, counted from 1. */
+static inline uint32_t library_domain(uint32_t library)
+{
+    return library + 1;
+}
+
+/* What an event of this domain counts as. A library's own NVTX counts as NVTX where NVTX was asked for. */
+static inline enum wire_source nvtx_source(uint32_t domain)
+{
+    int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARY));
+    return is_call || !(agent.sources & WIRE_BIT(NVTX)) ? WIRE_SOURCE_LIBRARY : WIRE_SOURCE_NVTX;
 }
 
 /* ---- Texts ----------------------------------------------------------------------------------------------------- */
@@ -117,6 +139,12 @@ uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
 
 /* A new domain of this name; its handle. */
 const void *nvtx_new_domain(struct nvtx_text name);
+
+/* The number of a string, told to the collector; 0 when all are taken. */
+uint32_t nvtx_register(uint32_t domain, struct nvtx_text text);
+
+/* Whether a domain of this name is a library's own, and that library was asked for. */
+int library_owns(const struct nvtx_text *name);
 
 /* A range of the wanted name, but not in the wanted domain: said once, so that an empty capture can be explained. */
 int nvtx_elsewhere_told(void);

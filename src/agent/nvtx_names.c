@@ -222,6 +222,8 @@ static void fill_note(struct wire_record *record, const struct nvtx_note *note, 
 
 void nvtx_tell(const struct nvtx_note *note)
 {
+    if (!(agent.sources & WIRE_BIT(NVTX)) && !nvtx_domain_on(note->domain))
+        return; /* what libraries say of themselves was asked for, and nothing else */
     uint32_t words = note_words(note);
     struct entry *entry = take_entry(words);
     if (!entry)
@@ -284,10 +286,11 @@ static uint8_t domain_flags(const struct nvtx_text *name)
 {
     const char *include = setting(agent.arena->domain_include), *exclude = setting(agent.arena->domain_exclude);
     const char *trigger = setting(agent.arena->capture_domain);
-    int on = (!include || listed(include, name)) && !(exclude && listed(exclude, name));
+    int on = (agent.sources & WIRE_BIT(NVTX)) && (!include || listed(include, name)) && !(exclude && listed(exclude, name));
     int begins = !trigger ? !name : strcmp(trigger, "*") == 0 || (name && same(trigger, strlen(trigger), name)) ||
                                         (!name && strcmp(trigger, "default") == 0);
-    return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (begins ? NVTX_DOMAIN_TRIGGER : 0));
+    return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (name && library_owns(name) ? NVTX_DOMAIN_LIBRARY : 0) |
+                     (begins ? NVTX_DOMAIN_TRIGGER : 0));
 }
 
 void nvtx_apply_settings(void)
@@ -394,7 +397,7 @@ const void *nvtx_new_domain(struct nvtx_text name)
     atomic_store(&nvtx.domains[id], flags);
     if (!(flags & NVTX_DOMAIN_TRIGGER))
         keep_name(id, &name);
-    if (flags & NVTX_DOMAIN_ON)
+    if (nvtx_domain_on(id))
         nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = id, .head = &(uint64_t){ 0 }, .text = name });
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_DOMAIN, 0, id);
 }
@@ -414,16 +417,22 @@ static void domain_destroy(const void *handle)
         emit_note(WIRE_NVTX_DOMAIN_END, (uint16_t)domain, NULL, 0, NULL);
 }
 
+uint32_t nvtx_register(uint32_t domain, struct nvtx_text text)
+{
+    uint32_t id = nvtx_take_number(&nvtx.string_count, UINT32_MAX - 1);
+    if (id)
+        tell_text(WIRE_NVTX_STRING, domain, id, text);
+    return id;
+}
+
 static const void *register_string(const void *domain_handle, struct nvtx_text text)
 {
     if (!agent_attached() || text.kind == NVTX_TEXT_NONE)
         return NULL;
-    uint32_t domain = nvtx_domain_of(domain_handle);
-    uint32_t id = nvtx_take_number(&nvtx.string_count, UINT32_MAX - 1);
+    uint32_t domain = nvtx_domain_of(domain_handle), id = nvtx_register(domain, text);
     if (!id)
         return NULL;
     note_trigger_string(&text, id);
-    tell_text(WIRE_NVTX_STRING, domain, id, text);
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_STRING, domain, id);
 }
 static const void *register_string_a(const void *domain, const char *text)

@@ -439,7 +439,7 @@ EXPORT int InitializeInjectionNvtxExtension(struct abi_extension_info *info);
 int InitializeInjectionNvtxExtension(struct abi_extension_info *info)
 {
     agent_start();
-    if (!agent_attached() || !(agent.sources & WIRE_BIT(NVTX)) || !info || info->size < sizeof *info ||
+    if (!agent_attached() || !(agent.sources & (WIRE_BIT(NVTX) | WIRE_BIT(LIBRARY))) || !info || info->size < sizeof *info ||
         info->compatibility >> 8 != 1 || info->segment_count < 1 || !info->segments || !info->segments->slots)
         return 0;
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {

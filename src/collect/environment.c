@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../base/text.h"
+#include "folder.h"
 #include "machine.h"
 
 /* ---- What the program gets ------------------------------------------------------------------------------------------------- */
@@ -78,6 +79,14 @@ static void add_libraries(struct text *to, const char *list, int sanitizers)
     }
 }
 
+/* What stands before cuBLAS and its like, when calls into them are to be recorded. */
+static void add_stubs(struct text *to, const struct collect_options *options, const char *agent_path)
+{
+    const char *slash = strrchr(agent_path, '/');
+    if ((options->sources & WIRE_BIT(LIBRARY)) && options->libraries)
+        text_addf(to, ":%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+}
+
 static void set_preload(struct list *list, const struct collect_options *options, const struct program *program, const char *agent_path)
 {
     struct text preload = {0};
@@ -86,6 +95,7 @@ static void set_preload(struct list *list, const struct collect_options *options
     if (program->first_library[0] && !preload.length)
         text_addf(&preload, ":%s", program->first_library);
     text_addf(&preload, ":%s", agent_path);
+    add_stubs(&preload, options, agent_path);
     add_libraries(&preload, own ? own : "", 0);
     if (text_failed(&preload))
         list->failed = 1;

@@ -19,6 +19,7 @@ static void remove_files(int folder)
 {
     unlinkat(folder, FOLDER_SOCKET, 0);
     unlinkat(folder, FOLDER_AGENT, 0);
+    unlinkat(folder, FOLDER_STUBS, 0);
 }
 
 /* A descriptor with the lock of a folder that is ours and is there; -1: someone else has it, or it is not like that. */

@@ -7,6 +7,7 @@
 
 #define FOLDER_SOCKET "socket"
 #define FOLDER_AGENT "libtacho-agent.so"
+#define FOLDER_STUBS "libtacho-libraries.so"
 
 struct folder {
     char path[64]; /* "": there is none */
@@ -16,7 +17,7 @@ struct folder {
 /* 0, or -1 where none can be made. */
 int folder_make(struct folder *folder);
 
-/* With the two files that may be in it. */
+/* With the files that may be in it. */
 void folder_remove(struct folder *folder);
 
 #endif

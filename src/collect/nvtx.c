@@ -11,6 +11,7 @@
 #include "../base/hash.h"
 #include "../wire/nvtx_payload.h"
 #include "clock.h"
+#include "library.h"
 #include "nvtx_state.h"
 
 #define LEVELS_MAX (1u << 20)     /* of one thread, all domains together */
@@ -129,8 +130,10 @@ static void write_row(struct nvtx_process *process, struct nvtx_event *event, co
         ROW_SET(row, NVTX_EVENTS, binaryData, decoded.hex);
     set_name(process, row, event);
     writer_commit(process->writer, TABLE_NVTX_EVENTS, 1);
-    if (place->type == NVTX_ROW_MARK || place->type == NVTX_ROW_PUSH_POP || place->type == NVTX_ROW_START_END)
+    if (place->type == NVTX_ROW_MARK || place->type == NVTX_ROW_PUSH_POP || place->type == NVTX_ROW_START_END) {
         process->counts.recorded++;
+        process->counts.library_recorded += library_counts(process, event->domain);
+    }
 }
 
 static int is_complete(const struct nvtx_process *process, const struct nvtx_event *event)
@@ -258,16 +261,22 @@ static void drop_event(struct nvtx_event *event)
     event->open = 0;
 }
 
+static void count_end_lost(struct nvtx_process *process, uint16_t domain)
+{
+    process->counts.end_lost++;
+    process->counts.library_end_lost += library_counts(process, domain);
+}
+
 /* The place of a push, free; NULL when there is no memory for it. */
 static struct nvtx_event *push_place(struct nvtx_thread *thread, uint16_t domain, uint16_t level)
 {
     struct nvtx_event *place = find_level(thread, domain, level);
     if (!place && !(place = make_level(thread, domain, level))) {
-        thread->process->counts.end_lost++;
+        count_end_lost(thread->process, domain);
         return NULL;
     }
     if (place->open) { /* its pop never came */
-        thread->process->counts.end_lost++;
+        count_end_lost(thread->process, domain);
         drop_event(place);
     }
     return place;
@@ -301,6 +310,10 @@ static void finish_pop(struct nvtx_thread *thread, uint16_t domain, uint16_t lev
     }
     if (parts)
         append_parts(event, parts);
+    if (library_range_ends(thread, event)) {
+        drop_event(event);
+        return;
+    }
     const struct nvtx_place place = { .type = NVTX_ROW_PUSH_POP, .tid = thread->tid, .end_tid = thread->tid, .has_end = 1, .end = end };
     finish_row(thread->process, event, &place);
     event->open = 0;
@@ -659,6 +672,7 @@ static int name_record(struct nvtx_thread *thread, const struct wire_record *rec
     switch (record->type) {
     case WIRE_NVTX_DOMAIN:
         row.place.type = NVTX_ROW_DOMAIN;
+        library_domain_told(thread->process, record->a, (const char *)record->body, nvtx_text_length(record->body, body));
         break;
     case WIRE_NVTX_DOMAIN_END:
         row.place.type = NVTX_ROW_DOMAIN_END;
@@ -730,6 +744,11 @@ struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_
         process->global_pid = global_pid;
     }
     return process;
+}
+
+void nvtx_process_sources(struct nvtx_process *process, uint32_t sources)
+{
+    process->sources = sources;
 }
 
 struct nvtx_thread *nvtx_thread_new(struct nvtx_process *process, int64_t global_tid)

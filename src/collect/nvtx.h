@@ -21,11 +21,15 @@ struct nvtx_counts {
     uint64_t recorded; /* events that have their row; a range counts once */
     uint64_t end_lost; /* ranges that were dropped because their end never arrived (the buffer was full) */
     uint64_t damaged;  /* records that make no sense: the program has overwritten them */
+    uint64_t library_recorded, library_end_lost; /* of these, what counts for the libraries: library.h */
 };
 
 /* NULL when memory is short. The writer and the clock must outlive the process. */
 struct nvtx_process *nvtx_process_new(struct writer *writer, const struct clock_map *clock, int64_t global_pid);
 struct nvtx_thread *nvtx_thread_new(struct nvtx_process *process, int64_t global_tid);
+
+/* What the capture asks for, WIRE_BIT()s, if libraries are among it. */
+void nvtx_process_sources(struct nvtx_process *process, uint32_t sources);
 
 /* Is it one of ours? */
 static inline int nvtx_is_record(unsigned type)

@@ -6,6 +6,7 @@
 
 #include "../base/arena.h"
 #include "../base/text.h"
+#include "../wire/libraries.h"
 #include "nvtx.h"
 
 /* One payload of an event, in the order in which the program gave them. */
@@ -96,6 +97,9 @@ struct nvtx_process {
     size_t told;              /* strings and schemas since they were last looked through */
 
     struct nvtx_payload_state *payload;
+
+    uint32_t sources;         /* WIRE_BIT()s of the capture; 0: not said */
+    uint16_t own_domains[WIRE_LIBRARY_COUNT]; /* in which libraries annotate themselves; 0: none */
 };
 
 struct nvtx_stack {
@@ -112,6 +116,7 @@ struct nvtx_thread {
     struct nvtx_row pending;   /* an event whose WIRE_NVTX_BINARY records follow */
     uint8_t pending_type;      /* enum wire_type of it, 0: none */
     uint16_t pending_level;
+    int64_t own_range_ns[WIRE_LIBRARY_COUNT]; /* when the last range began that a library made itself */
 };
 
 /* The id of the text at the end of a record, and its length in bytes; it may reach to the last byte. */

@@ -157,6 +157,8 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
     process->chunk_count = chunk_count;
     process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
     process->cuda = cuda_of(process); /* the arena is ours alone still */
+    if (process->nvtx)
+        nvtx_process_sources(process->nvtx, process->collector->options->sources);
     process->next_live = table->first_live;
     if (table->first_live)
         table->first_live->previous_live = process;
@@ -244,9 +246,12 @@ static const struct { const char *fate, *cause; } fate_names[] = {
 /* NVTX keeps its own count, since a range is recorded once both its ends are here. */
 static void take_nvtx_counts(struct process *process, const struct nvtx_counts *nvtx)
 {
-    struct process_counts *counts = &process->counts[WIRE_SOURCE_NVTX];
-    counts->recorded = nvtx->recorded;
-    counts->fates[WIRE_LOST_BUFFER_FULL] += nvtx->end_lost - process->nvtx_end_lost;
+    struct process_counts *counts = &process->counts[WIRE_SOURCE_NVTX], *library = &process->counts[WIRE_SOURCE_LIBRARY];
+    counts->recorded = nvtx->recorded - nvtx->library_recorded;
+    library->recorded = nvtx->library_recorded;
+    library->fates[WIRE_LOST_BUFFER_FULL] += nvtx->library_end_lost - process->library_end_lost;
+    counts->fates[WIRE_LOST_BUFFER_FULL] += nvtx->end_lost - nvtx->library_end_lost - (process->nvtx_end_lost - process->library_end_lost);
+    process->library_end_lost = nvtx->library_end_lost;
     counts->damaged += nvtx->damaged - process->nvtx_damaged;
     process->nvtx_end_lost = nvtx->end_lost;
     process->nvtx_damaged = nvtx->damaged;

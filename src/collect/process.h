@@ -82,7 +82,7 @@ struct process {
     int behind;                    /* its threads have written more than the last round could read */
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
     struct nvtx_process *nvtx;
-    uint64_t nvtx_end_lost, nvtx_damaged; /* of its counts, those taken over already */
+    uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
     struct cuda_process *cuda;     /* NULL: CUDA is not traced */
     uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */

@@ -246,11 +246,23 @@ static void open_file_socket(struct session *session)
         folder_remove(&session->folder);
 }
 
+/* Whoever looks for the stubs looks beside the agent. */
+static void link_stubs(const struct session *session, const char *agent_path)
+{
+    char stubs[4096], link[sizeof session->folder.path + sizeof FOLDER_STUBS];
+    const char *slash = strrchr(agent_path, '/');
+    snprintf(link, sizeof link, "%s/" FOLDER_STUBS, session->folder.path);
+    int length = snprintf(stubs, sizeof stubs, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    if (length < (int)sizeof stubs && symlink(stubs, link) != 0)
+        unlink(link); /* as good as not there: the loader says so */
+}
+
 const char *session_agent_path(struct session *session, const char *agent_path)
 {
     if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->folder.path[0])
         return agent_path;
     snprintf(session->agent_link, sizeof session->agent_link, "%s/" FOLDER_AGENT, session->folder.path);
+    link_stubs(session, agent_path);
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 

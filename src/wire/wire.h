@@ -104,7 +104,7 @@ struct wire_header {
     uint32_t domain_include, domain_exclude;
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
     struct wire_cuda_settings cuda;
-    uint32_t libraries;             /* bits by row of the agent's table of libraries; the upper half: verbose */
+    uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
@@ -225,11 +225,8 @@ enum wire_type {
     WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
     WIRE_CUDA_SWITCH,    /* kinds were enabled (a: 1) or disabled (a: 0) for a capture range; b: 1 all API calls, 2 the chosen ones */
 
-    /* A call into a library. a: row of the agent's table of libraries; body: [duration in ticks][function id] or, the first
-     * time, flags 1 and [duration in ticks][function id] text, its name */
-    WIRE_LIBRARY_CALL,
-
-    /* NVTX. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
+    /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where LIBRARY is among
+     * the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
      * [category | colour << 32][payload][registered string id] or text; binary payloads: see WIRE_NVTX_BINARY. */
     WIRE_NVTX_MARK,
     WIRE_NVTX_PUSH,      /* b: level */

@@ -6,6 +6,7 @@ cd "$SOURCE/src" || exit 1
 folders="base:
 wire: base
 agent: base wire
+libraries: base wire agent
 report: base
 query: base report
 import: base report

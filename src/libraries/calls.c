@@ -1,0 +1,124 @@
+/* The functions that stubs stand before, as the .calls files list them; the same files, in the same order, as in stubs.S. */
+#include <stddef.h>
+
+#include "../wire/libraries.h"
+#include "../wire/wire.h"
+#include "enter.h"
+#include "libraries.h"
+
+_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as enter.h says");
+_Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as enter.h says");
+_Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as enter.h says");
+
+enum { PLAIN, SMALL };
+
+const struct library_function library_functions[] = {
+#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUBLAS, kind, words },
+#include "cublas.calls"
+#undef CALL
+#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUDNN, kind, words },
+#include "cudnn.calls"
+#undef CALL
+#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUSOLVER, kind, words },
+#include "cusolver.calls"
+#undef CALL
+#define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUSPARSE, kind, words },
+#include "cusparse.calls"
+#undef CALL
+#define CALL(name, words, kind) { #name, WIRE_LIBRARY_NCCL, kind, words },
+#include "nccl.calls"
+#undef CALL
+};
+#define COUNT (sizeof library_functions / sizeof *library_functions)
+_Static_assert(COUNT < 65536, "a stub holds its number in 16 bits");
+
+const uint32_t library_function_count = COUNT;
+_Atomic(void *) library_real[COUNT];
+static _Atomic uint32_t name_ids[COUNT];
+
+/* ---- A call ----------------------------------------------------------------------------------------------------- */
+
+#define PAGE_BYTES 4096u
+#define SPARE_WORDS 32u /* copied beside what is known, as long as the page goes on: a newer version may have more arguments */
+
+static _Atomic uint32_t no_agent;
+static struct wire_header *no_arena;
+struct library_look library_look = { .state = &no_agent, .arena = &no_arena, .recording = offsetof(struct wire_header, recording) };
+
+static _Atomic(const struct agent_library_calls *) agent_calls;
+
+const struct agent_library_calls *tacho_agent_library_calls(void) __attribute__((weak));
+
+static const struct agent_library_calls *find_agent(void)
+{
+    const struct agent_library_calls *calls = atomic_load_explicit(&agent_calls, memory_order_acquire);
+    if (calls || !tacho_agent_library_calls)
+        return calls;
+    calls = tacho_agent_library_calls();
+    if (calls && calls->size == sizeof *calls) {
+        library_look.arena = calls->arena; /* first: nobody looks there before the state says so */
+        atomic_thread_fence(memory_order_release);
+        library_look.state = calls->state;
+        atomic_store_explicit(&agent_calls, calls, memory_order_release);
+        return calls;
+    }
+    return NULL;
+}
+
+/* The status that a function of these libraries gives when it was not set up: 1 in all of them. */
+static uintptr_t not_there(void)
+{
+    return 1;
+}
+
+/* As many words as known versions have; more, as far as they are sure to be there. */
+static uint64_t stack_bytes(const struct library_function *function, const void *arguments)
+{
+    uint64_t known = function->stack_words * 8u, page = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
+    uint64_t wanted = known + SPARE_WORDS * 8u, sure = known > page ? known : page;
+    return (wanted < sure ? wanted : sure) & ~UINT64_C(15);
+}
+
+void *library_begin(uint32_t number, struct library_call *call, const void *arguments)
+{
+    const struct library_function *function = &library_functions[number];
+    void *real = atomic_load_explicit(&library_real[number], memory_order_acquire);
+    call->is_recorded = 0;
+    if (!real && !(real = library_resolve(number)))
+        return (void *)(uintptr_t)not_there;
+    const struct agent_library_calls *agent = find_agent();
+    if (!agent)
+        return real;
+    call->call = (struct agent_library_call){
+        .library = function->library, .is_small = function->is_small, .name = function->name, .name_id = &name_ids[number],
+        .frame = (uintptr_t)call & ~(uintptr_t)15,
+    };
+    call->stack_bytes = stack_bytes(function, arguments);
+    call->is_recorded = (uint32_t)agent->begin(&call->call);
+    return real;
+}
+
+void library_end(const struct library_call *call)
+{
+    atomic_load_explicit(&agent_calls, memory_order_relaxed)->end(&call->call);
+}
+
+/* ---- How wide the vector registers are -------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+extern uint32_t library_vectors, library_vector_parts;
+uint32_t library_vectors, library_vector_parts;
+
+__attribute__((constructor)) static void look_at_vectors(void)
+{
+    uint32_t a, b, c, d, parts, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return;
+    __asm__ volatile("xgetbv" : "=a"(parts), "=d"(high) : "c"(0));
+    library_vector_parts = parts & (ENTER_PART_AVX | ENTER_PART_AVX512);
+    int can_ask = __get_cpuid_count(13, 1, &a, &b, &c, &d) && (a & 4);
+    library_vectors = can_ask && library_vector_parts ? ENTER_VECTORS_ASK : library_vector_parts;
+}
+#endif

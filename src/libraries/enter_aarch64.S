@@ -1,0 +1,143 @@
+/* library_enter() on aarch64: what a stub branches to, with its number in w16 and everything else as the caller left it.
+ * As on x86_64: see enter_x86_64.S. x9 to x17 are free.                                                              */
+#if defined(__aarch64__)
+#include "enter.h"
+
+/* The frame, from x29: its record, then these. */
+#define CALL 16                 /* struct library_call */
+#define REAL 64                 /* behind it: the real function */
+#define GENERAL 80              /* x0 to x8 */
+#define VECTORS 160             /* q0 to q7 */
+#define FRAME_BYTES 288
+
+.text
+.hidden library_enter, library_look, library_real, library_begin, library_end
+.globl library_enter
+.type library_enter, %function
+.balign 16
+library_enter:
+    .cfi_startproc
+    adrp x17, library_look
+    add x17, x17, :lo12:library_look
+    ldr x9, [x17]
+    ldr w9, [x9]
+    cmp w9, ENTER_ATTACHED
+    b.ne 1f
+    ldr x9, [x17, 8]
+    ldr x9, [x9]
+    ldr x10, [x17, 16]
+    ldr w9, [x9, x10]
+    tst w9, ENTER_LIBRARY_BIT
+    b.ne 1f
+    adrp x9, library_real
+    add x9, x9, :lo12:library_real
+    ldr x17, [x9, w16, uxtw 3]
+    cbz x17, 1f
+    br x17
+
+1:  stp x29, x30, [sp, -FRAME_BYTES]!
+    .cfi_def_cfa_offset FRAME_BYTES
+    .cfi_offset x29, -FRAME_BYTES
+    .cfi_offset x30, -FRAME_BYTES + 8
+    mov x29, sp
+    .cfi_def_cfa_register x29
+    stp x0, x1, [x29, GENERAL]
+    stp x2, x3, [x29, GENERAL + 16]
+    stp x4, x5, [x29, GENERAL + 32]
+    stp x6, x7, [x29, GENERAL + 48]
+    str x8, [x29, GENERAL + 64]
+    stp q0, q1, [x29, VECTORS]
+    stp q2, q3, [x29, VECTORS + 32]
+    stp q4, q5, [x29, VECTORS + 64]
+    stp q6, q7, [x29, VECTORS + 96]
+    mov w0, w16
+    add x1, x29, CALL
+    add x2, x29, FRAME_BYTES
+    bl library_begin
+    str x0, [x29, REAL]
+    ldr w9, [x29, CALL + ENTER_IS_RECORDED]
+    cbz w9, 3f
+
+    ldr x10, [x29, CALL + ENTER_STACK_BYTES]
+    sub sp, sp, x10
+    mov x11, sp
+    add x12, x29, FRAME_BYTES
+2:  cbz x10, 3f
+    ldp x13, x14, [x12], 16
+    stp x13, x14, [x11], 16
+    sub x10, x10, 16
+    b 2b
+
+3:  ldp x0, x1, [x29, GENERAL]
+    ldp x2, x3, [x29, GENERAL + 16]
+    ldp x4, x5, [x29, GENERAL + 32]
+    ldp x6, x7, [x29, GENERAL + 48]
+    ldr x8, [x29, GENERAL + 64]
+    ldp q0, q1, [x29, VECTORS]
+    ldp q2, q3, [x29, VECTORS + 32]
+    ldp q4, q5, [x29, VECTORS + 64]
+    ldp q6, q7, [x29, VECTORS + 96]
+    ldr x17, [x29, REAL]
+    cbz w9, 4f
+    blr x17
+    mov sp, x29
+    stp x0, x1, [x29, GENERAL]
+    stp q0, q1, [x29, VECTORS]
+    stp q2, q3, [x29, VECTORS + 32]
+    add x0, x29, CALL
+    bl library_end
+    ldp x0, x1, [x29, GENERAL]
+    ldp q0, q1, [x29, VECTORS]
+    ldp q2, q3, [x29, VECTORS + 32]
+    .cfi_remember_state
+    ldp x29, x30, [sp], FRAME_BYTES
+    .cfi_def_cfa sp, 0
+    .cfi_restore x29
+    .cfi_restore x30
+    ret
+
+4:  .cfi_restore_state
+    ldp x29, x30, [sp], FRAME_BYTES
+    .cfi_def_cfa sp, 0
+    .cfi_restore x29
+    .cfi_restore x30
+    br x17
+    .cfi_endproc
+.size library_enter, . - library_enter
+
+/* dlsym(): for a handle, dlsym.c; else the real one, which must find its caller's address where it is. */
+.hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
+.globl dlsym
+.type dlsym, %function
+.balign 16
+dlsym:
+    .cfi_startproc
+    hint 34
+    add x17, x0, 1              /* RTLD_DEFAULT is 0, RTLD_NEXT is -1 */
+    cmp x17, 1
+    b.hi library_dlsym_handle
+    adrp x17, library_real_dlsym
+    ldr x17, [x17, :lo12:library_real_dlsym]
+    cbz x17, 1f
+    br x17
+1:  stp x29, x30, [sp, -32]!
+    .cfi_def_cfa_offset 32
+    .cfi_offset x29, -32
+    .cfi_offset x30, -24
+    stp x0, x1, [sp, 16]
+    bl library_find_dlsym
+    mov x17, x0
+    ldp x0, x1, [sp, 16]
+    ldp x29, x30, [sp], 32
+    .cfi_def_cfa_offset 0
+    .cfi_restore x29
+    .cfi_restore x30
+    cbz x17, 2f
+    br x17
+2:  mov x0, 0
+    ret
+    .cfi_endproc
+.size dlsym, . - dlsym
+
+#endif
+.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,190 @@
+/* library_enter() on x86_64: what a stub jumps to, with its number in r11 and everything else as the caller left it.
+ *
+ * Not recording: on to the real function, as if nobody had been here. Recording: all that can hold an argument is put
+ * away, library_begin() is asked, and the real function is called from a frame of our own, with a copy of the words that
+ * lie on the stack; so unwinders, exceptions, jumps and shadow stacks meet an ordinary frame.
+ * r10 and r11 are free: these are C functions, without a static chain.                                               */
+#if defined(__x86_64__)
+#include "enter.h"
+
+/* The frame, from rbp. */
+#define CALL -64                /* struct library_call */
+#define REAL -16                /* behind it: the real function */
+#define WIDTH -8                /* and how wide the vectors are that were saved */
+#define GENERAL -128
+#define VECTORS -640
+#define FRAME_BYTES 640
+
+.macro move_vectors instruction, kind, save, last
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    .if \n <= \last
+    .if \save
+    \instruction %\kind\n, VECTORS+\n*64(%rbp)
+    .else
+    \instruction VECTORS+\n*64(%rbp), %\kind\n
+    .endif
+    .endif
+    .endr
+.endm
+
+/* As wide as they are in use: what we call may clear the upper parts. Takes eax, ecx, edx. */
+.macro save_vectors last
+    movl library_vectors(%rip), %eax
+    testl %eax, %eax
+    jz 8f
+    cmpl $ENTER_VECTORS_ASK, %eax
+    jne 7f
+    movl $1, %ecx
+    xgetbv                      /* which parts are not in their first state */
+    andl library_vector_parts(%rip), %eax
+7:  testl $ENTER_PART_AVX512, %eax
+    jnz 9f
+    testl $ENTER_PART_AVX, %eax
+    jz 8f
+    movl $ENTER_PART_AVX, WIDTH(%rbp)
+    move_vectors vmovups, ymm, 1, \last
+    jmp 6f
+9:  movl $ENTER_PART_AVX512, WIDTH(%rbp)
+    move_vectors vmovups, zmm, 1, \last
+    jmp 6f
+8:  movl $0, WIDTH(%rbp)
+    move_vectors movups, xmm, 1, \last
+6:
+.endm
+
+.macro restore_vectors last
+    cmpl $ENTER_PART_AVX, WIDTH(%rbp)
+    je 7f
+    ja 9f
+    move_vectors movups, xmm, 0, \last
+    jmp 6f
+7:  move_vectors vmovups, ymm, 0, \last
+    jmp 6f
+9:  move_vectors vmovups, zmm, 0, \last
+6:
+.endm
+
+.macro restore_arguments
+    restore_vectors 7
+    movq GENERAL(%rbp), %rdi
+    movq GENERAL+8(%rbp), %rsi
+    movq GENERAL+16(%rbp), %rdx
+    movq GENERAL+24(%rbp), %rcx
+    movq GENERAL+32(%rbp), %r8
+    movq GENERAL+40(%rbp), %r9
+    movq GENERAL+48(%rbp), %rax
+    movq REAL(%rbp), %r11
+.endm
+
+.text
+.hidden library_enter, library_look, library_real, library_begin, library_end, library_vectors, library_vector_parts
+.globl library_enter
+.type library_enter, %function
+.balign 16
+library_enter:
+    .cfi_startproc
+    movq library_look(%rip), %r10
+    cmpl $ENTER_ATTACHED, (%r10)
+    jne 1f
+    movq library_look+8(%rip), %r10
+    movq (%r10), %r10
+    addq library_look+16(%rip), %r10
+    testl $ENTER_LIBRARY_BIT, (%r10)
+    jnz 1f
+    leaq library_real(%rip), %r10
+    movq (%r10,%r11,8), %r10
+    testq %r10, %r10
+    jz 1f
+    jmp *%r10
+
+1:  pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq $FRAME_BYTES, %rsp
+    movq %rdi, GENERAL(%rbp)
+    movq %rsi, GENERAL+8(%rbp)
+    movq %rdx, GENERAL+16(%rbp)
+    movq %rcx, GENERAL+24(%rbp)
+    movq %r8, GENERAL+32(%rbp)
+    movq %r9, GENERAL+40(%rbp)
+    movq %rax, GENERAL+48(%rbp)
+    save_vectors 7
+    movq %r11, %rdi
+    leaq CALL(%rbp), %rsi
+    leaq 16(%rbp), %rdx
+    call library_begin
+    movq %rax, REAL(%rbp)
+    cmpl $0, CALL+ENTER_IS_RECORDED(%rbp)
+    je 2f
+
+    movq CALL+ENTER_STACK_BYTES(%rbp), %rcx
+    subq %rcx, %rsp
+    movq %rsp, %rdi
+    leaq 16(%rbp), %rsi
+    shrq $3, %rcx
+    rep movsq
+    restore_arguments
+    call *%r11
+    leaq -FRAME_BYTES(%rbp), %rsp
+    movq %rax, GENERAL(%rbp)
+    movq %rdx, GENERAL+8(%rbp)
+    save_vectors 1
+    leaq CALL(%rbp), %rdi
+    call library_end
+    restore_vectors 1
+    movq GENERAL(%rbp), %rax
+    movq GENERAL+8(%rbp), %rdx
+    .cfi_remember_state
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+
+2:  .cfi_restore_state
+    restore_arguments
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    jmp *%r11
+    .cfi_endproc
+.size library_enter, . - library_enter
+
+/* dlsym(): for a handle, dlsym.c; else the real one, which must find its caller's address where it lies. */
+.hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
+.globl dlsym
+.type dlsym, %function
+.balign 16
+dlsym:
+    .cfi_startproc
+    endbr64
+    leaq 1(%rdi), %r11          /* RTLD_DEFAULT is 0, RTLD_NEXT is -1 */
+    cmpq $1, %r11
+    ja library_dlsym_handle
+    movq library_real_dlsym(%rip), %rax
+    testq %rax, %rax
+    jz 1f
+    jmp *%rax
+1:  pushq %rdi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    pushq %rsi
+    .cfi_adjust_cfa_offset 8
+    call library_find_dlsym
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rsi
+    .cfi_adjust_cfa_offset -8
+    popq %rdi
+    .cfi_adjust_cfa_offset -8
+    testq %rax, %rax
+    jz 2f
+    jmp *%rax
+2:  ret
+    .cfi_endproc
+.size dlsym, . - dlsym
+
+#endif
+.section .note.GNU-stack, "", %progbits
