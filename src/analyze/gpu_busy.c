@@ -294,20 +294,24 @@ static void add_busy(struct walk *walk, struct gpu_busy_device *device, int64_t 
     }
 }
 
-/* The lane whose next stretch begins first, or NULL at the end. */
-static struct lane *first_lane(struct walk *walk)
+/* The lane whose next stretch begins first, or NULL at the end; until then it may go on alone. */
+static struct lane *first_lane(struct walk *walk, int64_t *until)
 {
     struct lane *first = NULL;
     int64_t least = 0;
 
+    *until = INT64_MAX;
     for (size_t i = 0; i < LANES; i++) {
         struct lane *lane = &walk->lanes[i];
         if (lane->next == lane->count)
             continue;
         int64_t start = lane->start[lane->order[lane->next]];
         if (!first || start < least) {
+            *until = first ? least : *until;
             first = lane;
             least = start;
+        } else if (start < *until) {
+            *until = start;
         }
     }
     return first;
@@ -315,15 +319,18 @@ static struct lane *first_lane(struct walk *walk)
 
 static int join_stretches(struct walk *walk)
 {
+    int64_t until;
+
     if (number_devices(walk) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < LANES; i++)
         if (put_in_order(walk, &walk->lanes[i]) != 0)
             return ERR_NO_MEMORY;
-    for (struct lane *lane; (lane = first_lane(walk));) {
-        uint32_t at = lane->order[lane->next++];
-        add_busy(walk, &walk->busy->devices[lane->place[at]], lane->start[at], lane->end[at]);
-    }
+    for (struct lane *lane; (lane = first_lane(walk, &until));)
+        do {
+            uint32_t at = lane->order[lane->next++];
+            add_busy(walk, &walk->busy->devices[lane->place[at]], lane->start[at], lane->end[at]);
+        } while (lane->next < lane->count && lane->start[lane->order[lane->next]] <= until);
     return 0;
 }
 
