@@ -173,39 +173,53 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
     return code;
 }
 
-static const struct { const char *finding, *label; } findings[] = {
-    { "launch-without-kernel", "launches without a kernel" }, { "kernel-without-launch", "kernels without a launch" },
-    { "kernel-before-launch", "kernels that began before their launch" }, { "call-not-recorded", "calls left out, at most" },
-};
+/* The sum of the counts in a table's rows whose text is this one. */
+static int add_up(struct report *report, const char *table, const char *column, const char *wanted, uint64_t *sum, struct error *err)
+{
+    const char *const names[] = { column, "count", NULL };
+    struct rows rows;
+    int code = rows_read(&rows, report, table, names, err);
+
+    *sum = 0;
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
+        if (strcmp(rows_text(&rows, i, 0, NULL), wanted) == 0)
+            *sum += (uint64_t)rows_number(&rows, i, 1, 0);
+    rows_free(&rows);
+    return code;
+}
 
 static int add_checks(struct text *out, struct report *report, int *has_heading, struct error *err)
 {
-    static const char *const names[] = { "finding", "count", NULL };
+    static const struct { const char *table, *column, *value, *label; } findings[] = {
+        { "TACHO_CUDA_CHECK", "finding", "launch-without-kernel", "launches without a kernel" },
+        { "TACHO_CUDA_CHECK", "finding", "kernel-without-launch", "kernels without a launch" },
+        { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that began before their launch" },
+        { "TACHO_COUNT", "cause", "recovered", "found in memory that CUPTI had not handed over" },
+        { "TACHO_CUDA_CHECK", "finding", "call-not-recorded", "calls left out, at most" },
+    };
     const struct report_table *cupti = report_table(report, "TACHO_CUPTI"), *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");
-    struct rows rows;
-    int found = 0, code = rows_read(&rows, report, "TACHO_CUDA_CHECK", names, err);
+    int found = 0;
 
-    for (size_t f = 0; code == 0 && f < sizeof findings / sizeof findings[0]; f++) {
-        uint64_t count = 0;
-        for (size_t i = 0; i < rows.columns.rows; i++)
-            if (strcmp(rows_text(&rows, i, 0, NULL), findings[f].finding) == 0)
-                count += (uint64_t)rows_number(&rows, i, 1, 0);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
+        uint64_t count;
+        if (add_up(report, findings[i].table, findings[i].column, findings[i].value, &count, err) != 0)
+            return err->code;
         if (!count)
             continue;
         if (!found)
             begin(out, has_heading, "Records");
-        text_addf(out, "%s%s ", found ? "; " : "", findings[f].label);
+        text_addf(out, "%s%s ", found ? "; " : "", findings[i].label);
         human_count(out, count);
+        found = 1;
+    }
+    if (!found && cupti && cupti->rows && kernels && kernels->rows) {
+        begin(out, has_heading, "Records");
+        text_add(out, "every launch has its kernel, every kernel its launch");
         found = 1;
     }
     if (found)
         text_add_char(out, '\n');
-    rows_free(&rows);
-    if (code == 0 && !found && cupti && cupti->rows && kernels && kernels->rows) {
-        begin(out, has_heading, "Records");
-        text_add(out, "every launch has its kernel, every kernel its launch\n");
-    }
-    return code;
+    return 0;
 }
 
 int info_add_cuda(struct text *out, struct report *report, struct error *err)

@@ -45,6 +45,17 @@ static void check(struct writer *writer, int64_t pid, const char *finding, int64
     writer_append(writer, TABLE_TACHO_CUDA_CHECK, &row);
 }
 
+static void recovered(struct writer *writer, int64_t count)
+{
+    struct row_TACHO_COUNT row = {0};
+
+    ROW_SET(&row, TACHO_COUNT, source, string(writer, "cuda"));
+    ROW_SET(&row, TACHO_COUNT, fate, string(writer, "recorded"));
+    ROW_SET(&row, TACHO_COUNT, cause, string(writer, "recovered"));
+    ROW_SET(&row, TACHO_COUNT, count, count);
+    writer_append(writer, TABLE_TACHO_COUNT, &row);
+}
+
 static void context(struct writer *writer, int64_t pid)
 {
     struct row_TARGET_INFO_CUDA_CONTEXT_INFO row = {0};
@@ -120,10 +131,12 @@ static void not_all_is_well(void **state)
     check(writer, 8, "launch-without-kernel", 4);
     check(writer, 7, "kernel-before-launch", 1);
     check(writer, 7, "call-not-recorded", 120000);
+    recovered(writer, 5);
     expect(writer, "\nCUDA\n"
                    "CUPTI             13.0, /a/libcupti.so.13; all API calls (1 process)\n"
                    "Not traced        another profiler has CUPTI (1 process)\n"
-                   "Records           launches without a kernel 7; kernels that began before their launch 1; calls left out, at most 120,000\n");
+                   "Records           launches without a kernel 7; kernels that began before their launch 1; "
+                   "found in memory that CUPTI had not handed over 5; calls left out, at most 120,000\n");
 }
 
 static void versions(void **state)
