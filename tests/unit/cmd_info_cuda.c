@@ -113,11 +113,12 @@ static void all_is_well(void **state)
     cupti(writer, 7, 26, "/opt/libcupti.so.12", "chosen");
     cupti(writer, 8, 26, "/opt/libcupti.so.12", "chosen");
     kernel(writer);
+    check(writer, 7, "call-not-recorded", 6);
     expect(writer, "\nCUDA\n"
                    "GPU 0             GPU \\x1b[31m of ours, 80.0 GB, 132 multiprocessors, compute capability 9.0\n"
                    "Contexts          3 in 2 processes\n"
                    "CUPTI             12.8, /opt/libcupti.so.12; API calls that matter for performance (2 processes)\n"
-                   "Records           every launch has its kernel, every kernel its launch\n");
+                   "Records           every launch has its kernel, every kernel its launch; calls left out, at most 6\n");
 }
 
 static void not_all_is_well(void **state)
