@@ -106,6 +106,7 @@ static void append(struct slot *slot, const struct fake_work *work)
         queue_full(slot);
     if (!state.request || fake_take("drop_records") || (!slot->buffer && !request_buffer(slot))) {
         state.dropped++;
+        fake_add("dropped", 1);
         return;
     }
     record_write(slot->buffer + slot->used, work);
@@ -386,11 +387,12 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags)
     while (fake_get("hang"))
         usleep(1000);
     uint64_t start = activity_now();
-    flush(flags & 1);
+    settle(flags & 1);
     struct fake_work work = { .kind = KIND_OVERHEAD, .count = 6, .set = {
         { FIELD_overheadKind, 1u << 16 }, { FIELD_objectKind, 2 }, { FIELD_objectProcess, (uint64_t)getpid() }, { FIELD_objectThread, thread_id() },
         { FIELD_start, start }, { FIELD_end, activity_now() } } };
     activity_work(&work);
+    flush(flags & 1);
     return OK;
 }
 #endif

@@ -35,6 +35,7 @@
     X(requests, 0)               /* counted: buffers that CUPTI asked for */                                          \
     X(refused_requests, 0)       /* counted: times that it got none */                                                \
     X(dirty_requests, 0)         /* counted: buffers that were not filled with zeros */                               \
+    X(dropped, 0)                /* counted: records that had no place */                                             \
     X(completions, 0)            /* counted: buffers that it gave back */                                             \
     X(flushes, 0)                /* counted: cuptiActivityFlushAll() */                                               \
     X(subscribers, 0)            /* counted: subscriptions that were granted */                                       \

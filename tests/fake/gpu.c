@@ -23,6 +23,8 @@ static __thread struct gpu_stream *own_stream; /* this thread's default stream *
 static __thread struct fake_truth last;
 static __thread int callback_depth;
 
+enum { STREAM_DEFAULT = 1, STREAM_NON_BLOCKING, STREAM_NULL }; /* as records have it */
+
 /* ---- Time ---- */
 
 EXPORT uint64_t fake_now(void)
@@ -151,13 +153,21 @@ EXPORT void gpu_set_current(void *context)
     own_stream = NULL;
 }
 
-static struct gpu_stream *new_stream(struct gpu_context *context, unsigned flags, int priority)
+/* The default streams have a record, too; only those that the program makes are told as resources. */
+static struct gpu_stream *new_stream(struct gpu_context *context, unsigned flags, int priority, int record_flag)
 {
     struct gpu_stream *stream = calloc(1, sizeof *stream);
     pthread_mutex_lock(&gpu.lock);
     *stream = (struct gpu_stream){ .context = context, .id = gpu.next_stream++, .flags = flags, .priority = priority, .next = context->streams };
     context->streams = stream;
     pthread_mutex_unlock(&gpu.lock);
+    struct fake_work work = { .kind = KIND_STREAM };
+    work_set(&work, FIELD_contextId, context->id);
+    work_set(&work, FIELD_streamId, stream->id);
+    work_set(&work, FIELD_priority, (uint64_t)(int64_t)priority);
+    work_set(&work, FIELD_flag, (uint64_t)record_flag);
+    work_set(&work, FIELD_correlationId, call_correlation());
+    work_report(&work);
     return stream;
 }
 
@@ -166,7 +176,7 @@ struct gpu_context *context_create(int device)
     struct gpu_context *context = calloc(1, sizeof *context);
     context->device = device;
     context->id = atomic_fetch_add(&gpu.contexts, 1) + 1;
-    context->null_stream = new_stream(context, 0, 0);
+    context->null_stream = new_stream(context, 0, 0, STREAM_NULL);
     struct fake_work work = { .kind = KIND_CONTEXT };
     work_set(&work, FIELD_contextId, context->id);
     work_set(&work, FIELD_deviceId, (uint64_t)device);
@@ -210,7 +220,7 @@ struct gpu_stream *stream_of(void *handle, int per_thread)
 {
     if (handle == cudaStreamPerThread || (!handle && per_thread)) {
         if (!own_stream)
-            own_stream = new_stream(current, 1, 0);
+            own_stream = new_stream(current, cudaStreamNonBlocking, 0, STREAM_NON_BLOCKING);
         return own_stream;
     }
     return handle == NULL || handle == cudaStreamLegacy ? current->null_stream : handle;
@@ -284,15 +294,8 @@ struct fake_truth stream_submit(struct gpu_stream *stream, struct fake_work *wor
 
 EXPORT int gpu_stream_create(void **handle, unsigned flags, int priority)
 {
-    struct gpu_stream *stream = new_stream(current, flags, priority);
+    struct gpu_stream *stream = new_stream(current, flags, priority, flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_DEFAULT);
     *handle = stream;
-    struct fake_work work = { .kind = KIND_STREAM };
-    work_set(&work, FIELD_contextId, current->id);
-    work_set(&work, FIELD_streamId, stream->id);
-    work_set(&work, FIELD_priority, (uint64_t)(int64_t)priority);
-    work_set(&work, FIELD_flag, flags & cudaStreamNonBlocking ? 2 : 1);
-    work_set(&work, FIELD_correlationId, call_correlation());
-    work_report(&work);
     report_resource(RESOURCE_STREAM_CREATED, current, stream, NULL);
     return 0;
 }

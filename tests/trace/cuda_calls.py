@@ -1,0 +1,72 @@
+"""Which calls into CUDA are recorded: those that matter, all until the first kernel has finished, or all. On the stand-ins."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
+import fakelib
+
+ASKING = ("cudaGetDevice", "cudaGetLastError", "cudaStreamIsCapturing")
+
+
+def starts(report, kernel):
+    """When the kernel's launch was called."""
+    return report.value("""SELECT r.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)
+                           JOIN StringIds s ON s.id = k.mangledName WHERE s.value = ?""", kernel)
+
+
+def named(counts, name):
+    """CUPTI's names end in a version: cudaGetDevice_v3020."""
+    return sum(count for full, count in counts.items() if full.split("_v")[0] == name)
+
+
+class Calls(fakelib.Case):
+    def asking(self, report, first, last):
+        """How many calls that only ask were recorded between two launches."""
+        counts = fakelib.calls(report, "start > ? AND start < ?", starts(report, first), starts(report, last))
+        return {name: named(counts, name) for name in ASKING}
+
+    def test_the_chosen_ones(self):
+        """Once the first kernel has been seen to finish, calls that only ask leave no record. How many did not is told."""
+        report = self.cuda("cuda_work", "calls")
+        self.assertEqual(self.asking(report, "quiet", "last"), dict.fromkeys(ASKING, 0))
+        everything = fakelib.calls(report)
+        launched = sum(fakelib.kernels(report).values())
+        self.assertEqual(named(everything, "cudaLaunchKernel"), launched)
+        self.assertEqual(named(everything, "cudaDeviceSynchronize"), launched - 1)
+        self.assertGreaterEqual(fakelib.findings(report).get("call-not-recorded", 0), 600)
+
+    def test_all_until_the_first_kernel(self):
+        report = self.cuda("cuda_work", "calls")
+        before = fakelib.calls(report, "start < ?", starts(report, "first"))
+        self.assertEqual({name: named(before, name) for name in ASKING}, dict.fromkeys(ASKING, 5))
+
+    def test_all(self):
+        report = self.cuda("cuda_work", "calls", options=["--cuda-trace-all-apis=true"])
+        self.assertEqual(self.asking(report, "quiet", "last"), dict.fromkeys(ASKING, 200))
+        self.assertEqual(fakelib.findings(report), {})
+
+    def test_a_cupti_that_cannot_choose(self):
+        """Before 12.5 it is all or none: all of the runtime's calls are there."""
+        report = self.cuda("cuda_work", "calls", variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
+        everything = fakelib.calls(report)
+        self.assertEqual(named(everything, "cudaLaunchKernel"), sum(fakelib.kernels(report).values()))
+        before = fakelib.calls(report, "start < ?", starts(report, "first"))
+        self.assertEqual(named(before, "cudaGetDevice"), 5)
+
+    def test_what_a_call_returned(self):
+        report = self.cuda("cuda_work", "calls", options=["--cuda-trace-all-apis=true"])
+        rows = report.rows("SELECT value, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE returnValue != 0 ORDER BY start")
+        self.assertEqual([(name.split("_v")[0], value) for name, value in rows], [("cudaDeviceGetAttribute", 1), ("cudaPeekAtLastError", 1)])
+
+    def test_threads(self):
+        """Calls belong to the thread that made them."""
+        report = self.cuda("cuda_work", "threads", 4, 25)
+        rows = report.rows("""SELECT globalTid, count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId
+                              WHERE value LIKE 'cudaLaunchKernel%' GROUP BY globalTid""")
+        self.assertEqual([count for _, count in rows], [25] * 4)
+        threads = {tid for tid, in report.rows("SELECT globalTid FROM TACHO_THREAD")}
+        self.assertLessEqual({tid for tid, _ in rows}, threads)
+
+
+if __name__ == "__main__":
+    fakelib.main()

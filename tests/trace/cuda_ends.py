@@ -1,0 +1,112 @@
+"""However a process ends, no record that CUPTI had delivered is lost, nobody crashes and nobody hangs. On the stand-ins of CUDA."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
+import fakelib
+import lib
+
+
+def accounted(report):
+    """Kernels that are in the report, and launches of which it says that their kernel is not."""
+    return sum(fakelib.kernels(report).values()) + fakelib.findings(report).get("launch-without-kernel", 0)
+
+
+class Ends(fakelib.Case):
+    def test_ways_out_that_wait_for_the_records(self):
+        for ending, status in (("return", 0), ("exit", 3), ("_exit", 4), ("quick_exit", 5)):
+            with self.subTest(ending=ending):
+                report = self.cuda("cuda_end", ending, 100, status=status)
+                self.assertEqual(fakelib.kernels(report), {"work": 100})
+                self.assertEqual(fakelib.findings(report).get("launch-without-kernel", 0), 0)
+
+    def test_ways_out_that_do_not(self):
+        """What CUPTI had written is there, and what it had not is said to be missing."""
+        for ending, status in (("abort", -signal.SIGABRT), ("segfault", -signal.SIGSEGV)):
+            with self.subTest(ending=ending):
+                self.assertEqual(accounted(self.cuda("cuda_end", ending, 100, status=status)), 100)
+
+    def test_ways_out_without_preload(self):
+        for ending, status in (("return", 0), ("exit", 3)):
+            with self.subTest(ending=ending):
+                report = self.cuda("cuda_end", ending, 100, status=status, options=["--preload=no"])
+                self.assertEqual(fakelib.kernels(report), {"work": 100})
+        for ending, status in (("_exit", 4), ("quick_exit", 5), ("abort", -signal.SIGABRT)):
+            with self.subTest(ending=ending):
+                self.assertEqual(accounted(self.cuda("cuda_end", ending, 100, status=status, options=["--preload=no"])), 100)
+
+    def test_work_after_the_flush_at_exit(self):
+        """A handler that was registered before CUDA came to life runs after ours."""
+        report = self.cuda("cuda_end", "atexit", 10, status=3)
+        self.assertEqual(fakelib.kernels(report)["work"], 10)
+        self.assertEqual(accounted(report), 13)
+
+    def test_daemon_threads_still_launch(self):
+        for ending, status in (("daemons", 6), ("daemons-return", 0)):
+            with self.subTest(ending=ending):
+                report = self.cuda("cuda_end", ending, 10, status=status)
+                self.assertEqual(fakelib.kernels(report)["work"], 10)
+
+    def test_kernel_that_does_not_end(self):
+        """The report says that one launch has no kernel; nobody waits a minute for it."""
+        report = self.cuda("cuda_end", "running", 10, timeout=50)
+        kernels = fakelib.kernels(report)
+        self.assertEqual(kernels["work"], 10)
+        unfinished = kernels.get("unfinished", 0) + fakelib.findings(report).get("launch-without-kernel", 0)
+        self.assertEqual(unfinished, 1)
+
+    def test_cupti_that_hangs(self):
+        """Its flush never comes back: the program ends all the same, and what was in the buffers is recovered."""
+        report = self.cuda("cuda_end", "hang", 10)
+        self.assertEqual(self.said[-1], {"what": "end"})
+        self.assertEqual(sum(fakelib.kernels(report).values()), 10, "their names had not been read yet")
+
+    def test_buffers_given_back_late(self):
+        """The worker thread of CUPTI's is still at it while the program ends."""
+        report = self.cuda("cuda_end", "return", 100, settings={"late_ms": 50})
+        self.assertEqual(fakelib.kernels(report), {"work": 100})
+
+
+class Killed(fakelib.Case):
+    def test_delivered(self):
+        """20000 kernels fill some buffers; all that CUPTI had written is in the report, whether it was given back or not."""
+        report = self.cuda("cuda_end", "kill", 20000, status=-signal.SIGKILL, settings={"duration_ns": 200})
+        self.assertGreater(self.counters()["completions"], 0)
+        self.assertEqual(fakelib.kernels(report), {"work": 20000})
+
+    def test_not_delivered(self):
+        """Buffers that CUPTI never gave back are walked to where they end, and said to be recovered."""
+        report = self.cuda("cuda_end", "kill", 300, status=-signal.SIGKILL, settings={"hold": 1})
+        self.assertEqual(self.counters()["completions"], 0)
+        self.assertEqual(report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
+        self.assertGreaterEqual(report.count("cuda", "recorded", "recovered"), 300)
+
+
+class Trees(fakelib.Case):
+    def test_fork_before_cuda(self):
+        report = self.cuda("cuda_end", "fork-before", 20)
+        self.assertEqual(fakelib.kernels(report), {"parent": 20, "child": 20})
+        rows = dict(report.rows("SELECT value, (globalPid >> 24) & 0xFFFFFF FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = mangledName GROUP BY value"))
+        self.assertEqual(rows, {line["name"]: line["pid"] for line in self.truth("launched")})
+
+    def test_fork_after_cuda(self):
+        """The child cannot use CUDA, and learns that from CUDA; the parent is not disturbed."""
+        report = self.cuda("cuda_end", "fork-after", 20)
+        self.assertEqual(self.truth("child")[0]["result"], 3)
+        self.assertEqual(self.truth("child status")[0]["status"], 0)
+        self.assertEqual(fakelib.kernels(report), {"parent": 40})
+
+    def test_exec(self):
+        report = self.cuda("cuda_end", "exec", 20)
+        self.assertEqual(accounted(report), 27)
+
+    def test_two_processes_of_a_shell(self):
+        program = lib.program("cuda_end")
+        report = self.profile("sh", "-c", f"{program} return 5 & {program} _exit 6; wait", options=["-t", "cuda"], env=self.environment())
+        self.assertEqual(fakelib.kernels(report), {"work": 11})
+        self.assertEqual(report.value("SELECT count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 2)
+
+
+if __name__ == "__main__":
+    fakelib.main()
