@@ -15,13 +15,13 @@
 struct slot {                      /* a buffer that is being filled */
     pthread_mutex_t lock;
     uint8_t *buffer;
-    size_t bytes, used, records, most;
+    size_t bytes, used, records, kernels, most;
     struct slot *next;
 };
 
 struct full {                      /* one that is on its way back */
     uint8_t *buffer;
-    size_t bytes, used;
+    size_t bytes, used, kernels;
     struct full *next;
 };
 
@@ -61,7 +61,7 @@ uint64_t activity_now(void)
 static void queue_full(struct slot *slot)
 {
     struct full *full = malloc(sizeof *full);
-    *full = (struct full){ slot->buffer, slot->bytes, slot->used, NULL };
+    *full = (struct full){ slot->buffer, slot->bytes, slot->used, slot->kernels, NULL };
     slot->buffer = NULL;
     pthread_mutex_lock(&list_lock);
     *last_full = full;
@@ -85,7 +85,7 @@ static int request_buffer(struct slot *slot)
     fake_in_callback(1);
     state.request(&slot->buffer, &slot->bytes, &slot->most);
     fake_in_callback(-1);
-    slot->used = slot->records = 0;
+    slot->used = slot->records = slot->kernels = 0;
     if (!slot->buffer) {
         fake_add("refused_requests", 1);
         if (FAKE_CUPTI < 1209) {
@@ -112,8 +112,10 @@ static void append(struct slot *slot, const struct fake_work *work)
     record_write(slot->buffer + slot->used, work);
     slot->used += bytes;
     slot->records++;
-    if (work->kind == KIND_KERNEL)
+    if (work->kind == KIND_KERNEL) {
+        slot->kernels++;
         fake_add("recorded_kernels", 1);
+    }
 }
 
 static void record(struct slot *slot, const struct fake_work *work)
@@ -247,6 +249,7 @@ static void deliver(void)
         fake_in_callback(1);
         state.complete(NULL, 0, full->buffer, full->bytes, full->used);
         fake_in_callback(-1);
+        fake_add("delivered_kernels", (int64_t)full->kernels);
         fake_add("completions", 1);
         free(full);
         pthread_mutex_lock(&list_lock);

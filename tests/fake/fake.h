@@ -2,7 +2,8 @@
  *
  * The stand-ins (libcuda, libcudart, libcupti) are ours from the first line to the last. They speak the vendor's ABI and
  * model a GPU: streams are queues, work takes as long as the program says, the GPU's clock is off and drifts. Nothing is
- * computed. A setting is a number; it begins as the variable TACHO_FAKE_<NAME>, and fake_set() changes it at any time. */
+ * computed. A setting is a number; it begins as the variable TACHO_FAKE_<NAME>, and fake_set() changes it at any time.
+ * TACHO_FAKE_VALUES may name a file that then holds them all, in the order of this list, 8 bytes each.               */
 #ifndef TACHO_FAKE_FAKE_H
 #define TACHO_FAKE_FAKE_H
 
@@ -39,7 +40,8 @@
     X(completions, 0)            /* counted: buffers that it gave back */                                             \
     X(flushes, 0)                /* counted: cuptiActivityFlushAll() */                                               \
     X(subscribers, 0)            /* counted: subscriptions that were granted */                                       \
-    X(recorded_kernels, 0)       /* counted: kernel records written into buffers */
+    X(recorded_kernels, 0)       /* counted: kernel records written into buffers… */                                  \
+    X(delivered_kernels, 0)      /* …and given back in them */
 
 void fake_set(const char *name, int64_t value);
 int64_t fake_get(const char *name);

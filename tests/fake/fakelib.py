@@ -4,6 +4,7 @@
 """
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace"))
@@ -17,6 +18,23 @@ def cupti(version):
     """The stand-in of a version of CUPTI; 13.0 is the one beside the runtime."""
     folder = os.path.join(FAKE, "lib" if version == "13.0" else "cupti-" + version)
     return os.path.join(folder, next(name for name in os.listdir(folder) if name.startswith("libcupti")))
+
+
+class Values:
+    """The settings and counters of a process on the stand-ins, alive or dead: a file that it maps."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(os.path.join(os.environ["SOURCE"], "tests", "fake", "fake.h")) as file:
+            self.names = re.findall(r"^    X\((\w+), ", file.read(), re.M)
+
+    def __getitem__(self, name):
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(8 * self.names.index(name))
+                return int.from_bytes(file.read(8), "little", signed=True)
+        except FileNotFoundError:
+            return 0
 
 
 class Case(lib.Case):

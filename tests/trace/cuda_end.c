@@ -26,8 +26,11 @@ static void await_records(int kernels)
 static void *launch_for_ever(void *unused)
 {
     const void *kernel = fake_kernel("daemon");
-    for (;;)
-        cudaLaunchKernel(kernel, ONE, ONE, NULL, 0, NULL);
+    for (int i = 1;; i++) {
+        cudaLaunchKernel(kernel, ONE, ONE, NULL, 0, cudaStreamPerThread);
+        if (i % 100 == 0)
+            cudaStreamSynchronize(cudaStreamPerThread);
+    }
     return unused;
 }
 
@@ -76,6 +79,11 @@ int main(int argc, char **argv)
     const char *ending = argc > 1 ? argv[1] : "";
     int kernels = argc > 2 ? atoi(argv[2]) : 10;
 
+    if (strcmp(ending, "for-ever") == 0) {
+        daemons();
+        for (;;)
+            pause();
+    }
     if (strcmp(ending, "fork-before") == 0) {
         fork_before(kernels);
         return 0;
@@ -86,6 +94,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(ending, "atexit") == 0)
         atexit(at_exit);
+    if (strcmp(ending, "spawn") == 0) {
+        work("work", kernels);
+        if (system("exit 0") != 0)
+            return 92;
+    }
     work("work", kernels);
     if (strcmp(ending, "exit") == 0 || strcmp(ending, "atexit") == 0)
         exit(3);

@@ -1,6 +1,7 @@
 """However a process ends, no record that CUPTI had delivered is lost, nobody crashes and nobody hangs. On the stand-ins of CUDA."""
 import os
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
@@ -83,6 +84,26 @@ class Killed(fakelib.Case):
         self.assertGreaterEqual(report.count("cuda", "recorded", "recovered"), 300)
 
 
+    def test_at_any_moment(self):
+        """Four threads launch without end; the kill comes when CUPTI has given so many buffers back. No kernel of those is missing, and
+        those in buffers that it still had are recovered."""
+        for completions in range(1, 31, 3):
+            with self.subTest(completions=completions):
+                path = self.path(f"values-{completions}")
+                values = fakelib.Values(path)
+                environment = self.environment({"duration_ns": 500}, TACHO_FAKE_VALUES=path)
+                tacho = subprocess.Popen(self.command(lib.program("cuda_end"), "for-ever", options=["-t", "cuda"]), env=environment, cwd=self.folder,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                lib.until(lambda: values["completions"] >= completions, "CUPTI has given buffers back")
+                os.kill(lib.children(tacho.pid)[0], signal.SIGKILL)
+                tacho.communicate(timeout=60)
+                self.assertEqual(tacho.returncode, -signal.SIGKILL)
+                report = self.report()
+                found = sum(fakelib.kernels(report).values())
+                self.assertGreaterEqual(found, values["delivered_kernels"])
+                self.assertLessEqual(abs(found - values["recorded_kernels"]), 1, "the last may have been written and not counted")
+
+
 class Trees(fakelib.Case):
     def test_fork_before_cuda(self):
         report = self.cuda("cuda_end", "fork-before", 20)
@@ -96,6 +117,10 @@ class Trees(fakelib.Case):
         self.assertEqual(self.truth("child")[0]["result"], 3)
         self.assertEqual(self.truth("child status")[0]["status"], 0)
         self.assertEqual(fakelib.kernels(report), {"parent": 40})
+
+    def test_other_programs_are_started(self):
+        report = self.cuda("cuda_end", "spawn", 20)
+        self.assertEqual(fakelib.kernels(report), {"work": 40})
 
     def test_exec(self):
         report = self.cuda("cuda_end", "exec", 20)

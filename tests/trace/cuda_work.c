@@ -315,11 +315,11 @@ static void *thread(void *argument)
     return NULL;
 }
 
+/* All at once start CUDA. */
 static void threads(int count, int launches)
 {
     pthread_t all[64];
     fake_set("duration_ns", 500);
-    MUST(cudaDeviceSynchronize());
     for (int i = 0; i < count; i++)
         pthread_create(&all[i], NULL, thread, &launches);
     for (int i = 0; i < count; i++)
