@@ -26,7 +26,7 @@ void agent_capture_begin(enum wire_capture cause)
 
 void agent_capture_end(enum wire_capture cause)
 {
-    if (!agent_thread() || !counts(cause) || (cause == WIRE_CAPTURE_NVTX && !agent.arena->capture_ends))
+    if (!agent_thread() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
     emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);

@@ -155,7 +155,8 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
 
 static void leave_call(struct agent_thread *thread, enum cuda_domain domain, const struct cuda_api *api, const struct cupti_call *call)
 {
-    if (api->wait && call->parameters && call->result && *(const int *)call->result == 0)
+    int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
+    if (api->wait && has_arguments && call->result && *(const int *)call->result == 0)
         emit_wait(thread, api, call);
     if (cuda.settings.backtrace_groups >> api->group & 1) {
         uint64_t ticks = agent_ticks() - thread->cuda.start;
