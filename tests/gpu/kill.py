@@ -69,8 +69,12 @@ class Kill(gpulib.Case):
         """Profiles a command and kills it: the moment, and its report."""
         output = f"report{number}.tacho"
         process = tools.start(self.command(*command, options=(*gpulib.CUDA, *flush.split()), output=output))
-        moment = kill_child(process, when)
-        done = tools.finish(process, time.monotonic(), 30)
+        try:
+            moment = kill_child(process, when)
+        except Exception:
+            tools.end_group(process)
+            raise
+        done = tools.finish(process, time.monotonic(), 30 if moment else 0)
         self.assertIsNotNone(moment, f"the program never came so far: {done}")
         self.assertEqual(done.status, -signal.SIGKILL, f"how tacho ended: {done}")
         return moment, gpulib.Report(self.path(output))
