@@ -1,6 +1,8 @@
 /* The functions that stubs stand before, as the .calls files list them; the same files, in the same order, as in stubs.S. */
+#include <errno.h>
 #include <stddef.h>
 
+#include "../agent/sys.h"
 #include "../wire/libraries.h"
 #include "../wire/wire.h"
 #include "enter.h"
@@ -39,7 +41,7 @@ static _Atomic uint32_t name_ids[COUNT];
 /* ---- A call ----------------------------------------------------------------------------------------------------- */
 
 #define PAGE_BYTES 4096u
-#define SPARE_WORDS 32u /* copied beside what is known, as long as the page goes on: a newer version may have more arguments */
+#define SPARE_WORDS 32u /* copied beside what is known, if there are so many: a newer version may have more arguments */
 
 static _Atomic uint32_t no_agent;
 static struct wire_header *no_arena;
@@ -71,12 +73,26 @@ static uintptr_t not_there(void)
     return 1;
 }
 
-/* As many words as known versions have; more, as far as they are sure to be there. */
+/* Whether the page can be read: a system call that first reads and then finds nothing that it should do. */
+static int is_readable(uintptr_t page)
+{
+    return sys_call6(SYS_rt_sigprocmask, -1, (long)page, 0, 8, 0, 0) == -EINVAL;
+}
+
+/* As many words as known versions have, and the spare ones, unless the stack ends before: as stacks of coroutines may. */
 static uint64_t stack_bytes(const struct library_function *function, const void *arguments)
 {
-    uint64_t known = function->stack_words * 8u, page = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
-    uint64_t wanted = known + SPARE_WORDS * 8u, sure = known > page ? known : page;
-    return (wanted < sure ? wanted : sure) & ~UINT64_C(15);
+    static __thread uintptr_t known_page __attribute__((tls_model("initial-exec"))); /* that this thread has asked about */
+    uint64_t wanted = (function->stack_words + SPARE_WORDS) * 8u;
+    uint64_t room = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
+    uintptr_t next = (uintptr_t)arguments + room;
+    if (wanted > room && next != known_page) {
+        if (is_readable(next))
+            known_page = next;
+        else
+            wanted = room; /* what is not there is no argument */
+    }
+    return wanted & ~UINT64_C(15);
 }
 
 void *library_begin(uint32_t number, struct library_call *call, const void *arguments)

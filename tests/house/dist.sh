@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-"$ARCH".tar.gz || exit 1
 home=$(echo "$folder"/tacho-*)
 
-for file in README bin/tacho lib/tacho/libtacho-agent.so lib/libtacho.so lib/pkgconfig/tacho.pc include/tacho/tacho.h share/tacho/LICENSE \
+for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libraries.so lib/libtacho.so lib/pkgconfig/tacho.pc include/tacho/tacho.h share/tacho/LICENSE \
     share/tacho/NOTICE share/tacho/README.md share/tacho/docs/api.md share/bash-completion/completions/tacho; do
     [ -e "$home/$file" ] || complain "the tarball lacks $file"
 done
