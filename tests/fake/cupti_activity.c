@@ -12,17 +12,23 @@
 
 #include "cupti.h"
 
-struct slot {                      /* a buffer that is being filled */
+struct buffer {                    /* of the client's */
+    uint8_t *memory;
+    size_t bytes, used, records, most;
+    _Atomic size_t kernels, unfinished;
+    struct buffer *next;           /* on its way back */
+};
+
+struct slot {                      /* where the next record goes */
     pthread_mutex_t lock;
-    uint8_t *buffer;
-    size_t bytes, used, records, kernels, most;
+    struct buffer *buffer;
     struct slot *next;
 };
 
-struct full {                      /* one that is on its way back */
-    uint8_t *buffer;
-    size_t bytes, used, kernels;
-    struct full *next;
+struct pending {                   /* what the GPU has been given */
+    struct fake_work work;
+    struct buffer *buffer;         /* its record has its place already */
+    size_t offset;
 };
 
 static struct {
@@ -41,10 +47,10 @@ static struct slot *slots = &shared;
 static __thread struct slot *own;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;  /* of slots, and of what is on its way */
 static pthread_cond_t woken, idle = PTHREAD_COND_INITIALIZER;
-static struct full *first_full, **last_full = &first_full;
+static struct buffer *first_full, **last_full = &first_full;
 static int delivering;
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct fake_work *pending;
+static struct pending *pending;
 static size_t pending_count, pending_room;
 
 uint64_t activity_now(void)
@@ -60,9 +66,9 @@ uint64_t activity_now(void)
 
 static void queue_full(struct slot *slot)
 {
-    struct full *full = malloc(sizeof *full);
-    *full = (struct full){ slot->buffer, slot->bytes, slot->used, slot->kernels, NULL };
+    struct buffer *full = slot->buffer;
     slot->buffer = NULL;
+    full->next = NULL;
     pthread_mutex_lock(&list_lock);
     *last_full = full;
     last_full = &full->next;
@@ -78,44 +84,59 @@ static int is_zero(const uint8_t *bytes, size_t count)
     return 1;
 }
 
-static int request_buffer(struct slot *slot)
+static struct buffer *request_buffer(void)
 {
+    struct buffer *buffer = calloc(1, sizeof *buffer);
     fake_add("requests", 1);
-    slot->buffer = NULL;
     fake_in_callback(1);
-    state.request(&slot->buffer, &slot->bytes, &slot->most);
+    state.request(&buffer->memory, &buffer->bytes, &buffer->most);
     fake_in_callback(-1);
-    slot->used = slot->records = slot->kernels = 0;
-    if (!slot->buffer) {
+    if (!buffer->memory) {
         fake_add("refused_requests", 1);
         if (FAKE_CUPTI < 1209) {
             fprintf(stderr, "fake: this version of CUPTI crashes when it gets no buffer\n");
             abort();
         }
-        return 0;
+        free(buffer);
+        return NULL;
     }
-    if ((uintptr_t)slot->buffer % 8 || !is_zero(slot->buffer, slot->bytes))
+    if ((uintptr_t)buffer->memory % 8 || !is_zero(buffer->memory, buffer->bytes))
         fake_add("dirty_requests", 1);
-    return 1;
+    return buffer;
+}
+
+/* A place for a record of this kind, or NULL: it is dropped. */
+static uint8_t *place_for(struct slot *slot, uint32_t kind)
+{
+    size_t bytes = record_bytes(kind);
+    struct buffer *buffer = slot->buffer;
+    if (buffer && (buffer->used + bytes > buffer->bytes || (buffer->most && buffer->records == buffer->most)))
+        queue_full(slot);
+    if (state.request && !fake_take("drop_records") && (slot->buffer || (slot->buffer = request_buffer()))) {
+        slot->buffer->used += bytes;
+        slot->buffer->records++;
+        return slot->buffer->memory + slot->buffer->used - bytes;
+    }
+    state.dropped++;
+    fake_add("dropped", 1);
+    return NULL;
+}
+
+static void count_kernel(struct buffer *buffer, const struct fake_work *work)
+{
+    if (work->kind != KIND_KERNEL)
+        return;
+    buffer->kernels++;
+    fake_add("recorded_kernels", 1);
 }
 
 static void append(struct slot *slot, const struct fake_work *work)
 {
-    size_t bytes = record_bytes(work->kind);
-    if (slot->buffer && (slot->used + bytes > slot->bytes || (slot->most && slot->records == slot->most)))
-        queue_full(slot);
-    if (!state.request || fake_take("drop_records") || (!slot->buffer && !request_buffer(slot))) {
-        state.dropped++;
-        fake_add("dropped", 1);
+    uint8_t *place = place_for(slot, work->kind);
+    if (!place)
         return;
-    }
-    record_write(slot->buffer + slot->used, work);
-    slot->used += bytes;
-    slot->records++;
-    if (work->kind == KIND_KERNEL) {
-        slot->kernels++;
-        fake_add("recorded_kernels", 1);
-    }
+    record_write(place, work);
+    count_kernel(slot->buffer, work);
 }
 
 static void record(struct slot *slot, const struct fake_work *work)
@@ -190,6 +211,24 @@ static int is_wanted(const struct fake_work *work)
     return !(work->kind == KIND_KERNEL && fake_take("skip_records"));
 }
 
+/* Its place in a buffer, without times so far. */
+static int reserve(struct pending *item)
+{
+    struct fake_work bare = item->work;
+    clear(&bare, FIELD_start);
+    clear(&bare, FIELD_end);
+    pthread_mutex_lock(&shared.lock);
+    uint8_t *place = place_for(&shared, bare.kind);
+    if (place) {
+        record_write(place, &bare);
+        item->buffer = shared.buffer;
+        item->offset = (size_t)(place - shared.buffer->memory);
+        item->buffer->unfinished++;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return place != NULL;
+}
+
 void activity_work(const struct fake_work *work)
 {
     if (!is_wanted(work))
@@ -201,13 +240,26 @@ void activity_work(const struct fake_work *work)
     pthread_mutex_lock(&pending_lock);
     if (pending_count == pending_room)
         pending = realloc(pending, (pending_room = pending_room ? pending_room * 2 : 256) * sizeof *pending);
-    struct fake_work *kept = &pending[pending_count++];
-    *kept = *work;
-    if (kept->kind == KIND_EVENT && !state.event_timestamps)
-        clear(kept, FIELD_deviceTimestamp);
-    if (kept->kind == KIND_KERNEL && !state.kinds[KIND_KERNEL])
-        kept->kind = 3;
+    struct pending *kept = &pending[pending_count++];
+    *kept = (struct pending){ .work = *work };
+    if (work->kind == KIND_EVENT && !state.event_timestamps)
+        clear(&kept->work, FIELD_deviceTimestamp);
+    if (work->kind == KIND_KERNEL && !state.kinds[KIND_KERNEL])
+        kept->work.kind = 3;
+    if (fake_get("reserve") && !reserve(kept))
+        pending_count--;
     pthread_mutex_unlock(&pending_lock);
+}
+
+static void finish(struct pending *item)
+{
+    if (!item->buffer) {
+        record(&shared, &item->work);
+        return;
+    }
+    record_write(item->buffer->memory + item->offset, &item->work);
+    count_kernel(item->buffer, &item->work);
+    item->buffer->unfinished--;
 }
 
 /* By force, also what has not ended: without times. */
@@ -219,15 +271,16 @@ static void settle(int force)
     uint64_t now = fake_now();
     size_t left = 0;
     for (size_t i = 0; i < pending_count; i++) {
-        if (pending[i].done_ns > now && !force) {
+        struct fake_work *work = &pending[i].work;
+        if (work->done_ns > now && !force) {
             pending[left++] = pending[i];
             continue;
         }
-        if (pending[i].done_ns > now) {
-            clear(&pending[i], FIELD_start);
-            clear(&pending[i], FIELD_end);
+        if (work->done_ns > now) {
+            clear(work, FIELD_start);
+            clear(work, FIELD_end);
         }
-        record(&shared, &pending[i]);
+        finish(&pending[i]);
     }
     pending_count = left;
     pthread_mutex_unlock(&pending_lock);
@@ -235,19 +288,29 @@ static void settle(int force)
 
 /* ---- The worker ---- */
 
+/* The first buffer that may go; records without their end hold theirs back. */
+static struct buffer *take_full(void)
+{
+    for (struct buffer **at = &first_full; *at && !fake_get("hold"); at = &(*at)->next)
+        if ((*at)->unfinished == 0) {
+            struct buffer *full = *at;
+            *at = full->next;
+            if (!*at)
+                last_full = at;
+            return full;
+        }
+    return NULL;
+}
+
 static void deliver(void)
 {
-    while (first_full && !fake_get("hold")) {
-        struct full *full = first_full;
-        first_full = full->next;
-        if (!first_full)
-            last_full = &first_full;
+    for (struct buffer *full; (full = take_full()) != NULL;) {
         delivering = 1;
         pthread_mutex_unlock(&list_lock);
         if (fake_get("late_ms"))
             usleep((useconds_t)fake_get("late_ms") * 1000);
         fake_in_callback(1);
-        state.complete(NULL, 0, full->buffer, full->bytes, full->used);
+        state.complete(NULL, 0, full->memory, full->bytes, full->used);
         fake_in_callback(-1);
         fake_add("delivered_kernels", (int64_t)full->kernels);
         fake_add("completions", 1);
@@ -261,7 +324,8 @@ static void deliver(void)
 static void *work_on(void *unused)
 {
     for (;;) {
-        settle(0);
+        if (!fake_get("reserve"))
+            settle(0);
         pthread_mutex_lock(&list_lock);
         deliver();
         struct timespec then;
@@ -286,6 +350,14 @@ void activity_start(void)
         pthread_detach(worker);
 }
 
+static int can_deliver(void)
+{
+    for (const struct buffer *full = first_full; full; full = full->next)
+        if (full->unfinished == 0)
+            return 1;
+    return 0;
+}
+
 static void flush(int force)
 {
     settle(force);
@@ -294,12 +366,12 @@ static void flush(int force)
     pthread_mutex_unlock(&list_lock);
     for (struct slot *slot = all; slot; slot = slot->next) {
         pthread_mutex_lock(&slot->lock);
-        if (slot->buffer && slot->used > 0)
+        if (slot->buffer && slot->buffer->used > 0 && slot->buffer->unfinished == 0)
             queue_full(slot);
         pthread_mutex_unlock(&slot->lock);
     }
     pthread_mutex_lock(&list_lock);
-    while ((first_full || delivering) && !fake_get("hold")) {
+    while ((can_deliver() || delivering) && !fake_get("hold")) {
         pthread_cond_signal(&woken);
         pthread_cond_wait(&idle, &list_lock);
     }
