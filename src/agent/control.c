@@ -29,6 +29,6 @@ void agent_capture_end(enum wire_capture cause)
     if (!agent_thread() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
+    cuda_follow(0); /* first: the collector may end the capture as soon as it reads the record */
     emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);
-    cuda_follow(0);
 }

@@ -68,15 +68,9 @@ static const char *sentence_of(int result)
 
 static void refuse(int result, const char *detail)
 {
-    char text[1024] = "";
-    const char *parts[] = { "CUDA is not recorded. ", result ? sentence_of(result) : "", detail ? detail : "" };
-    size_t used = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t length = strnlen(parts[i], sizeof text - 1 - used);
-        memcpy(text + used, parts[i], length);
-        used += length;
-    }
-    text[used] = 0;
+    char text[1024] = "CUDA is not recorded. ";
+    strcat(text, result ? sentence_of(result) : "");
+    strncat(text, detail ? detail : "", sizeof text - 1 - strlen(text));
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_REFUSED, .a = (uint16_t)result, .text = text });
     atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
 }
@@ -188,6 +182,11 @@ static int set_attribute(uint32_t attribute, void *value, size_t bytes)
     return cuda.cupti.cuptiActivitySetAttribute(attribute, &bytes, value);
 }
 
+static uint64_t clock_ns(void)
+{
+    return wire_cuda_time(agent_ticks(), cuda.settings.ns_per_tick);
+}
+
 /* Who has the subscription, as far as CUPTI knows. */
 static void name_of_other(char *name, size_t bytes)
 {
@@ -201,15 +200,22 @@ static void name_of_other(char *name, size_t bytes)
     name[bytes - 1] = 0;
 }
 
-/* 0, or CUPTI's answer. */
+/* 0, or CUPTI's answer. Subscribing comes first: it is what CUPTI refuses to a second client, whereas it would let that one
+ * put its buffers in place of the first one's. */
 static int subscribe(void)
 {
     int result = cuda.cupti.cuptiSubscribe(&cuda.subscriber, cuda_callback, NULL);
     if (result != CUPTI_RESULT_SUCCESS)
         return result;
     uint8_t yes = 1;
+    cuda.cupti.cuptiActivityRegisterTimestampCallback(clock_ns); /* before any kind is enabled */
     set_attribute(CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER, &yes, sizeof yes);
     cuda.cupti.cuptiSetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
+    result = cuda.cupti.cuptiActivityRegisterCallbacks(cuda_buffer_wanted, cuda_buffer_done);
+    if (result != CUPTI_RESULT_SUCCESS) {
+        cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
+        return result;
+    }
     cuda_api_callbacks(0);
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
@@ -290,11 +296,6 @@ void cuda_follow(int is_own_thread)
         cuda_thread_wake();
 }
 
-static uint64_t clock_ns(void)
-{
-    return wire_cuda_time(agent_ticks(), cuda.settings.ns_per_tick);
-}
-
 /* Sizes as this CUPTI has them: those that our table does not know are told to the collector too. */
 static void learn_sizes(void)
 {
@@ -312,20 +313,14 @@ static void set_up(void)
     if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
         return;
     cuda.pid = agent.pid;
-    if (cuda_library_load() != 0) {
-        refuse(0, "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti, or the CUDA toolkit), "
-                  "or name its file in TACHO_CUPTI.");
+    const char *failure = cuda_library_load();
+    if (failure) {
+        refuse(0, failure);
         return;
     }
     learn_sizes();
     cuda_api_learn();
     atomic_store_explicit(&agent.arena->cupti_version, cuda.version, memory_order_release);
-    cuda.cupti.cuptiActivityRegisterTimestampCallback(clock_ns); /* before any kind is enabled */
-    int result = cuda.cupti.cuptiActivityRegisterCallbacks(cuda_buffer_wanted, cuda_buffer_done);
-    if (result != CUPTI_RESULT_SUCCESS) {
-        refuse(result, NULL);
-        return;
-    }
     uint64_t version = cuda.version;
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_LOADED, .a = (uint16_t)cuda_api_last_stage(), .words = &version, .word_count = 1,
                                    .text = cuda.path });

@@ -88,7 +88,7 @@ struct cuda_note { uint16_t type, a, b; uint16_t word_count; const uint64_t *wor
 void cuda_emit(const struct cuda_note *note); /* from a thread of the program or ours */
 
 /* ---- cuda_library.c ---- */
-int cuda_library_load(void);           /* fills cuda.library, .cupti, .driver, .path and .version: 0, or -1 */
+const char *cuda_library_load(void);   /* fills cuda.library, .cupti, .driver, .path, .version: NULL, or a sentence */
 void *cuda_library_function(const char *name); /* of the CUPTI in use, ours or the program's; NULL if there is none */
 
 /* ---- cuda_api.c ---- */
@@ -116,6 +116,7 @@ void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t corr
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);
 void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 void cuda_buffers_prepare(void);       /* pages for the buffers that will be lent next */
+void cuda_buffers_count_lost(void);    /* at the end: records in emergency buffers that CUPTI did not give back */
 
 /* ---- cuda_names.c ---- */
 int cuda_names_prepare(void);
@@ -126,7 +127,7 @@ void cuda_names_forget(void);          /* a module is being unloaded: its pointe
 /* ---- cuda_thread.c ---- */
 int cuda_thread_start(void);           /* 0, or -1 */
 void cuda_thread_wake(void);
-int cuda_thread_finish(uint64_t patience_ns); /* the last flush: 1 once it is done */
+void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns once it is done, or when patience ends */
 
 /* ---- cuda_exit.c ---- */
 void cuda_exit_register(void);         /* the flush comes before all that was registered until now */

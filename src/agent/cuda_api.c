@@ -17,13 +17,15 @@ static const struct {
     [CUDA_DRIVER] = { CUPTI_DOMAIN_DRIVER, CUPTI_KIND_DRIVER, WIRE_CUDA_NAME_DRIVER },
 };
 
-/* The runtime's calls lead to these, also where the runtime is linked into the program. */
-static const struct { const char *name; uint8_t range; } ranges[] = { { "cuProfilerStart", 1 }, { "cuProfilerStop", 2 } };
+static const struct { const char *name; uint8_t range; } ranges[] = {
+    { "cudaProfilerStart", 1 }, { "cudaProfilerStop", 2 }, { "cuProfilerStart", 1 }, { "cuProfilerStop", 2 },
+};
 
-static uint8_t range_of(enum cuda_domain domain, const char *name)
+static uint8_t range_of(const char *name)
 {
-    for (size_t i = 0; domain == CUDA_DRIVER && i < sizeof ranges / sizeof *ranges; i++)
-        if (strcmp(name, ranges[i].name) == 0)
+    uint32_t bytes = cuda_call_name_bytes(name);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (strlen(ranges[i].name) == bytes && memcmp(name, ranges[i].name, bytes) == 0)
             return ranges[i].range;
     return 0;
 }
@@ -37,7 +39,7 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .wait = row ? row->wait : 0,
         .group = row ? row->group : CUDA_OTHER,
         .per_thread = (uint8_t)cuda_call_per_thread(name),
-        .range = range_of(domain, name),
+        .range = range_of(name),
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);
 }

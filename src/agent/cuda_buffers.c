@@ -9,11 +9,16 @@
 
 #define CUPTI_TAKES_NONE 28u           /* from 12.9 on */
 #define EMERGENCY_BYTES 65536u
-#define EMERGENCY_KEPT 64u             /* used again; more than that are mapped and forgotten */
 #define AHEAD 2u                       /* buffers whose pages are there before they are needed */
 #define ADVICE_POPULATE_WRITE 23       /* MADV_POPULATE_WRITE, which older headers lack */
 
-static struct { _Atomic uint32_t taken; uint8_t *memory; } emergency[EMERGENCY_KEPT];
+enum { EMERGENCY_FREE, EMERGENCY_TAKEN, EMERGENCY_COUNTED }; /* counted: at the end, while CUPTI still had it */
+struct emergency {
+    uint8_t buffer[EMERGENCY_BYTES];
+    struct emergency *next;
+    _Atomic uint32_t state;
+};
+static _Atomic(struct emergency *) emergencies; /* all that there are; none is ever unmapped */
 static uint32_t prepared;              /* buffers that have their pages */
 
 static struct wire_cuda_buffer *descriptors(void)
@@ -40,21 +45,22 @@ static uint8_t *take_from_arena(void)
     return first_byte() + (size_t)index * WIRE_CUDA_BUFFER_BYTES;
 }
 
-static uint8_t *map_zeros(void)
-{
-    void *memory = sys_mmap(NULL, EMERGENCY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return sys_failed(memory) ? NULL : memory;
-}
-
 static uint8_t *take_emergency(void)
 {
-    for (uint32_t i = 0; i < EMERGENCY_KEPT; i++)
-        if (!atomic_exchange_explicit(&emergency[i].taken, 1, memory_order_acquire)) {
-            if (!emergency[i].memory)
-                emergency[i].memory = map_zeros();
-            return emergency[i].memory;
-        }
-    return map_zeros();
+    struct emergency *first = atomic_load_explicit(&emergencies, memory_order_acquire);
+    for (struct emergency *emergency = first; emergency; emergency = emergency->next) {
+        uint32_t state = EMERGENCY_FREE;
+        if (atomic_compare_exchange_strong(&emergency->state, &state, EMERGENCY_TAKEN))
+            return emergency->buffer;
+    }
+    struct emergency *fresh = sys_mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys_failed(fresh))
+        return NULL;
+    atomic_store_explicit(&fresh->state, EMERGENCY_TAKEN, memory_order_relaxed);
+    do
+        fresh->next = first;
+    while (!atomic_compare_exchange_weak(&emergencies, &first, fresh));
+    return fresh->buffer;
 }
 
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records)
@@ -116,15 +122,31 @@ static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
     return count;
 }
 
-static void take_back_emergency(uint8_t *buffer, size_t valid_bytes)
+static void count_lost(const uint8_t *buffer, size_t valid_bytes)
 {
     uint64_t lost = walk(buffer, valid_bytes);
     if (agent_attached())
         atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_GPU_BUFFER], lost, memory_order_relaxed);
-    memset(buffer, 0, valid_bytes);
-    for (uint32_t i = 0; i < EMERGENCY_KEPT; i++)
-        if (emergency[i].memory == buffer)
-            atomic_store_explicit(&emergency[i].taken, 0, memory_order_release);
+}
+
+static void take_back_emergency(struct emergency *emergency, size_t valid_bytes)
+{
+    uint32_t state = EMERGENCY_TAKEN;
+    if (!atomic_compare_exchange_strong(&emergency->state, &state, EMERGENCY_COUNTED))
+        return;
+    count_lost(emergency->buffer, valid_bytes < EMERGENCY_BYTES ? valid_bytes : EMERGENCY_BYTES);
+    memset(emergency->buffer, 0, EMERGENCY_BYTES);
+    atomic_store_explicit(&emergency->state, EMERGENCY_FREE, memory_order_release);
+}
+
+void cuda_buffers_count_lost(void)
+{
+    struct emergency *emergency = atomic_load_explicit(&emergencies, memory_order_acquire);
+    for (; emergency; emergency = emergency->next) {
+        uint32_t state = EMERGENCY_TAKEN;
+        if (atomic_compare_exchange_strong(&emergency->state, &state, EMERGENCY_COUNTED))
+            count_lost(emergency->buffer, EMERGENCY_BYTES);
+    }
 }
 
 /* After agent_leave() too, or once the collector is gone: the arena stays mapped. */
@@ -138,7 +160,7 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
     size_t offset = (size_t)(buffer - first_byte());
     uint32_t index = (uint32_t)(offset / WIRE_CUDA_BUFFER_BYTES);
     if (buffer < first_byte() || index >= cuda.settings.buffer_count) {
-        take_back_emergency(buffer, valid_bytes);
+        take_back_emergency((struct emergency *)buffer, valid_bytes);
     } else {
         struct wire_cuda_buffer *descriptor = &descriptors()[index];
         if (valid_bytes > WIRE_CUDA_BUFFER_BYTES)
@@ -147,6 +169,7 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
         descriptor->bytes = (uint32_t)valid_bytes;
         descriptor->context = 0;
         descriptor->stream = stream_id;
+        descriptor->names_words = (uint32_t)(atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed) / 8);
         descriptor->number = atomic_fetch_add_explicit(&agent.arena->cuda_deliveries, 1, memory_order_relaxed);
         atomic_store_explicit(&descriptor->state, WIRE_CUDA_DELIVERED, memory_order_release);
         atomic_fetch_sub_explicit(&cuda.lent, 1, memory_order_relaxed);

@@ -104,7 +104,9 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
         cuda.cupti.cuptiGetContextId(data->context, &context_id);
         tell_stream(data->context, data->stream, context_id);
         break;
-    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING:
+    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING: /* its names are still there */
+        if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+            cuda.cupti.cuptiActivityFlushAll(0);
         cuda_names_forget();
         break;
     }

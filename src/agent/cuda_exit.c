@@ -12,8 +12,10 @@ extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
 void cuda_exit(void)
 {
-    if (cuda_in_use() && os_is_own_process() && agent_self != AGENT_OWN_THREAD)
-        cuda_thread_finish(PATIENCE_NS);
+    if (!cuda_in_use() || !os_is_own_process() || agent_self == AGENT_OWN_THREAD)
+        return;
+    cuda_thread_finish(PATIENCE_NS);
+    cuda_buffers_count_lost();
 }
 
 static void at_exit(int status, void *unused)

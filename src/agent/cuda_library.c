@@ -115,13 +115,15 @@ static void choose_majors(struct search *search)
 
 /* ---- Trying a file -------------------------------------------------------------------------------------------------- */
 
+static const char *missing; /* a function that the last file lacked */
+
 static int take_functions(void *library)
 {
     struct cupti_functions found;
-    int missing = 0;
+    missing = NULL;
 #define FIND_REQUIRED(name, parameters)                                                                              \
     found.name = (int(*) parameters)dlsym(library, #name);                                                           \
-    missing += !found.name;
+    missing = found.name ? missing : #name;
 #define FIND_OPTIONAL(name, parameters) found.name = (int(*) parameters)dlsym(library, #name);
 #define FIND(need, since, name, parameters) FIND_##need(name, parameters)
     CUPTI_FUNCTIONS(FIND)
@@ -264,20 +266,35 @@ void *cuda_library_function(const char *name)
     return wanted.function;
 }
 
-int cuda_library_load(void)
+/* The file that the user chose, or why it does not do. */
+static const char *load_asked(const char *asked)
+{
+    static char sentence[PATH_BYTES];
+    if (try_file(asked) == 0)
+        return NULL;
+    add_text(sentence, "TACHO_CUPTI names ");
+    add_text(sentence, asked);
+    add_text(sentence, missing ? ", which has no " : ", which cannot be loaded or is older than CUPTI 11.8");
+    add_text(sentence, missing ? missing : "");
+    add_text(sentence, ".");
+    return sentence;
+}
+
+const char *cuda_library_load(void)
 {
     static struct search search;
     const char *asked = getenv("TACHO_CUPTI");
     dl_iterate_phdr(look_at_object, &search);
     load_driver();
     choose_majors(&search);
-    int found;
+    const char *failure = NULL;
     if (asked && *asked)
-        found = try_file(asked) == 0;
-    else
-        found = try_loaded(&search) == 0 || try_beside_runtime(&search) == 0 || try_packages(&search) == 0 ||
-                try_toolkit(&search, getenv("CUDA_HOME")) == 0 || try_toolkit(&search, getenv("CUDA_PATH")) == 0 ||
-                try_folder(&search, "", "") == 0 || try_installed(&search) == 0;
+        failure = load_asked(asked);
+    else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
+             try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
+             try_folder(&search, "", "") && try_installed(&search))
+        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti, or the CUDA toolkit), "
+                  "or name its file in TACHO_CUPTI.";
     dlerror(); /* not the program's to see */
-    return found ? 0 : -1;
+    return failure;
 }

@@ -210,7 +210,7 @@ int cuda_thread_start(void)
     return result == 0 ? 0 : -1;
 }
 
-int cuda_thread_finish(uint64_t patience_ns)
+void cuda_thread_finish(uint64_t patience_ns)
 {
     uint32_t not_asked = FINISH_NOT_ASKED;
     atomic_compare_exchange_strong(&finish, &not_asked, FINISH_ASKED);
@@ -218,5 +218,4 @@ int cuda_thread_finish(uint64_t patience_ns)
     uint64_t end_ms = now_ms() + patience_ns / 1000000;
     for (uint64_t now = now_ms(); now < end_ms && atomic_load(&finish) == FINISH_ASKED; now = now_ms())
         sys_futex_wait(&finish, FINISH_ASKED, (end_ms - now) * 1000000);
-    return atomic_load(&finish) == FINISH_DONE;
 }

@@ -174,6 +174,8 @@ static size_t read_buffer(struct cuda_process *cuda, uint32_t index)
     if (atomic_load_explicit(&buffer->state, memory_order_acquire) != WIRE_CUDA_DELIVERED || get_copy(cuda) != 0)
         return 0;
     size_t length = *(volatile uint32_t *)&buffer->bytes;
+    uint32_t names_words = *(volatile uint32_t *)&buffer->names_words;
+    cuda_names_read(cuda, names_words ? (uint64_t)names_words * 8 : UINT64_MAX); /* no further: a pointer may mean another text later */
     int readable = length <= WIRE_CUDA_BUFFER_BYTES && choose_layouts(cuda) == 0;
     if (readable)
         memcpy(cuda->copy, bytes_of(cuda, index), length);
@@ -233,7 +235,6 @@ void cuda_note(struct cuda_process *cuda)
             cuda->noted[cuda->noted_count++] = (struct noted){buffers[i].number, i};
     if (cuda->noted_count > 1)
         qsort(cuda->noted, cuda->noted_count, sizeof *cuda->noted, by_number);
-    cuda_names_read(cuda); /* after the states: a buffer's texts are published before it is delivered */
 }
 
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
@@ -288,12 +289,12 @@ void cuda_finish(struct cuda_process *cuda)
     uint32_t taken = buffers_taken(cuda);
     const struct wire_cuda_buffer *buffers = buffers_of(cuda);
     uint64_t names_before;
-    do { /* texts are read in portions */
-        names_before = cuda->names_read;
-        cuda_names_read(cuda);
-    } while (cuda->names_read != names_before);
     cuda_note(cuda);
     cuda_read(cuda, SIZE_MAX, 1);
+    do { /* texts are read in portions */
+        names_before = cuda->names_read;
+        cuda_names_read(cuda, UINT64_MAX);
+    } while (cuda->names_read != names_before);
     cuda->latest_ns = wire_cuda_time(ticks_now(cuda->clock.map), cuda->setup.ns_per_tick);
     cuda->recovering = 1;
     for (uint32_t i = 0; i < taken; i++)

@@ -177,10 +177,11 @@ static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t 
     return (int64_t)bytes;
 }
 
-void cuda_names_read(struct cuda_process *cuda)
+void cuda_names_read(struct cuda_process *cuda, uint64_t until)
 {
     const char *area = wire_cuda_names(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count);
-    uint64_t until = cuda->names_read + READ_AT_ONCE;
+    if (until > cuda->names_read + READ_AT_ONCE)
+        until = cuda->names_read + READ_AT_ONCE;
     while (!cuda->names_damaged && cuda->names_read < until) {
         int64_t bytes = read_entry(cuda, area, cuda->names_read);
         if (bytes == 0)

@@ -163,7 +163,7 @@ static inline int64_t cuda_memory_kind(int64_t cupti_kind)
 
 /* ---- cuda_names.c ------------------------------------------------------------------------------------------------------------ */
 
-void cuda_names_read(struct cuda_process *cuda);
+void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* bytes of the area */
 void cuda_names_free(struct cuda_process *cuda);
 
 /* The text that was at this pointer of the program; one of its own if that was never told. */

@@ -7,7 +7,8 @@
  * release store of the state), the collector reads it, fills it with zeros and frees it. Only zeroed buffers are lent:
  * in one that CUPTI never gave back the records end where the zeros begin.
  * Texts are only added. An entry is written, then published by the release store of its first word; the reader stops at
- * the first word that is zero. Names are pointers into the program, so an entry says which pointer it was.            */
+ * the first word that is zero. Names are pointers into the program, so an entry says which pointer it was; the last entry
+ * of a pointer that lies before a buffer's names_words is what its records mean by it.                                */
 #ifndef TACHO_WIRE_CUDA_H
 #define TACHO_WIRE_CUDA_H
 
@@ -23,7 +24,7 @@ struct wire_cuda_buffer {
     _Atomic uint32_t next_free;
     uint32_t bytes;        /* of records; when delivered */
     uint32_t context, stream;
-    uint32_t fill;
+    uint32_t names_words;  /* how far the texts reached, in 8-byte words, when it was delivered; 0: not told */
     uint64_t number;       /* wire_header.cuda_deliveries when it was delivered */
     _Alignas(64) char end[0];
 };
