@@ -52,7 +52,7 @@ static void find_own_path(void)
 {
     Dl_info self;
     if (dladdr(&agent, &self) && self.dli_fname && strlen(self.dli_fname) < sizeof agent.library)
-        strcpy(agent.library, self.dli_fname);
+        strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
 }
 
 static void start(void)

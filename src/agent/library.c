@@ -21,10 +21,26 @@ _Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say 
 
 static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 
+#define STUBS_FILE "libtacho-libraries.so" /* beside the agent */
+
+/* Programs that this one starts are to load the stubs too, also those that it gives an environment of its own making. */
+static void add_stubs(void)
+{
+    const char *slash = strrchr(agent.library, '/');
+    size_t length = strlen(agent.preload), folder = slash ? (size_t)(slash + 1 - agent.library) : 0;
+    if (!length || length + 1 + folder + sizeof STUBS_FILE > sizeof agent.preload)
+        return;
+    agent.preload[length] = ':';
+    memcpy(agent.preload + length + 1, agent.library, folder);
+    strcpy(agent.preload + length + 1 + folder, STUBS_FILE);
+}
+
 void library_prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
+    if (agent.arena->libraries)
+        add_stubs();
     atomic_store(&nvtx.domain_count, WIRE_LIBRARY_COUNT);
     for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
         atomic_store(&nvtx.domains[library_domain(i)], NVTX_DOMAIN_LIBRARY);

@@ -104,13 +104,13 @@ static char *join(char *to, const char *a, const char *b, const char *c, const c
 static void make_preload(char *to, const char *own)
 {
     if (!own || !*own)
-        join(to, PRELOAD_VARIABLE "=", agent.library, "", "");
+        join(to, PRELOAD_VARIABLE "=", agent.preload, "", "");
     else if (names_agent(own))
         join(to, PRELOAD_VARIABLE "=", own, "", "");
     else if (strstr(own, "asan"))
-        join(to, PRELOAD_VARIABLE "=", own, ":", agent.library);
+        join(to, PRELOAD_VARIABLE "=", own, ":", agent.preload);
     else
-        join(to, PRELOAD_VARIABLE "=", agent.library, ":", own);
+        join(to, PRELOAD_VARIABLE "=", agent.preload, ":", own);
 }
 
 /* Fills a changed environment: room for its pointers, and for the texts that are new. */
@@ -137,14 +137,25 @@ static void add_agent(char **environment, char *texts, const struct request *req
     environment[count] = NULL;
 }
 
+/* Is this one of the names in agent.preload? */
+static int is_ours(const char *name, size_t length)
+{
+    for (const char *own = agent.preload; *own; own += strspn(own, ":")) {
+        size_t own_length = strcspn(own, ":");
+        if (own_length == length && memcmp(own, name, length) == 0)
+            return 1;
+        own += own_length;
+    }
+    return 0;
+}
+
 /* A list of LD_PRELOAD without the agent. */
 static char *without_agent(char *to, const char *list)
 {
     char *end = join(to, PRELOAD_VARIABLE "=", "", "", "") + sizeof PRELOAD_VARIABLE;
-    size_t agent_length = strlen(agent.library);
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, ": ");
-        if (length && (length != agent_length || memcmp(at, agent.library, length) != 0)) {
+        if (length && !is_ours(at, length)) {
             if (end[-1] != '=')
                 *end++ = ':';
             memcpy(end, at, length);
@@ -179,7 +190,7 @@ static int run_changed(const struct request *request, const struct found *found,
 {
     size_t pointers = found->count + ADDED + 1;
     size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
-                   sizeof PRELOAD_VARIABLE + strlen(agent.library) + (found->preload ? strlen(found->preload) : 0) + 4;
+                   sizeof PRELOAD_VARIABLE + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
     size_t words = pointers + (texts + 7) / 8;
     if (words * 8 <= STACK_MAX) {
         char *environment[words];

@@ -389,6 +389,18 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     return 0;
 }
 
+/* Libraries that annotate themselves, as NCCL does, are recorded in any case. */
+static void warn_of_stubs(struct collector *collector, const char *agent_path)
+{
+    struct text path = {0};
+    int wanted = (collector->options->sources & WIRE_BIT(LIBRARY)) && collector->options->libraries;
+    if (wanted && !environment_stubs(&path, collector->options, agent_path))
+        collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
+                       collector->options->no_preload ? "--preload=no keeps out what would stand before them"
+                                                      : "libtacho-libraries.so is not beside the agent; install Tacho whole");
+    text_free(&path);
+}
+
 static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
 {
     struct launch launch;
@@ -407,6 +419,7 @@ static int capture_program(struct collector *collector, const struct program *pr
     const char *other = environment_value(collector->options, "CUDA_INJECTION64_PATH");
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
         collector_warn(collector, 0, "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
+    warn_of_stubs(collector, agent_path);
     return run(collector, &launch, err);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/text.h"
 #include "folder.h"
 #include "machine.h"
 
@@ -79,12 +78,21 @@ static void add_libraries(struct text *to, const char *list, int sanitizers)
     }
 }
 
-/* What stands before cuBLAS and its like, when calls into them are to be recorded. */
-static void add_stubs(struct text *to, const struct collect_options *options, const char *agent_path)
+int environment_stubs(struct text *path, const struct collect_options *options, const char *agent_path)
 {
     const char *slash = strrchr(agent_path, '/');
-    if ((options->sources & WIRE_BIT(LIBRARY)) && options->libraries)
-        text_addf(to, ":%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    if (!(options->sources & WIRE_BIT(LIBRARY)) || !options->libraries || options->no_preload)
+        return 0;
+    text_addf(path, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    return !text_failed(path) && access(text_string(path), R_OK) == 0;
+}
+
+static void add_stubs(struct text *to, const struct collect_options *options, const char *agent_path)
+{
+    struct text path = {0};
+    if (environment_stubs(&path, options, agent_path))
+        text_addf(to, ":%s", text_string(&path));
+    text_free(&path);
 }
 
 static void set_preload(struct list *list, const struct collect_options *options, const struct program *program, const char *agent_path)

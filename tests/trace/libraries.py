@@ -161,6 +161,31 @@ class Libraries(StandIns):
         self.assertEqual(self.calls(report), {"cublasSgemm_v2": 4000}, "the filter is for the program's domains")
         self.assertEqual((report.count("libraries", "recorded"), report.count("nvtx", "recorded")), (4000, 0))
 
+    def test_a_child_with_an_empty_environment(self):
+        report = self.profile("env", "-i", self.caller, "threads", options=["-t", "cublas"])
+        self.assertEqual(self.calls(report), {"cublasSgemm_v2": 4000})
+
+    def test_without_preload(self):
+        self.assertEqual(self.calls(self.profile(self.caller, "threads", options=["-t", "cublas", "--preload=no"])), {})
+        self.assertIn("--preload=no keeps out", self.output.stderr)
+
+    def test_an_agent_with_nothing_beside_it(self):
+        shutil.copy(lib.AGENT, self.path("agent.so"))
+        environment = {**os.environ, "TACHO_AGENT": self.path("agent.so")}
+        self.assertEqual(self.calls(self.profile(self.caller, "threads", options=["-t", "cublas"], env=environment)), {})
+        self.assertIn("libtacho-libraries.so is not beside the agent", self.output.stderr)
+        self.assertNotIn("LD_PRELOAD", self.output.stderr)
+
+    def test_a_folder_that_preload_cannot_name(self):
+        home = self.path("a folder: odd")
+        os.makedirs(home + "/lib")
+        for source, place in ((lib.TACHO, "/bin"), (os.path.dirname(lib.AGENT), "/lib/tacho")):
+            shutil.copytree(source, home + place) if os.path.isdir(source) else (os.makedirs(home + place), shutil.copy(source, home + place))
+        done = subprocess.run([home + "/bin/tacho", "profile", "-t", "cublas", "-o", self.path("report.tacho"), self.caller, "threads"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(self.report()), {"cublasSgemm_v2": 4000})
+
     def test_capture_range(self):
         report = self.profile(self.caller, "threads", options=["-t", "cublas", "-c", "cudaProfilerApi"])
         self.assertEqual(self.calls(report), {})
