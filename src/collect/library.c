@@ -28,3 +28,28 @@ int library_range_ends(struct nvtx_thread *thread, const struct nvtx_event *even
             thread->own_range_ns[i] = event->start;
     return 0;
 }
+
+/* ---- nsys's tables ---------------------------------------------------------------------------------------------------- */
+
+#define FILL(table, class)                                                                                           \
+    struct row_##table row = {0};                                                                                    \
+    ROW_SET(&row, table, start, event->start);                                                                       \
+    ROW_SET(&row, table, end, place->end);                                                                           \
+    ROW_SET(&row, table, eventClass, class);                                                                         \
+    ROW_SET(&row, table, globalTid, place->tid);                                                                     \
+    ROW_SET(&row, table, nameId, name);                                                                              \
+    writer_append(process->writer, TABLE_##table, &row)
+
+enum { CLASS_CUDNN = 28, CLASS_CUBLAS = 29 }; /* of ENUM_NSYS_EVENT_CLASS */
+
+void library_call_row(const struct nvtx_process *process, const struct nvtx_event *event, const struct nvtx_place *place)
+{
+    int64_t name = nvtx_string(process, event->string);
+    if (!place->has_end || name < 0)
+        return;
+    if (event->domain == WIRE_LIBRARY_CUBLAS + 1) {
+        FILL(CUBLAS_EVENTS, CLASS_CUBLAS);
+    } else if (event->domain == WIRE_LIBRARY_CUDNN + 1) {
+        FILL(CUDNN_EVENTS, CLASS_CUDNN);
+    }
+}

@@ -22,6 +22,9 @@ static inline int library_counts(const struct nvtx_process *process, uint16_t do
 /* The program has made a domain: is it a library's own? */
 void library_domain_told(struct nvtx_process *process, uint16_t domain, const char *name, size_t length);
 
+/* A call has its range: what nsys's own tables of such calls have of it, where there is one. */
+void library_call_row(const struct nvtx_process *process, const struct nvtx_event *event, const struct nvtx_place *place);
+
 /* A push/pop range is over. 1: it is a call that the library has told of itself, and makes no row. */
 int library_range_ends(struct nvtx_thread *thread, const struct nvtx_event *event);
 

@@ -133,6 +133,8 @@ static void write_row(struct nvtx_process *process, struct nvtx_event *event, co
     if (place->type == NVTX_ROW_MARK || place->type == NVTX_ROW_PUSH_POP || place->type == NVTX_ROW_START_END) {
         process->counts.recorded++;
         process->counts.library_recorded += library_counts(process, event->domain);
+        if (library_is_call(process, event->domain))
+            library_call_row(process, event, place);
     }
 }
 

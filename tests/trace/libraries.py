@@ -143,6 +143,9 @@ class Libraries(StandIns):
         module = self.build("module.so", "-shared", os.path.join(SOURCES, "library_module.c"), self.cudnn)
         report = self.run_caller("load", module, trace="cudnn,cublas")
         self.assertEqual(self.calls(report, "cuDNN"), {"cudnnConvolutionForward": 1})
+        self.assertEqual(report.rows("SELECT eventClass, value, e.end > e.start FROM CUDNN_EVENTS e JOIN StringIds ON id = nameId"),
+                         [(28, "cudnnConvolutionForward", 1)])
+        self.assertEqual(report.rows("SELECT eventClass, value FROM CUBLAS_EVENTS JOIN StringIds ON id = nameId"), [(29, "cublasLtMatmul")])
         self.assertEqual(self.calls(report, "cuBLAS"), {"cublasLtMatmul": 1})
 
     def test_functions_found_by_name(self):
