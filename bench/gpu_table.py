@@ -2,7 +2,7 @@
 """The table of bench/gpu.py's figures, from the JSON that it keeps: bench/gpu_table.py FILE.json … [--json OUT.json]
 
 Several files, of one build on one kind of host, are put together, and kept in OUT.json. Aims are rows of data here.
-scripts/gpu-page writes the same table into the docs."""
+scripts/gpu-page writes the same table into docs/cuda.md."""
 import argparse
 import json
 import statistics
