@@ -1,5 +1,8 @@
-/* Says itself what is to be recorded: cuda_range runtime|driver|dlsym|nested RANGES. Waits for its stdin to end. */
+/* Says itself what is to be recorded: cuda_range runtime|driver|dlsym|busy RANGES. Waits for its stdin to end.
+ * Busy: other threads launch all the while.                                                                          */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "cuda_truth.h"
@@ -9,6 +12,39 @@ static void work(const char *name)
     launch(name, NULL);
     truth("kernel", "\"name\": \"%s\"", name);
     MUST(cudaDeviceSynchronize());
+}
+
+static _Atomic int over, launched;
+
+static void *launch_all_the_while(void *unused)
+{
+    const void *kernel = fake_kernel("busy");
+    while (!over) {
+        MUST(cudaLaunchKernel(kernel, ONE, ONE, NULL, 0, cudaStreamPerThread));
+        launched++;
+        if (launched % 64 == 0)
+            MUST(cudaStreamSynchronize(cudaStreamPerThread));
+    }
+    return unused;
+}
+
+static void busy(int ranges)
+{
+    pthread_t threads[4];
+    fake_set("duration_ns", 100);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, launch_all_the_while, NULL);
+    for (int i = 0; i < ranges; i++) {
+        MUST(cudaProfilerStart());
+        launch("inside", NULL);
+        MUST(cudaStreamSynchronize(NULL));
+        MUST(cudaProfilerStop());
+    }
+    over = 1;
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    MUST(cudaDeviceSynchronize());
+    printf("{\"what\": \"busy\", \"launched\": %d}\n", launched);
 }
 
 int main(int argc, char **argv)
@@ -24,6 +60,10 @@ int main(int argc, char **argv)
         void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_NOLOAD);
         start = (int (*)(void))dlsym(library, "cudaProfilerStart");
         stop = (int (*)(void))dlsym(library, "cudaProfilerStop");
+    }
+    if (strcmp(how, "busy") == 0) {
+        busy(ranges);
+        ranges = 0;
     }
     work("before");
     for (int i = 0; i < ranges; i++) {
