@@ -288,13 +288,9 @@ void cuda_finish(struct cuda_process *cuda)
 {
     uint32_t taken = buffers_taken(cuda);
     const struct wire_cuda_buffer *buffers = buffers_of(cuda);
-    uint64_t names_before;
     cuda_note(cuda);
     cuda_read(cuda, SIZE_MAX, 1);
-    do { /* texts are read in portions */
-        names_before = cuda->names_read;
-        cuda_names_read(cuda, UINT64_MAX);
-    } while (cuda->names_read != names_before);
+    cuda_names_read(cuda, UINT64_MAX);
     cuda->latest_ns = wire_cuda_time(ticks_now(cuda->clock.map), cuda->setup.ns_per_tick);
     cuda->recovering = 1;
     for (uint32_t i = 0; i < taken; i++)

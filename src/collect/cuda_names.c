@@ -12,7 +12,6 @@
 
 #define CAPACITY_FIRST 256u
 #define CAPACITY_MAX (1u << 20)
-#define READ_AT_ONCE (1u << 20) /* bytes of texts in a round */
 
 void cuda_names_free(struct cuda_process *cuda)
 {
@@ -180,8 +179,6 @@ static int64_t read_entry(struct cuda_process *cuda, const char *area, uint64_t 
 void cuda_names_read(struct cuda_process *cuda, uint64_t until)
 {
     const char *area = wire_cuda_names(cuda->setup.arena, cuda->setup.chunk_count, cuda->setup.buffer_count);
-    if (until > cuda->names_read + READ_AT_ONCE)
-        until = cuda->names_read + READ_AT_ONCE;
     while (!cuda->names_damaged && cuda->names_read < until) {
         int64_t bytes = read_entry(cuda, area, cuda->names_read);
         if (bytes == 0)

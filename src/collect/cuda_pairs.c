@@ -1,52 +1,19 @@
-/* Launches and kernels: see cuda_pairs.h. An open-addressing table by id; removal closes the gap, so there are no tombstones. */
+/* Launches and kernels: see cuda_pairs.h. */
 #include "cuda_pairs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "../base/hash.h"
+#define CAPACITY_FIRST (1u << 14)
+#define CAPACITY_MAX (1u << 20)
+#define KERNELS_MAX ((1u << 30) - 1)
 
-#define CAPACITY_FIRST 4096u
-#define CAPACITY_MAX (1u << 18)  /* 6 MiB */
-#define KEPT_IDS (1u << 17)      /* behind the newest, when there is no room for all */
-
-enum pair_state { PAIR_LAUNCH = 1, PAIR_KERNEL = 2, PAIR_GRAPH = 4 /* many kernels: it stays */ };
+enum pair_state { PAIR_LAUNCH = 1, PAIR_KERNEL = 2, PAIR_WHOLE = 3 };
 
 void cuda_pairs_free(struct cuda_pairs *pairs)
 {
-    free(pairs->slots);
-    pairs->slots = NULL;
-    pairs->capacity = pairs->count = 0;
-}
-
-/* ---- The table ------------------------------------------------------------------------------------------------------------- */
-
-static uint32_t home_of(const struct cuda_pairs *pairs, uint32_t id)
-{
-    return (uint32_t)(hash_number(id) >> 20) & (pairs->capacity - 1);
-}
-
-/* The slot of this id, or the empty one where it belongs. */
-static struct cuda_pair *slot_of(const struct cuda_pairs *pairs, uint32_t id)
-{
-    uint32_t at = home_of(pairs, id);
-    while (pairs->slots[at].state && pairs->slots[at].id != id)
-        at = (at + 1) & (pairs->capacity - 1);
-    return &pairs->slots[at];
-}
-
-static void remove_slot(struct cuda_pairs *pairs, struct cuda_pair *slot)
-{
-    uint32_t mask = pairs->capacity - 1, hole = (uint32_t)(slot - pairs->slots);
-    for (uint32_t at = (hole + 1) & mask; pairs->slots[at].state; at = (at + 1) & mask) {
-        uint32_t home = home_of(pairs, pairs->slots[at].id);
-        if (((at - home) & mask) >= ((at - hole) & mask)) {
-            pairs->slots[hole] = pairs->slots[at];
-            hole = at;
-        }
-    }
-    pairs->slots[hole].state = 0;
-    pairs->count--;
+    free(pairs->places);
+    pairs->places = NULL;
+    pairs->capacity = 0;
 }
 
 /* ---- What never found its other half ------------------------------------------------------------------------------------------- */
@@ -62,66 +29,59 @@ static int in_capture(const struct cuda_pairs *pairs, uint64_t ns)
 
 static void settle(struct cuda_pairs *pairs, const struct cuda_pair *pair)
 {
-    if (!(pair->state & PAIR_KERNEL))
+    if (pair->state == PAIR_LAUNCH)
         pairs->launches_without_kernel += !in_capture(pairs, pair->ns);
-    else if (!(pair->state & PAIR_LAUNCH))
+    else if (pair->state == PAIR_KERNEL)
         pairs->kernels_without_launch += pair->kernels;
 }
 
-/* A table of the given size, without what is older than so many ids. -1 when memory is short. */
-static int rebuild(struct cuda_pairs *pairs, uint32_t capacity, uint32_t kept_ids)
+/* ---- The ring ------------------------------------------------------------------------------------------------------------------ */
+
+static struct cuda_pair *place_of(const struct cuda_pairs *pairs, uint32_t id)
 {
-    struct cuda_pair *old = pairs->slots;
-    uint32_t old_capacity = pairs->capacity;
-    struct cuda_pair *slots = calloc(capacity, sizeof *slots);
-    if (!slots)
+    return &pairs->places[id & (pairs->capacity - 1)];
+}
+
+/* Ids that have different places in a ring have different places in a larger one. */
+static int grow(struct cuda_pairs *pairs)
+{
+    struct cuda_pairs more = {.capacity = pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST};
+    more.places = calloc(more.capacity, sizeof *more.places);
+    if (!more.places)
         return -1;
-    pairs->slots = slots;
-    pairs->capacity = capacity;
-    pairs->count = 0;
-    for (uint32_t i = 0; i < old_capacity; i++) {
-        if (!old[i].state)
-            continue;
-        if (pairs->newest - old[i].id > kept_ids) {
-            settle(pairs, &old[i]);
-        } else {
-            *slot_of(pairs, old[i].id) = old[i];
-            pairs->count++;
-        }
-    }
-    free(old);
+    for (uint32_t i = 0; i < pairs->capacity; i++)
+        if (pairs->places[i].state)
+            *place_of(&more, pairs->places[i].id) = pairs->places[i];
+    free(pairs->places);
+    pairs->places = more.places;
+    pairs->capacity = more.capacity;
     return 0;
 }
 
-static int make_room(struct cuda_pairs *pairs)
+/* The place of this id, its own already or empty; NULL if it has to go to one that is newer, or when memory is short. */
+static struct cuda_pair *claim(struct cuda_pairs *pairs, uint32_t id)
 {
-    if (pairs->capacity && pairs->count < pairs->capacity / 2)
-        return 0;
-    if (pairs->capacity < CAPACITY_MAX)
-        return rebuild(pairs, pairs->capacity ? 2 * pairs->capacity : CAPACITY_FIRST, UINT32_MAX);
-    if (rebuild(pairs, CAPACITY_MAX, KEPT_IDS) != 0)
-        return -1;
-    return pairs->count < pairs->capacity / 4 ? 0 : rebuild(pairs, CAPACITY_MAX, KEPT_IDS / 4);
-}
-
-static void note_id(struct cuda_pairs *pairs, uint32_t id)
-{
-    if ((int32_t)(id - pairs->newest) > 0)
-        pairs->newest = id;
+    if (!pairs->capacity && grow(pairs) != 0)
+        return NULL;
+    for (;;) {
+        struct cuda_pair *place = place_of(pairs, id);
+        if (!place->state || place->id == id)
+            return place;
+        int is_older = (int32_t)(id - place->id) < 0;
+        if ((place->state != PAIR_WHOLE || is_older) && pairs->capacity < CAPACITY_MAX && grow(pairs) == 0)
+            continue;
+        if (is_older)
+            return NULL;
+        settle(pairs, place);
+        place->state = 0;
+        return place;
+    }
 }
 
 /* ---- What comes ------------------------------------------------------------------------------------------------------------------ */
 
-static void paired(struct cuda_pairs *pairs, struct cuda_pair *slot, uint64_t launch_ns, uint64_t kernel_ns)
-{
-    pairs->kernels_before_launch += kernel_ns && kernel_ns < launch_ns;
-    if (slot->state & PAIR_GRAPH)
-        return;
-    pairs->done[slot->id & (CUDA_DONE_IDS - 1)] = slot->id;
-    remove_slot(pairs, slot);
-}
-
-/* The runtime's launch around the driver's: its id or the other may be the kernel's, the one that is not is no launch. */
+/* The runtime's launch around the driver's: its id or the other may be the kernel's. 1 if the other is, and so this is no launch
+ * of its own. */
 static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launch)
 {
     if (launch->is_driver) {
@@ -137,54 +97,43 @@ static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launc
         return 0;
     pairs->inner.id = 0;
     pairs->launches--;
-    struct cuda_pair *slot = slot_of(pairs, inner);
-    if (slot->state == PAIR_LAUNCH || slot->state == (PAIR_LAUNCH | PAIR_GRAPH))
-        remove_slot(pairs, slot); /* still without a kernel: the runtime's id it is */
-    else
+    struct cuda_pair *place = place_of(pairs, inner);
+    if (place->id != inner || place->state != PAIR_LAUNCH)
         return 1;
+    place->state = 0; /* still without a kernel: the runtime's id it is */
     return 0;
 }
 
 void cuda_pairs_launch(struct cuda_pairs *pairs, const struct cuda_launch *launch)
 {
-    if (make_room(pairs) != 0)
-        return;
-    note_id(pairs, launch->id);
     pairs->launches++;
-    if (joins_inner(pairs, launch))
+    if (pairs->capacity && joins_inner(pairs, launch))
         return;
-    struct cuda_pair *slot = slot_of(pairs, launch->id);
-    uint32_t state = PAIR_LAUNCH | (launch->is_graph ? PAIR_GRAPH : 0);
-    if (!slot->state) {
-        *slot = (struct cuda_pair){.ns = launch->from_ns, .id = launch->id, .state = state};
-        pairs->count++;
-    } else if (!(slot->state & PAIR_LAUNCH)) {
-        uint64_t kernel_ns = slot->ns;
-        slot->state |= state;
-        slot->ns = launch->from_ns;
-        paired(pairs, slot, launch->from_ns, kernel_ns);
+    struct cuda_pair *place = claim(pairs, launch->id);
+    if (!place) {
+        settle(pairs, &(struct cuda_pair){.ns = launch->from_ns, .state = PAIR_LAUNCH});
+    } else if (!place->state) {
+        *place = (struct cuda_pair){.ns = launch->from_ns, .id = launch->id, .state = PAIR_LAUNCH};
+    } else if (place->state == PAIR_KERNEL) {
+        pairs->kernels_before_launch += place->ns && place->ns < launch->from_ns;
+        place->state = PAIR_WHOLE;
+        place->ns = launch->from_ns;
     }
 }
 
 void cuda_pairs_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns)
 {
-    if (pairs->done[id & (CUDA_DONE_IDS - 1)] == id && id) /* another kernel of the same launch */
-        return;
-    if (make_room(pairs) != 0)
-        return;
-    note_id(pairs, id);
-    struct cuda_pair *slot = slot_of(pairs, id);
-    if (!slot->state) {
-        *slot = (struct cuda_pair){.ns = start_ns, .id = id, .kernels = 1, .state = PAIR_KERNEL};
-        pairs->count++;
-        return;
-    }
-    slot->kernels++;
-    if (slot->state & PAIR_LAUNCH) {
-        slot->state |= PAIR_KERNEL;
-        paired(pairs, slot, slot->ns, start_ns);
-    } else if (start_ns < slot->ns) {
-        slot->ns = start_ns;
+    struct cuda_pair *place = claim(pairs, id);
+    if (!place) {
+        settle(pairs, &(struct cuda_pair){.kernels = 1, .state = PAIR_KERNEL});
+    } else if (!place->state) {
+        *place = (struct cuda_pair){.ns = start_ns, .id = id, .kernels = 1, .state = PAIR_KERNEL};
+    } else if (place->state == PAIR_KERNEL) {
+        place->kernels += place->kernels < KERNELS_MAX;
+        place->ns = start_ns < place->ns ? start_ns : place->ns;
+    } else { /* the first of its launch, or one more */
+        pairs->kernels_before_launch += start_ns && start_ns < place->ns;
+        place->state = PAIR_WHOLE;
     }
 }
 
@@ -216,7 +165,6 @@ void cuda_pairs_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t
 void cuda_pairs_settle(struct cuda_pairs *pairs)
 {
     for (uint32_t i = 0; i < pairs->capacity; i++)
-        if (pairs->slots[i].state)
-            settle(pairs, &pairs->slots[i]);
+        settle(pairs, &pairs->places[i]);
     cuda_pairs_free(pairs);
 }

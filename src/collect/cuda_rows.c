@@ -6,6 +6,16 @@
 
 #define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name)
 
+/* A field that every version has, and that is never negative: no more than two shifts. Kernels are many. */
+#define PLAIN(type, name) plain_field(layout, record, CUPTI_##type##_##name)
+static inline int64_t plain_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
+{
+    const struct cupti_at *at = &layout->at[field];
+    uint64_t word;
+    memcpy(&word, (const unsigned char *)record + at->word, sizeof word);
+    return (int64_t)(word << at->left >> at->right);
+}
+
 int64_t cuda_global_tid(const struct cuda_process *cuda, uint32_t tid)
 {
     return cuda->setup.global_pid | (int64_t)((tid == cuda->setup.own_pid ? cuda->setup.pid : tid) & 0xffffff);
@@ -37,45 +47,44 @@ static inline int64_t parent_context(const struct cuda_process *cuda, int64_t id
 static uint64_t kernel_shape(struct row_CUPTI_ACTIVITY_KIND_KERNEL *row, const struct cupti_layout *layout, const void *record)
 {
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_KERNEL);
-    int64_t type = FIELD(KERNEL, launchType), node = FIELD(KERNEL, graphNodeId), graph = FIELD(KERNEL, graphId), cluster = FIELD(KERNEL, clusterX);
-    int64_t executed = FIELD(KERNEL, sharedMemoryExecuted), limit = FIELD(KERNEL, sharedMemoryLimitConfig);
-    row->launchType = type >= CUPTI_LAUNCH_REGULAR && type <= CUPTI_LAUNCH_COOPERATIVE_MULTI ? type + 1 : 0; /* nsys: 0 is unknown */
-    row->cacheConfig = FIELD(KERNEL, cacheConfig) >> 4 & 15; /* what was used */
-    row->registersPerThread = FIELD(KERNEL, registersPerThread);
-    row->gridX = FIELD(KERNEL, gridX);
-    row->gridY = FIELD(KERNEL, gridY);
-    row->gridZ = FIELD(KERNEL, gridZ);
-    row->blockX = FIELD(KERNEL, blockX);
-    row->blockY = FIELD(KERNEL, blockY);
-    row->blockZ = FIELD(KERNEL, blockZ);
-    row->staticSharedMemory = FIELD(KERNEL, staticSharedMemory);
-    row->dynamicSharedMemory = FIELD(KERNEL, dynamicSharedMemory);
-    row->localMemoryPerThread = FIELD(KERNEL, localMemoryPerThread);
-    row->localMemoryTotal = FIELD(KERNEL, localMemoryTotal);
-    row->gridId = FIELD(KERNEL, gridId);
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, sharedMemoryExecuted, executed, executed != CUPTI_NO_FIELD);
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, sharedMemoryLimitConfig, limit, limit != CUPTI_NO_FIELD);
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, graphNodeId, node, node != CUPTI_NO_FIELD && node != 0);
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, graphId, graph, graph > 0);
+    int64_t type = PLAIN(KERNEL, launchType), node = PLAIN(KERNEL, graphNodeId), graph = PLAIN(KERNEL, graphId), cluster = PLAIN(KERNEL, clusterX);
+    row->launchType = type <= CUPTI_LAUNCH_COOPERATIVE_MULTI ? type + 1 : 0; /* nsys: 0 is unknown */
+    row->cacheConfig = PLAIN(KERNEL, cacheConfig) >> 4; /* what was used */
+    row->registersPerThread = PLAIN(KERNEL, registersPerThread);
+    row->gridX = PLAIN(KERNEL, gridX);
+    row->gridY = PLAIN(KERNEL, gridY);
+    row->gridZ = PLAIN(KERNEL, gridZ);
+    row->blockX = PLAIN(KERNEL, blockX);
+    row->blockY = PLAIN(KERNEL, blockY);
+    row->blockZ = PLAIN(KERNEL, blockZ);
+    row->staticSharedMemory = PLAIN(KERNEL, staticSharedMemory);
+    row->dynamicSharedMemory = PLAIN(KERNEL, dynamicSharedMemory);
+    row->localMemoryPerThread = PLAIN(KERNEL, localMemoryPerThread);
+    row->localMemoryTotal = PLAIN(KERNEL, localMemoryTotal);
+    row->gridId = PLAIN(KERNEL, gridId);
+    row->sharedMemoryExecuted = PLAIN(KERNEL, sharedMemoryExecuted);
+    row->sharedMemoryLimitConfig = PLAIN(KERNEL, sharedMemoryLimitConfig);
+    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, graphNodeId, node, node != 0);
+    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_KERNEL, graphId, graph, graph != 0);
     row->clusterX = cluster;
-    row->clusterY = FIELD(KERNEL, clusterY);
-    row->clusterZ = FIELD(KERNEL, clusterZ);
-    if (cluster <= 0)
+    row->clusterY = PLAIN(KERNEL, clusterY);
+    row->clusterZ = PLAIN(KERNEL, clusterZ);
+    if (cluster == 0)
         present &= ~(BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterX) | BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterY) | BIT(CUPTI_ACTIVITY_KIND_KERNEL, clusterZ));
     return present;
 }
 
 static CUDA_HANDLER(kernel_record)
 {
-    const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)FIELD(KERNEL, name)); /* first: it may need strings */
-    int64_t start = FIELD(KERNEL, start), correlation = FIELD(KERNEL, correlationId);
+    const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)PLAIN(KERNEL, name)); /* first: it may need strings */
+    int64_t start = PLAIN(KERNEL, start), correlation = PLAIN(KERNEL, correlationId);
     struct row_CUPTI_ACTIVITY_KIND_KERNEL *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     row->present = kernel_shape(row, layout, record);
     row->start = cuda_time(cuda, start);
-    row->end = cuda_time(cuda, FIELD(KERNEL, end));
-    row->deviceId = FIELD(KERNEL, deviceId);
-    row->contextId = parent_context(cuda, FIELD(KERNEL, contextId), &row->greenContextId);
-    row->streamId = FIELD(KERNEL, streamId);
+    row->end = cuda_time(cuda, PLAIN(KERNEL, end));
+    row->deviceId = PLAIN(KERNEL, deviceId);
+    row->contextId = parent_context(cuda, PLAIN(KERNEL, contextId), &row->greenContextId);
+    row->streamId = PLAIN(KERNEL, streamId);
     row->correlationId = correlation;
     row->globalPid = cuda->setup.global_pid;
     row->demangledName = name->demangled_id;
@@ -185,10 +194,10 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
 static CUDA_HANDLER(call_record)
 {
     enum cuda_domain domain = cupti_kind_of(record) == CUPTI_KIND_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME;
-    const struct cuda_call_name *name = cuda_call_name(cuda, domain, (uint32_t)FIELD(API, cbid));
-    struct cuda_launch call = {.from_ns = (uint64_t)FIELD(API, start), .to_ns = (uint64_t)FIELD(API, end), .id = (uint32_t)FIELD(API, correlationId),
-                               .thread = (uint32_t)FIELD(API, threadId), .is_driver = domain == CUDA_DRIVER, .is_graph = name->work == CUDA_GRAPH};
-    int64_t result = FIELD(API, returnValue), chain = cuda_chain_of(cuda, domain, call.id);
+    const struct cuda_call_name *name = cuda_call_name(cuda, domain, (uint32_t)PLAIN(API, cbid));
+    struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
+                               .thread = (uint32_t)PLAIN(API, threadId), .is_driver = domain == CUDA_DRIVER, .is_graph = name->work == CUDA_GRAPH};
+    int64_t result = PLAIN(API, returnValue), chain = cuda_chain_of(cuda, domain, call.id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     row->start = cuda_time(cuda, (int64_t)call.from_ns);

@@ -243,22 +243,42 @@ static void one_launch_may_have_several_kernels(void **state)
     expect_truth(scene, 1, 0, 0, 0);
 }
 
-/* Ten million launches whose kernels come a hundred thousand ids later, of which every thousandth is lost. */
+static struct cuda_launch launch_of(uint32_t id)
+{
+    return (struct cuda_launch){.from_ns = id, .to_ns = id, .id = id, .thread = 1};
+}
+
+/* Ten million launches whose kernels come half a million ids later, of which every thousandth is lost. Ids begin close to their end. */
 static void pairs_take_bounded_memory(void **state)
 {
     struct cuda_pairs *pairs = calloc(1, sizeof *pairs);
-    uint32_t behind = 100000, count = 10000000, most = 0;
+    uint32_t behind = 500000, count = 10000000, first = UINT32_MAX - 2000000;
     for (uint32_t i = 1; i <= count + behind; i++) {
+        struct cuda_launch launch = launch_of(first + i);
         if (i <= count)
-            cuda_pairs_launch(pairs, &(struct cuda_launch){.from_ns = i, .to_ns = i, .id = i, .thread = 1});
+            cuda_pairs_launch(pairs, &launch);
         if (i > behind && (i - behind) % 1000 != 0)
-            cuda_pairs_kernel(pairs, i - behind, i);
-        most = pairs->capacity > most ? pairs->capacity : most;
+            cuda_pairs_kernel(pairs, first + i - behind, UINT64_MAX);
     }
-    assert_true(most <= 1u << 18);
+    assert_true(pairs->capacity <= 1u << 20);
     cuda_pairs_settle(pairs);
+    assert_int_equal(pairs->launches, count);
     assert_int_equal(pairs->launches_without_kernel, count / 1000);
     assert_int_equal(pairs->kernels_without_launch, 0);
+    free(pairs);
+}
+
+static void halves_that_are_too_far_apart_are_both_counted(void **state)
+{
+    struct cuda_pairs *pairs = calloc(1, sizeof *pairs);
+    struct cuda_launch old = launch_of(5), new = launch_of(5 + (1u << 20));
+    cuda_pairs_launch(pairs, &old);
+    cuda_pairs_launch(pairs, &new); /* drives the other out */
+    cuda_pairs_kernel(pairs, 5, UINT64_MAX);
+    cuda_pairs_kernel(pairs, 5 + (1u << 20), UINT64_MAX);
+    cuda_pairs_settle(pairs);
+    assert_int_equal(pairs->launches_without_kernel, 1);
+    assert_int_equal(pairs->kernels_without_launch, 1);
     free(pairs);
 }
 
@@ -395,6 +415,7 @@ int main(void)
         cmocka_unit_test(the_driver_inside_the_runtime_is_one_launch),
         cmocka_unit_test(one_launch_may_have_several_kernels),
         cmocka_unit_test(pairs_take_bounded_memory),
+        cmocka_unit_test(halves_that_are_too_far_apart_are_both_counted),
         cmocka_unit_test(a_call_refers_to_its_chain),
         cmocka_unit_test(a_gpu_has_the_properties_that_nsys_shows),
         cmocka_unit_test(contexts_and_streams_are_told_once),
