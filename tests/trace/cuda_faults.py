@@ -49,6 +49,14 @@ class Buffers(fakelib.Case):
         self.assertGreater(self.counters()["completions"], 4)
         self.assertEqual({finding: count for finding, count in fakelib.findings(report).items() if finding != "call-not-recorded"}, {})
 
+    def test_flush_interval(self):
+        """How often CUPTI is asked for its records while the program runs: often, or next to never before it ends. None is lost either way."""
+        for interval, low, high in ((10, 10, 1000), (3600000, 0, 1)):
+            with self.subTest(interval=interval):
+                report = self.cuda("cuda_work", "clock", 1000, options=[f"--cuda-flush-interval={interval}"])
+                self.assertTrue(low <= self.counters()["flushes"] <= high, self.counters())
+                self.assertEqual(fakelib.kernels(report), {"tick": len(self.truth("kernel"))})
+
     def test_sixteen_threads(self):
         report = self.cuda("cuda_work", "threads", 16, 1500)
         self.assertEqual(fakelib.kernels(report), {"threaded": 24000})
