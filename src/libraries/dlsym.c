@@ -1,9 +1,8 @@
 /* dlsym(): whoever loads a library and asks for its functions by name gets the stubs, as those do who are linked with it.
  *
  * The real dlsym() looks at who called it when asked for the next or the default symbol: such calls go straight on, by a
- * jump (dlsym_jump() in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read.            */
+ * jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. */
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
@@ -12,85 +11,17 @@
 
 /* ---- The real one ----------------------------------------------------------------------------------------------------- */
 
-struct tables {
-    const ElfW(Sym) *symbols;
-    const char *strings;
-    const uint32_t *hash, *gnu_hash;
+struct search {
+    uintptr_t own_base;
+    void *found;
 };
 
-/* glibc has put addresses here, other loaders leave what the file says: relative to where the object lies. */
-static const void *place(const struct dl_phdr_info *object, ElfW(Addr) address)
+static int look_for_dlsym(struct dl_phdr_info *object, size_t size, void *context)
 {
-    return (const void *)(address < object->dlpi_addr ? object->dlpi_addr + address : address);
-}
-
-static struct tables read_tables(const struct dl_phdr_info *object)
-{
-    struct tables tables = { 0 };
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        for (const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr); entry->d_tag != DT_NULL; entry++) {
-            const void *at = place(object, entry->d_un.d_ptr);
-            if (entry->d_tag == DT_SYMTAB)
-                tables.symbols = at;
-            else if (entry->d_tag == DT_STRTAB)
-                tables.strings = at;
-            else if (entry->d_tag == DT_HASH)
-                tables.hash = at;
-            else if (entry->d_tag == DT_GNU_HASH)
-                tables.gnu_hash = at;
-        }
-    }
-    return tables;
-}
-
-static int is_function(const struct tables *tables, uint32_t index, const char *name)
-{
-    const ElfW(Sym) *symbol = &tables->symbols[index];
-    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && strcmp(tables->strings + symbol->st_name, name) == 0;
-}
-
-/* The index of a symbol, 0 if it is not there. */
-static uint32_t find_by_gnu_hash(const struct tables *tables, const char *name)
-{
-    const uint32_t *head = tables->gnu_hash, count = head[0], first = head[1], bloom_words = head[2];
-    const uint32_t *buckets = head + 4 + bloom_words * (sizeof(ElfW(Addr)) / 4), *chains = buckets + count;
-    uint32_t hash = 5381;
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-        hash = hash * 33 + *c;
-    uint32_t index = count ? buckets[hash % count] : 0;
-    while (index >= first && index) {
-        uint32_t chain = chains[index - first];
-        if ((chain | 1) == (hash | 1) && is_function(tables, index, name))
-            return index;
-        if (chain & 1)
-            break;
-        index++;
-    }
-    return 0;
-}
-
-static uint32_t find_by_hash(const struct tables *tables, const char *name)
-{
-    for (uint32_t index = 1; index < tables->hash[1]; index++)
-        if (is_function(tables, index, name))
-            return index;
-    return 0;
-}
-
-static int look_for_dlsym(struct dl_phdr_info *object, size_t size, void *found)
-{
-    Dl_info own;
-    if (dladdr(&library_look, &own) && (uintptr_t)own.dli_fbase == object->dlpi_addr)
-        return 0;
-    struct tables tables = read_tables(object);
-    if (!tables.symbols || !tables.strings)
-        return 0;
-    uint32_t index = tables.gnu_hash ? find_by_gnu_hash(&tables, "dlsym") : tables.hash ? find_by_hash(&tables, "dlsym") : 0;
-    if (index)
-        *(void **)found = (void *)(object->dlpi_addr + tables.symbols[index].st_value);
-    return index != 0;
+    struct search *search = context;
+    if (object->dlpi_addr != search->own_base)
+        search->found = library_symbol(object, "dlsym");
+    return search->found != NULL;
 }
 
 _Atomic(library_dlsym_function *) library_real_dlsym;
@@ -98,11 +29,11 @@ _Atomic(library_dlsym_function *) library_real_dlsym;
 library_dlsym_function *library_find_dlsym(void)
 {
     int saved_errno = errno;
-    void *found = NULL;
-    dl_iterate_phdr(look_for_dlsym, &found);
-    atomic_store(&library_real_dlsym, (library_dlsym_function *)found);
+    struct search search = { .own_base = library_own_base() };
+    dl_iterate_phdr(look_for_dlsym, &search);
+    atomic_store(&library_real_dlsym, (library_dlsym_function *)search.found);
     errno = saved_errno;
-    return (library_dlsym_function *)found;
+    return (library_dlsym_function *)search.found;
 }
 
 void *library_dlsym(void *handle, const char *name)

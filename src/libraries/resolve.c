@@ -23,72 +23,53 @@ static const char *const files[][3] = {
 
 struct search {
     const struct library_function *function;
-    uint32_t rank;
+    uintptr_t own_base;
+    uint32_t rank;       /* of what was found */
     void *found;
+    char path[4096];
 };
 
-static const char *file_name(const char *path)
+static uint32_t rank_of(const struct search *search, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    for (uint32_t rank = 0; rank < RANKS - 1; rank++) {
+        const char *wanted = files[search->function->library][rank];
+        if (wanted && strncmp(file, wanted, strlen(wanted)) == 0)
+            return rank;
+    }
+    return RANKS - 1;
 }
 
-static int has_rank(const struct search *search, const char *path)
+/* The loader holds its lock here: it must not be asked anything, and what it has may be gone afterwards. */
+static int look_into(struct dl_phdr_info *object, size_t size, void *context)
 {
-    if (search->rank == RANKS - 1)
-        return 1;
-    const char *wanted = files[search->function->library][search->rank];
-    return wanted && strncmp(file_name(path), wanted, strlen(wanted)) == 0;
-}
-
-static int is_ours(const void *address)
-{
-    Dl_info found, own;
-    return dladdr(address, &found) && dladdr(&library_look, &own) && found.dli_fbase == own.dli_fbase;
+    struct search *search = context;
+    const char *path = object->dlpi_name ? object->dlpi_name : "";
+    uint32_t rank = rank_of(search, path);
+    if (!*path || strlen(path) >= sizeof search->path || object->dlpi_addr == search->own_base || rank >= search->rank)
+        return 0;
+    void *address = library_symbol(object, search->function->name);
+    if (address) {
+        search->found = address;
+        search->rank = rank;
+        strcpy(search->path, path);
+    }
+    return 0;
 }
 
 typedef void *open_function(const char *path, int flags);
 
-static void look_into(struct search *search, const char *path)
-{
-    static _Atomic(open_function *) open_next; /* not the agent's, which stands before us and would record it */
-    open_function *open = atomic_load_explicit(&open_next, memory_order_relaxed);
-    if (!open)
-        atomic_store_explicit(&open_next, open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen"), memory_order_relaxed);
-    void *handle = open ? open(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    void *address = handle ? library_dlsym(handle, search->function->name) : NULL;
-    if (address && !is_ours(address)) {
-        search->found = address; /* the handle stays open */
-        return;
-    }
-    if (handle)
-        dlclose(handle);
-}
-
-#define PATHS_MAX 1024
-struct paths {
-    uint32_t count;
-    const char *path[PATHS_MAX]; /* the loader's own texts */
-};
-
-/* The loader holds its lock here: only notes what there is. */
-static int note_path(struct dl_phdr_info *object, size_t size, void *context)
-{
-    struct paths *paths = context;
-    if (object->dlpi_name && object->dlpi_name[0] && paths->count < PATHS_MAX)
-        paths->path[paths->count++] = object->dlpi_name;
-    return 0;
-}
-
 static void *search_all(const struct library_function *function)
 {
-    struct paths paths = { 0 };
-    struct search search = { .function = function };
-    dl_iterate_phdr(note_path, &paths);
-    for (; search.rank < RANKS && !search.found; search.rank++)
-        for (uint32_t i = 0; i < paths.count && !search.found; i++)
-            if (has_rank(&search, paths.path[i]))
-                look_into(&search, paths.path[i]);
+    struct search search;
+    search.function = function;
+    search.own_base = library_own_base();
+    search.rank = RANKS;
+    search.found = NULL;
+    dl_iterate_phdr(look_into, &search);
+    open_function *open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen"); /* the agent's stands before us and would record it */
+    if (search.found && open)
+        open(search.path, RTLD_LAZY | RTLD_NOLOAD); /* never closed: that keeps it */
     return search.found;
 }
 
