@@ -28,4 +28,9 @@ grep -qF "$libraries/libc" <<<"$output" || complain "the program did not run on 
 output=$(run_old "$TACHO" profile --osrt-threshold=0 -o "$folder/report")
 grep -qF "$AGENT" <<<"$output" || complain "profiled, the agent did not load: $(cat "$folder/log")"
 "$TACHO" stats -r osrt_sum --format csv "$folder/report.tacho" | grep -q ',read$' || complain "no read() of the program was recorded"
+
+# With the stubs, whose dlsym() the agent's own calls then go through: the real one is in a library of its own there.
+output=$(run_old "$TACHO" profile -t osrt,cublas --osrt-threshold=0 -o "$folder/stubs")
+grep -qF "libtacho-libraries.so" <<<"$output" || complain "the stubs did not load: $(cat "$folder/log")"
+"$TACHO" stats -r osrt_sum --format csv "$folder/stubs.tacho" | grep -q ',read$' || complain "with the stubs, no read() of the program was recorded"
 exit $bad
