@@ -48,6 +48,11 @@ void cuda_set_calls(struct cuda_process *cuda, unsigned which)
     cuda->chosen_calls = which == 2;
 }
 
+void cuda_set_own_thread(struct cuda_process *cuda, uint32_t tid)
+{
+    cuda->own_thread = tid;
+}
+
 static struct wire_cuda_buffer *buffers_of(const struct cuda_process *cuda)
 {
     return wire_cuda_buffers(cuda->setup.arena, cuda->setup.chunk_count);
@@ -83,7 +88,7 @@ static enum plausibility judge(const struct cuda_process *cuda, const struct cud
     if (!kind->has_span)
         return WHOLE;
     uint64_t start = (uint64_t)cupti_field(layout, record, kind->start), end = (uint64_t)cupti_field(layout, record, kind->end);
-    if (end == 0 || start == 0)
+    if (end == 0 || start == 0 || (kind->has_call && cupti_field(layout, record, kind->correlation) == 0))
         return UNFINISHED;
     return start <= end && end <= cuda->latest_ns ? WHOLE : IMPLAUSIBLE;
 }
@@ -279,9 +284,9 @@ static void take_pairs(struct cuda_process *cuda)
     cuda->counts.launches_without_kernel = cuda->pairs.launches_without_kernel;
     cuda->counts.kernels_without_launch = cuda->pairs.kernels_without_launch;
     cuda->counts.kernels_before_launch = cuda->pairs.kernels_before_launch;
-    uint64_t ids = cuda->counts.calls ? (uint64_t)(cuda->last_id - cuda->first_id) + 1 : 0;
-    if (cuda->chosen_calls && ids > cuda->counts.calls)
-        cuda->counts.calls_not_recorded = ids - cuda->counts.calls;
+    uint64_t ids = cuda->counts.calls ? (uint64_t)(cuda->last_id - cuda->first_id) + 1 : 0, known = cuda->counts.calls + cuda->own_calls;
+    if (cuda->chosen_calls && ids > known)
+        cuda->counts.calls_not_recorded = ids - known;
 }
 
 void cuda_finish(struct cuda_process *cuda)

@@ -197,6 +197,10 @@ static CUDA_HANDLER(call_record)
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, (uint32_t)PLAIN(API, cbid));
     struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
                                .thread = (uint32_t)PLAIN(API, threadId), .is_driver = domain == CUDA_DRIVER, .is_graph = name->work == CUDA_GRAPH};
+    if (call.thread == cuda->own_thread && call.thread) {
+        cuda->own_calls++;
+        return;
+    }
     int64_t result = PLAIN(API, returnValue), chain = cuda_chain_of(cuda, domain, call.id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
@@ -276,18 +280,19 @@ static CUDA_HANDLER(jit_record)
 
 /* ---- The table ---------------------------------------------------------------------------------------------------------------------- */
 
-#define SPAN(type) 1, CUPTI_##type##_start, CUPTI_##type##_end
-#define NO_SPAN 0, 0, 0
+#define SPAN(type) 1, CUPTI_##type##_start, CUPTI_##type##_end, 0, 0
+#define SPAN_OF_CALL(type) 1, CUPTI_##type##_start, CUPTI_##type##_end, 1, CUPTI_##type##_correlationId
+#define NO_SPAN 0, 0, 0, 0, 0
 
 const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT] = {
-    [CUPTI_KIND_KERNEL] = {kernel_record, SPAN(KERNEL)},
-    [CUPTI_KIND_CONCURRENT_KERNEL] = {kernel_record, SPAN(KERNEL)},
-    [CUPTI_KIND_MEMCPY] = {memcpy_record, SPAN(MEMCPY)},
-    [CUPTI_KIND_MEMCPY2] = {peer_copy_record, SPAN(MEMCPY2)},
-    [CUPTI_KIND_MEMSET] = {memset_record, SPAN(MEMSET)},
-    [CUPTI_KIND_RUNTIME] = {call_record, SPAN(API)},
-    [CUPTI_KIND_DRIVER] = {call_record, SPAN(API)},
-    [CUPTI_KIND_GRAPH_TRACE] = {graph_record, SPAN(GRAPH_TRACE)},
+    [CUPTI_KIND_KERNEL] = {kernel_record, SPAN_OF_CALL(KERNEL)},
+    [CUPTI_KIND_CONCURRENT_KERNEL] = {kernel_record, SPAN_OF_CALL(KERNEL)},
+    [CUPTI_KIND_MEMCPY] = {memcpy_record, SPAN_OF_CALL(MEMCPY)},
+    [CUPTI_KIND_MEMCPY2] = {peer_copy_record, SPAN_OF_CALL(MEMCPY2)},
+    [CUPTI_KIND_MEMSET] = {memset_record, SPAN_OF_CALL(MEMSET)},
+    [CUPTI_KIND_RUNTIME] = {call_record, SPAN_OF_CALL(API)},
+    [CUPTI_KIND_DRIVER] = {call_record, SPAN_OF_CALL(API)},
+    [CUPTI_KIND_GRAPH_TRACE] = {graph_record, SPAN_OF_CALL(GRAPH_TRACE)},
     [CUPTI_KIND_SYNCHRONIZATION] = {cuda_sync_record, SPAN(SYNCHRONIZATION)},
     [CUPTI_KIND_CUDA_EVENT] = {cuda_event_record, NO_SPAN},
     [CUPTI_KIND_OVERHEAD] = {overhead_record, SPAN(OVERHEAD)},

@@ -122,6 +122,8 @@ struct cuda_process {
 
     struct cuda_pairs pairs;
     uint32_t first_id, last_id;            /* correlation ids of calls */
+    uint32_t own_thread;                   /* the agent's; 0: not known */
+    uint64_t own_calls;
     int chosen_calls;
     struct cuda_target target;
     struct cuda_waits waits;
@@ -179,6 +181,8 @@ struct cuda_kind {
     cuda_handler read;
     int has_span;                          /* it has a begin and an end: fields of these numbers */
     enum cupti_field start, end;
+    int has_call;                          /* it comes of a call: the field with that one's correlation id */
+    enum cupti_field correlation;
 };
 extern const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT];
 

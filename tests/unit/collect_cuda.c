@@ -142,6 +142,20 @@ static void calls_have_names_threads_and_results(void **state)
     scene_end(scene);
 }
 
+static void calls_of_the_agent_are_left_out(void **state)
+{
+    struct scene *scene = scene_begin(22, 0);
+    unsigned char calls[2 * 40] = {0};
+    cuda_set_own_thread(scene->cuda, 66);
+    put_call(calls, 5, 1, 5, 2000, 2500, 66, 0);
+    put_call(calls + 40, 5, 1, 6, 3000, 3001, 67, 0);
+    scene_send(scene, calls, sizeof calls);
+    scene_finish(scene);
+    assert_int_equal(scene_rows(scene, CALLS), 1);
+    assert_int_equal(scene_cell(scene, CALLS, "correlationId", 0), 6);
+    scene_end(scene);
+}
+
 /* ---- Buffers ------------------------------------------------------------------------------------------------------------------------- */
 
 static void buffers_are_read_in_the_order_of_their_delivery(void **state)
@@ -242,6 +256,19 @@ static void finished_records_of_a_dead_process_are_recovered(void **state)
     assert_int_equal(scene->counts.unfinished, 2);
     assert_int_equal(scene->counts.launches, 3);
     assert_int_equal(scene->counts.launches_without_kernel, 1);
+    scene_end(scene);
+}
+
+static void a_record_that_no_call_is_known_of_yet_is_unfinished(void **state)
+{
+    struct scene *scene = scene_begin(130001, 0);
+    unsigned char *bytes = scene_bytes(scene, scene_lend(scene));
+    put_kernel(bytes, 1, 5000, 5900, NAME);
+    put_kernel(bytes + 216, 0, 6000, 6900, NAME);
+    scene_finish(scene);
+    assert_int_equal(scene_rows(scene, KERNELS), 1);
+    assert_int_equal(scene->counts.recovered, 1);
+    assert_int_equal(scene->counts.unfinished, 1);
     scene_end(scene);
 }
 
@@ -398,12 +425,13 @@ int main(void)
         cmocka_unit_test(gpu_work_of_every_version_becomes_rows),
         cmocka_unit_test(what_a_kernel_does_not_have_is_null),
         cmocka_unit_test(calls_have_names_threads_and_results),
+        cmocka_unit_test(calls_of_the_agent_are_left_out),
         cmocka_unit_test(buffers_are_read_in_the_order_of_their_delivery),
         cmocka_unit_test(a_buffer_goes_back_as_zeros),
         cmocka_unit_test(work_in_a_round_is_bounded),
         cmocka_unit_test(free_buffers_can_be_trimmed_and_used_again),
         cmocka_unit_test(finished_records_of_a_dead_process_are_recovered),
-        cmocka_unit_test(implausible_records_end_the_recovery),
+        cmocka_unit_test(a_record_that_no_call_is_known_of_yet_is_unfinished), cmocka_unit_test(implausible_records_end_the_recovery),
         cmocka_unit_test(a_copy_between_gpus_names_both),
         cmocka_unit_test(a_graph_is_one_row),
         cmocka_unit_test(memory_that_is_taken_and_given_back),
