@@ -17,6 +17,7 @@ static const struct {
 } costs[WIRE_SOURCE_COUNT] = {
     [WIRE_SOURCE_NVTX] = {2, 20, 2, 10, 0},
     [WIRE_SOURCE_OSRT] = {2, 12, 2, 6, 3},
+    [WIRE_SOURCE_LIBRARY] = {2, 65, 2, 50, 0},
 };
 
 /* Of one reading, in 1/1024 ns. */

@@ -55,6 +55,7 @@ struct nvtx_range {          /* a slot of the table of ranges that lack their ot
     struct nvtx_row row;
 };
 
+#define STRINGS_MAX (1u << 24)
 struct nvtx_string {
     int64_t id;              /* the writer's + 1, or 0 while unknown */
     const char *text;        /* for payloads that refer to it; NULL when there are too many */
@@ -131,6 +132,14 @@ static inline int64_t nvtx_string(const struct nvtx_process *process, uint64_t i
 {
     return id < process->string_capacity ? process->strings[id].id - 1 : -1;
 }
+
+/* The row of an event, now; its payloads are no longer the caller's. */
+void nvtx_write_row(struct nvtx_process *process, struct nvtx_event *event, const struct nvtx_place *place);
+
+/* ---- nvtx_names.c -------------------------------------------------------------------------------------------------- */
+
+/* A record that is no event: 0, or -1 if it makes no sense. */
+int nvtx_name_record(struct nvtx_thread *thread, const struct wire_record *record, uint32_t words);
 
 /* ---- nvtx_payload.c ----------------------------------------------------------------------------------------------- */
 
