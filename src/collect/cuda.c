@@ -48,11 +48,6 @@ void cuda_set_calls(struct cuda_process *cuda, unsigned which)
     cuda->chosen_calls = which == 2;
 }
 
-void cuda_set_own_thread(struct cuda_process *cuda, uint32_t tid)
-{
-    cuda->own_thread = tid;
-}
-
 static struct wire_cuda_buffer *buffers_of(const struct cuda_process *cuda)
 {
     return wire_cuda_buffers(cuda->setup.arena, cuda->setup.chunk_count);
@@ -228,6 +223,7 @@ void cuda_note(struct cuda_process *cuda)
     uint32_t taken = buffers_taken(cuda);
     cuda->noted_count = cuda->noted_next = 0;
     cuda->noted_ticks = ticks_now(cuda->clock.map);
+    cuda->own_thread = atomic_load_explicit(&cuda->setup.arena->cuda_thread, memory_order_relaxed);
     if (taken > cuda->noted_capacity) {
         struct noted *more = realloc(cuda->noted, 2 * (size_t)taken * sizeof *more);
         if (!more)

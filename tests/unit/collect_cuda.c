@@ -146,7 +146,7 @@ static void calls_of_the_agent_are_left_out(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
     unsigned char calls[2 * 40] = {0};
-    cuda_set_own_thread(scene->cuda, 66);
+    atomic_store(&scene->arena->cuda_thread, 66);
     put_call(calls, 5, 1, 5, 2000, 2500, 66, 0);
     put_call(calls + 40, 5, 1, 6, 3000, 3001, 67, 0);
     scene_send(scene, calls, sizeof calls);
