@@ -41,7 +41,7 @@ static _Atomic uint32_t name_ids[COUNT];
 /* ---- A call ----------------------------------------------------------------------------------------------------- */
 
 #define PAGE_BYTES 4096u
-#define SPARE_WORDS 32u /* copied beside what is known, if there are so many: a newer version may have more arguments */
+#define SPARE_WORDS 16u /* copied beside what is known, if there are so many: a newer version may have more arguments */
 
 static _Atomic uint32_t no_agent;
 static struct wire_header *no_arena;

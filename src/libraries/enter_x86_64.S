@@ -121,10 +121,13 @@ library_enter:
 
     movq CALL+ENTER_STACK_BYTES(%rbp), %rcx
     subq %rcx, %rsp
-    movq %rsp, %rdi
-    leaq 16(%rbp), %rsi
-    shrq $3, %rcx
-    rep movsq
+    testq %rcx, %rcx
+    jz 4f
+3:  movups (%rbp,%rcx), %xmm0   /* 16 bytes before the end of what is left: the arguments begin at 16(%rbp) */
+    movups %xmm0, -16(%rsp,%rcx)
+    subq $16, %rcx
+    jnz 3b
+4:
     restore_arguments
     call *%r11
     leaq -FRAME_BYTES(%rbp), %rsp
