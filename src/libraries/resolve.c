@@ -26,7 +26,6 @@ struct search {
     uintptr_t own_base;
     uint32_t rank;       /* of what was found */
     void *found;
-    char path[4096];
 };
 
 static uint32_t rank_of(const struct search *search, const char *path)
@@ -46,31 +45,32 @@ static int look_into(struct dl_phdr_info *object, size_t size, void *context)
     struct search *search = context;
     const char *path = object->dlpi_name ? object->dlpi_name : "";
     uint32_t rank = rank_of(search, path);
-    if (!*path || strlen(path) >= sizeof search->path || object->dlpi_addr == search->own_base || rank >= search->rank)
+    if (!*path || object->dlpi_addr == search->own_base || rank >= search->rank)
         return 0;
     void *address = library_symbol(object, search->function->name);
     if (address) {
         search->found = address;
         search->rank = rank;
-        strcpy(search->path, path);
     }
     return 0;
 }
 
-typedef void *open_function(const char *path, int flags);
-
 static void *search_all(const struct library_function *function)
 {
-    struct search search;
-    search.function = function;
-    search.own_base = library_own_base();
-    search.rank = RANKS;
-    search.found = NULL;
+    struct search search = { .function = function, .own_base = library_own_base(), .rank = RANKS };
     dl_iterate_phdr(look_into, &search);
-    open_function *open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen"); /* the agent's stands before us and would record it */
-    if (search.found && open)
-        open(search.path, RTLD_LAZY | RTLD_NOLOAD); /* never closed: that keeps it */
     return search.found;
+}
+
+typedef void *open_function(const char *path, int flags);
+
+/* One more opening, never closed, keeps the library. Not with the agent's dlopen(), which stands before us and would record it. */
+static void keep(const void *address)
+{
+    Dl_info found;
+    open_function *open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen");
+    if (open && dladdr(address, &found) && found.dli_fname && strchr(found.dli_fname, '/'))
+        open(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 void *library_resolve(uint32_t number)
@@ -80,10 +80,11 @@ void *library_resolve(uint32_t number)
     void *address = library_dlsym(RTLD_NEXT, function->name);
     if (!address)
         address = search_all(function);
-    if (!address)
-        dlerror(); /* not the program's to see */
-    else
+    if (address) {
+        keep(address);
         atomic_store_explicit(&library_real[number], address, memory_order_release);
+    }
+    dlerror(); /* what failed here is not the program's to see */
     errno = saved_errno;
     return address;
 }
