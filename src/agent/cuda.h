@@ -95,6 +95,7 @@ void *cuda_library_function(const char *name); /* of the CUPTI in use, ours or t
 struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum wire_cuda_wait; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
+    uint8_t of_cupti;                   /* CUPTI makes it at each launch, for the name: not the program's doing */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */
 extern struct cuda_api cuda_apis[2][CUDA_API_MAX]; /* by enum cuda_domain */
@@ -110,7 +111,7 @@ void cuda_events_enable(int on);       /* callbacks on contexts, streams and mod
 int cuda_contexts(void **contexts, int most); /* those that live */
 
 /* ---- cuda_chain.c ---- */
-void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id);
+void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id, const void *frame); /* from here on */
 
 /* ---- cuda_buffers.c ---- */
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);

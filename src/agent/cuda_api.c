@@ -21,6 +21,8 @@ static const struct { const char *name; uint8_t range; } ranges[] = {
     { "cudaProfilerStart", 1 }, { "cudaProfilerStop", 2 }, { "cuProfilerStart", 1 }, { "cuProfilerStop", 2 },
 };
 
+static const char cupti_call[] = "cuKernelGetName";
+
 static uint8_t range_of(const char *name)
 {
     uint32_t bytes = cuda_call_name_bytes(name);
@@ -40,6 +42,7 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .group = row ? row->group : CUDA_OTHER,
         .per_thread = (uint8_t)cuda_call_per_thread(name),
         .range = range_of(name),
+        .of_cupti = strcmp(name, cupti_call) == 0,
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);
 }
@@ -62,10 +65,14 @@ void cuda_api_learn(void)
 
 /* ---- Records ------------------------------------------------------------------------------------------------------ */
 
+static int can_leave_out(void)
+{
+    return cuda.cupti.cuptiActivityEnableRuntimeApi && cuda.cupti.cuptiActivityEnableDriverApi;
+}
+
 static int can_choose(void)
 {
-    return cuda.cupti.cuptiActivityEnableRuntimeApi && cuda.cupti.cuptiActivityEnableDriverApi &&
-           !(cuda.settings.flags & WIRE_CUDA_ALL_CALLS);
+    return can_leave_out() && !(cuda.settings.flags & WIRE_CUDA_ALL_CALLS);
 }
 
 enum cuda_stage cuda_api_last_stage(void)
@@ -73,12 +80,12 @@ enum cuda_stage cuda_api_last_stage(void)
     return can_choose() ? CUDA_STAGE_CHOSEN : CUDA_STAGE_ALL;
 }
 
-static void leave_out(enum cuda_domain domain)
+static void leave_out(enum cuda_domain domain, enum cuda_stage stage)
 {
     int (*enable_call)(uint32_t, uint8_t) =
         domain == CUDA_RUNTIME ? cuda.cupti.cuptiActivityEnableRuntimeApi : cuda.cupti.cuptiActivityEnableDriverApi;
     for (uint32_t id = 1; id < CUDA_API_MAX; id++)
-        if (cuda_apis[domain][id].known && !cuda_apis[domain][id].chosen)
+        if (cuda_apis[domain][id].of_cupti || (stage == CUDA_STAGE_CHOSEN && cuda_apis[domain][id].known && !cuda_apis[domain][id].chosen))
             enable_call(id, 0);
 }
 
@@ -94,8 +101,8 @@ int cuda_api_enable(enum cuda_stage stage)
             cuda.cupti.cuptiActivityDisable(domains[domain].kind);
         if (before != CUDA_STAGE_ALL)
             cuda.cupti.cuptiActivityEnable(domains[domain].kind);
-        if (stage == CUDA_STAGE_CHOSEN)
-            leave_out(domain);
+        if (can_leave_out())
+            leave_out(domain, stage);
     }
     atomic_store_explicit(&cuda.stage, stage, memory_order_relaxed);
     return stage;

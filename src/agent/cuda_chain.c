@@ -91,9 +91,8 @@ static uint32_t follow(const uint64_t *frame, uint64_t end, uint64_t *addresses)
     return count;
 }
 
-__attribute__((noinline)) void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id)
+void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id, const void *frame)
 {
-    const uint64_t *frame = __builtin_frame_address(0);
     uint64_t addresses[FRAMES_MAX];
     uint32_t count = follow(frame, stack_end((uint64_t)frame), addresses);
     if (count == 0)

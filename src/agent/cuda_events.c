@@ -155,7 +155,8 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     emit_commit(thread, record);
 }
 
-static void leave_call(struct agent_thread *thread, enum cuda_domain domain, const struct cuda_api *api, const struct cupti_call *call)
+static void leave_call(struct agent_thread *thread, enum cuda_domain domain, const struct cuda_api *api, const struct cupti_call *call,
+                       const void *frame)
 {
     int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
     if (api->wait && has_arguments && call->result && *(const int *)call->result == 0)
@@ -163,7 +164,7 @@ static void leave_call(struct agent_thread *thread, enum cuda_domain domain, con
     if (cuda.settings.backtrace_groups >> api->group & 1) {
         uint64_t ticks = agent_ticks() - thread->cuda.start;
         if (wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
-            cuda_chain_emit(thread, domain, call->correlation_id);
+            cuda_chain_emit(thread, domain, call->correlation_id, frame);
     }
 }
 
@@ -179,7 +180,7 @@ static uint32_t depth_at_enter(struct agent_thread *thread, enum cuda_domain dom
     return ++thread->cuda.depth;
 }
 
-static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_call *call)
+static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_call *call, const void *frame)
 {
     if (id >= CUDA_API_MAX)
         return;
@@ -199,7 +200,7 @@ static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_c
     if (thread->cuda.epoch != atomic_load_explicit(&cuda.epoch, memory_order_relaxed) || thread->cuda.depth == 0)
         return;
     if (--thread->cuda.depth == 0)
-        leave_call(thread, domain, api, call);
+        leave_call(thread, domain, api, call, frame);
 }
 
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
@@ -207,10 +208,11 @@ void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
     if (!cuda_in_use() || agent_self == AGENT_OWN_THREAD)
         return;
     int saved_errno = errno;
+    const void *frame = __builtin_frame_address(0); /* whose return address lies in CUPTI */
     if (domain == CUPTI_DOMAIN_RUNTIME)
-        call_made(CUDA_RUNTIME, id, data);
+        call_made(CUDA_RUNTIME, id, data, frame);
     else if (domain == CUPTI_DOMAIN_DRIVER)
-        call_made(CUDA_DRIVER, id, data);
+        call_made(CUDA_DRIVER, id, data, frame);
     else if (domain == CUPTI_DOMAIN_RESOURCE)
         resource(id, data);
     errno = saved_errno;

@@ -117,6 +117,8 @@ static void flush(uint32_t flags)
 static void flush_if_due(struct rounds *rounds, uint64_t now)
 {
     uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
+    if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
+        interval = TICK_MS; /* has it run its first kernel? */
     if (now - rounds->flushed_ms < interval)
         return;
     rounds->flushed_ms = now;

@@ -191,12 +191,24 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
         cuda_waits_call(cuda, call->id, cuda_time(cuda, (int64_t)call->from_ns), cuda_time(cuda, (int64_t)call->to_ns));
 }
 
+/* Ids of all calls, ours too: the gaps between them are what was left out. */
+static void note_id(struct cuda_process *cuda, uint32_t id)
+{
+    if (cuda->counts.calls + cuda->own_calls == 0)
+        cuda->first_id = cuda->last_id = id;
+    else if ((int32_t)(id - cuda->last_id) > 0)
+        cuda->last_id = id;
+    else if ((int32_t)(id - cuda->first_id) < 0)
+        cuda->first_id = id;
+}
+
 static CUDA_HANDLER(call_record)
 {
     enum cuda_domain domain = cupti_kind_of(record) == CUPTI_KIND_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME;
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, (uint32_t)PLAIN(API, cbid));
     struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
                                .thread = (uint32_t)PLAIN(API, threadId), .is_driver = domain == CUDA_DRIVER, .is_graph = name->work == CUDA_GRAPH};
+    note_id(cuda, call.id);
     if (call.thread == cuda->own_thread && call.thread) {
         cuda->own_calls++;
         return;
@@ -214,12 +226,7 @@ static CUDA_HANDLER(call_record)
     SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chain, chain >= 0);
     row->present = present;
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
-    if (!cuda->counts.calls++)
-        cuda->first_id = cuda->last_id = call.id;
-    else if ((int32_t)(call.id - cuda->last_id) > 0)
-        cuda->last_id = call.id;
-    else if ((int32_t)(call.id - cuda->first_id) < 0)
-        cuda->first_id = call.id;
+    cuda->counts.calls++;
     if (result == 0)
         note_call(cuda, name, &call);
 }
