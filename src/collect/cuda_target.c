@@ -5,7 +5,7 @@
 
 #include "cuda_state.h"
 
-#define STREAMS_MAX (1u << 16)
+#define STREAMS_MAX 4096u /* that are remembered; they are looked for one by one */
 #define NAMES_MAX 4096u
 #define VM_ID (PROCESS_VM_ID >> 48)
 
@@ -236,9 +236,11 @@ static struct cuda_stream *stream_of(struct cuda_target *target, uint32_t contex
 
 CUDA_HANDLER(cuda_stream_record)
 {
-    struct cuda_stream *stream = stream_of(&cuda->target, (uint32_t)cupti_field(layout, record, CUPTI_STREAM_contextId),
-                                           (uint32_t)cupti_field(layout, record, CUPTI_STREAM_streamId));
-    if (stream && !stream->has_row)
+    uint32_t context = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_contextId), id = (uint32_t)cupti_field(layout, record, CUPTI_STREAM_streamId);
+    struct cuda_stream *stream = stream_of(&cuda->target, context, id), forgotten = {.context = context, .id = id};
+    if (!stream)
+        stream = &forgotten;
+    if (!stream->has_row)
         stream_row(cuda, stream, (uint32_t)cupti_field(layout, record, CUPTI_STREAM_priority), (uint32_t)cupti_field(layout, record, CUPTI_STREAM_flag));
 }
 
