@@ -116,6 +116,7 @@ void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t corr
 /* ---- cuda_buffers.c ---- */
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);
 void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t bytes, size_t valid_bytes);
+int cuda_buffers_older_than(uint64_t ns); /* has CUPTI had one for so long? */
 void cuda_buffers_prepare(void);       /* pages for the buffers that will be lent next */
 void cuda_buffers_count_lost(void);    /* at the end: records in emergency buffers that CUPTI did not give back */
 

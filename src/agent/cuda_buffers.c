@@ -41,6 +41,7 @@ static uint8_t *take_from_arena(void)
     if (index == WIRE_NONE)
         return NULL;
     all[index].bytes = 0;
+    all[index].number = agent_ticks();
     atomic_store_explicit(&all[index].state, WIRE_CUDA_LENT, memory_order_release);
     return first_byte() + (size_t)index * WIRE_CUDA_BUFFER_BYTES;
 }
@@ -84,6 +85,18 @@ void cuda_buffers_prepare(void)
         want = cuda.settings.buffer_count;
     for (; prepared < want; prepared++)
         sys_madvise(first_byte() + (size_t)prepared * WIRE_CUDA_BUFFER_BYTES, WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
+}
+
+int cuda_buffers_older_than(uint64_t ns)
+{
+    const struct wire_cuda_buffer *all = descriptors();
+    uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
+    uint64_t now = agent_ticks();
+    for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
+        if (atomic_load_explicit(&all[i].state, memory_order_acquire) == WIRE_CUDA_LENT &&
+            wire_cuda_time(now - all[i].number, cuda.settings.ns_per_tick) >= ns)
+            return 1;
+    return 0;
 }
 
 /* ---- Taking back ------------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  * or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the devices, and
  * makes the last flush when the process ends.
  *
- * CUPTI completes a kernel's record only when it is flushed: what was not flushed when a process is killed is gone. So a
- * flush comes every 100 ms; it takes this thread some 0.3 ms and costs the launching ones nothing that can be measured.
+ * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
+ * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
  * All signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes.         */
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -99,7 +99,7 @@ static int tell_devices(void)
 
 /* ---- Now and then ------------------------------------------------------------------------------------------------------- */
 
-struct rounds { uint64_t flushed_ms, context_ms; uint32_t contexts; int devices_told; };
+struct rounds { uint64_t flushed_ms, counted_ms, context_ms; uint32_t contexts; int devices_told; };
 
 static void count_dropped(void)
 {
@@ -119,13 +119,14 @@ static void flush_if_due(struct rounds *rounds, uint64_t now)
     uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
     if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
         interval = TICK_MS; /* has it run its first kernel? */
-    if (now - rounds->flushed_ms < interval)
-        return;
-    rounds->flushed_ms = now;
-    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
-        flush(0);
-    else if (atomic_load(&cuda.state) == CUDA_RECORDING)
+    if (now - rounds->flushed_ms >= interval && cuda_buffers_older_than((uint64_t)interval * 1000000)) {
+        cuda.cupti.cuptiActivityFlushAll(0);
+        rounds->flushed_ms = now;
+    }
+    if (now - rounds->counted_ms >= FLUSH_MS) {
         count_dropped();
+        rounds->counted_ms = now;
+    }
 }
 
 /* All calls while a context is new, then the chosen ones. */

@@ -25,7 +25,7 @@ struct wire_cuda_buffer {
     uint32_t bytes;        /* of records; when delivered */
     uint32_t context, stream;
     uint32_t names_words;  /* how far the texts reached, in 8-byte words, when it was delivered; 0: not told */
-    uint64_t number;       /* wire_header.cuda_deliveries when it was delivered */
+    uint64_t number;       /* wire_header.cuda_deliveries when it was delivered; until then the agent's, ticks when it was lent */
     _Alignas(64) char end[0];
 };
 _Static_assert(sizeof(struct wire_cuda_buffer) == 64, "descriptors are laid out back to back");
