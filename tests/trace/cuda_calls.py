@@ -45,6 +45,17 @@ class Calls(fakelib.Case):
         self.assertEqual(self.asking(report, "quiet", "last"), dict.fromkeys(ASKING, 200))
         self.assertEqual(fakelib.findings(report), {})
 
+    def test_those_of_the_program_alone(self):
+        """Ours are not among them: we wait for the GPU when the program ends."""
+        report = self.cuda("cuda_work", "kernels", options=["--cuda-trace-all-apis=true"])
+        counts = {}
+        for name, count in fakelib.calls(report).items():
+            counts[name.split("_v")[0]] = counts.get(name.split("_v")[0], 0) + count
+        self.assertEqual(counts, {
+            "cuInit": 1, "cudaStreamCreateWithPriority": 1, "cudaLaunchKernel": 2, "cudaLaunchKernel_ptsz": 1, "cudaLaunchCooperativeKernel": 1,
+            "cudaLaunchKernelExC": 1, "cudaLaunchKernelExC_ptsz": 1, "cuLaunchKernel": 1, "cuLaunchKernel_ptsz": 1, "cuLaunchKernelEx": 1,
+            "cudaDeviceSynchronize": 1})
+
     def test_a_cupti_that_cannot_choose(self):
         """Before 12.5 it is all or none: all of the runtime's calls are there."""
         report = self.cuda("cuda_work", "calls", variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
@@ -66,6 +77,34 @@ class Calls(fakelib.Case):
         self.assertEqual([count for _, count in rows], [25] * 4)
         threads = {tid for tid, in report.rows("SELECT globalTid FROM TACHO_THREAD")}
         self.assertLessEqual({tid for tid, _ in rows}, threads)
+
+
+class Chains(fakelib.Case):
+    """--cudabacktrace: who called."""
+
+    def chained(self, value):
+        report = self.cuda("cuda_work", "copies", options=[f"--cudabacktrace={value}"])
+        columns = [name for _, name, *_ in report.rows("PRAGMA table_info(CUPTI_ACTIVITY_KIND_RUNTIME)")]
+        counts = fakelib.calls(report, "callchainId IS NOT NULL") if "callchainId" in columns else {}
+        return report, {name: named(counts, name) for name in ("cudaMemcpy", "cudaMemset", "cudaDeviceSynchronize", "cudaStreamCreate")}
+
+    def test_groups(self):
+        self.assertEqual(self.chained("memory:0")[1], {"cudaMemcpy": 3, "cudaMemset": 1, "cudaDeviceSynchronize": 0, "cudaStreamCreate": 0})
+        self.assertEqual(self.chained("sync:0")[1], {"cudaMemcpy": 0, "cudaMemset": 0, "cudaDeviceSynchronize": 1, "cudaStreamCreate": 0})
+        self.assertEqual(self.chained("all:0")[1], {"cudaMemcpy": 3, "cudaMemset": 1, "cudaDeviceSynchronize": 1, "cudaStreamCreate": 1})
+        self.assertEqual(self.chained("none")[1], {"cudaMemcpy": 0, "cudaMemset": 0, "cudaDeviceSynchronize": 0, "cudaStreamCreate": 0})
+
+    def test_threshold(self):
+        self.assertEqual(self.chained("all:60000000000")[1], {"cudaMemcpy": 0, "cudaMemset": 0, "cudaDeviceSynchronize": 0, "cudaStreamCreate": 0})
+
+    def test_frames(self):
+        """The program is among the callers, from the innermost outwards."""
+        report, _ = self.chained("sync:0")
+        chain = report.rows("""SELECT stackDepth, m.value FROM CUDA_CALLCHAINS c JOIN StringIds m ON m.id = c.module WHERE c.id =
+                               (SELECT callchainId FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value LIKE 'cudaDeviceSynchronize%')
+                               ORDER BY stackDepth""")
+        self.assertEqual([depth for depth, _ in chain], list(range(len(chain))))
+        self.assertTrue(any(module.endswith("/cuda_work") for _, module in chain), chain)
 
 
 if __name__ == "__main__":

@@ -147,5 +147,21 @@ class Trees(fakelib.Case):
         self.assertEqual(report.value("SELECT count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 2)
 
 
+    def test_another_pid_namespace(self):
+        """The program calls itself by another number than we do: its records bear ours."""
+        self.need_root()
+        inside = ("unshare", "-p", "-f", "--mount-proc")
+        if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+            self.skipTest("cannot make a PID namespace")
+        report = self.profile(*inside, lib.program("cuda_end"), "return", "20", options=["-t", "cuda"], env=self.environment())
+        self.assertEqual(fakelib.kernels(report), {"work": 20})
+        process, = report.rows("SELECT DISTINCT globalPid FROM TACHO_PROCESS WHERE exe LIKE '%/cuda_end'")
+        self.assertEqual(report.rows("SELECT DISTINCT globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL"), [process])
+        threads = report.rows("SELECT DISTINCT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME")
+        self.assertEqual(len(threads), 1)
+        self.assertEqual(threads[0][0] >> 24 << 24, process[0])
+        self.assertIn(threads[0], report.rows("SELECT globalTid FROM TACHO_THREAD"))
+
+
 if __name__ == "__main__":
     fakelib.main()
