@@ -184,12 +184,9 @@ static void *run(void *unused)
 {
     struct rounds rounds = { 0 };
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
-    agent_self = NULL;
-    struct agent_thread *slot = thread_attach();
+    atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release); /* before it has a slot */
+    cuda.own_slot = thread_attach();
     agent_self = AGENT_OWN_THREAD;
-    cuda.own_slot = slot;
-    if (slot)
-        atomic_store_explicit(&agent.arena->cuda_thread, slot->slot->tid, memory_order_release);
     while (agent_attached() && !agent.left) {
         uint32_t seen = atomic_load_explicit(&cuda.wake, memory_order_acquire);
         if (cuda_in_use())

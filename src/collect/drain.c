@@ -72,6 +72,9 @@ static void begin_thread(struct process *process, struct reader *reader, const s
         .name_id = collector_string(process->collector, name),
     };
     reader->nvtx = process->nvtx ? nvtx_thread_new(process->nvtx, process_global_tid(process, reader->tid)) : NULL;
+    reader->is_agents = slot->tid && slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+    if (reader->is_agents)
+        return;
     process->threads_seen++;
     process->collector->processes.threads++;
     thread_row(process, reader);
@@ -87,8 +90,9 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
         reader->name_id = given;
     if (reader->end_ns == PROCESS_NO_TIME)
         reader->end_ns = end_ns;
-    thread_row(process, reader);
-    if (reader->name_id) {
+    if (!reader->is_agents)
+        thread_row(process, reader);
+    if (reader->name_id && !reader->is_agents) {
         struct row_ThreadNames row = {0};
         ROW_SET(&row, ThreadNames, nameId, reader->name_id);
         ROW_SET(&row, ThreadNames, priority, reader->priority);

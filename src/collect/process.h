@@ -26,6 +26,7 @@ struct nvtx_thread;
 struct reader {
     uint32_t active;          /* a thread is in the slot and its first row is written */
     uint32_t damaged;         /* its chain makes no sense: not read any more */
+    uint32_t is_agents;       /* a thread of the agent: its records are read, it has no row */
     uint32_t chunk, offset;   /* the next byte to read; WIRE_NONE: no chunk yet */
     uint32_t tid, priority;
     int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */

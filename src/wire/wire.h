@@ -124,7 +124,7 @@ struct wire_header {
     _Atomic uint32_t cupti_version;  /* cuptiGetVersion(), once it is in use; says how records are laid out */
     _Atomic uint64_t cuda_deliveries; /* counts up; numbers the buffers in the order of their delivery */
     _Atomic uint64_t cuda_names_bytes; /* handed out of the area for texts */
-    _Atomic uint32_t cuda_thread;    /* tid of the agent's own thread, 0 for none: its calls into CUDA are not the program's */
+    _Atomic uint32_t cuda_thread;    /* tid of the agent's own thread, 0 for none: neither it nor its calls into CUDA are the program's */
 
     _Alignas(64) char text[WIRE_TEXT_BYTES];
 };
