@@ -119,6 +119,7 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
 int cuda_buffers_older_than(uint64_t ns); /* has CUPTI had one for so long? */
 void cuda_buffers_prepare(void);       /* pages for the buffers that will be lent next */
 void cuda_buffers_count_lost(void);    /* at the end: records in emergency buffers that CUPTI did not give back */
+void cuda_buffers_tell_names(void);    /* of the records in buffers that CUPTI keeps, when the process ends */
 
 /* ---- cuda_names.c ---- */
 int cuda_names_prepare(void);

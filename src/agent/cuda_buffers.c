@@ -135,6 +135,15 @@ static uint64_t walk(const uint8_t *buffer, size_t valid_bytes)
     return count;
 }
 
+/* CUPTI fills them on meanwhile; where the zeros begin is the end. */
+void cuda_buffers_tell_names(void)
+{
+    uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
+    for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
+        if (atomic_load_explicit(&descriptors()[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
+            walk(first_byte() + (size_t)i * WIRE_CUDA_BUFFER_BYTES, WIRE_CUDA_BUFFER_BYTES);
+}
+
 static void count_lost(const uint8_t *buffer, size_t valid_bytes)
 {
     uint64_t lost = walk(buffer, valid_bytes);

@@ -1,8 +1,8 @@
 /* The end of a process that used CUDA: CUPTI hands over what it still has, in at most two seconds.
  *
  * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered when
- * the first context has been made, after all of CUDA's, and once more for each capture that begins later: the first that
- * runs does the work. _exit() and its like have hooks. A signal's death, or abort(), leaves what was delivered before.   */
+ * the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit() and its
+ * like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before.                      */
 #include "cuda.h"
 #include "os_process.h"
 
@@ -15,6 +15,8 @@ void cuda_exit(void)
     if (!cuda_in_use() || !os_is_own_process() || agent_self == AGENT_OWN_THREAD)
         return;
     cuda_thread_finish(PATIENCE_NS);
+    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        cuda_buffers_tell_names();
     cuda_buffers_count_lost();
 }
 

@@ -152,9 +152,11 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
 }
 
 /* The kernels that still run get until the deadline of whoever waits; then what they have is taken as it is. */
-static void finish_now(void)
+static void finish_now(struct rounds *rounds)
 {
     void *contexts[CONTEXTS_MAX], *popped;
+    if (!rounds->devices_told) /* a short program may have come and gone since we last looked */
+        rounds->devices_told = tell_devices();
     flush(0);
     int count = cuda_contexts(contexts, CONTEXTS_MAX);
     if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
@@ -192,7 +194,7 @@ static void *run(void *unused)
         if (cuda_in_use())
             go_round(&rounds);
         if (atomic_load(&finish) == FINISH_ASKED)
-            finish_now();
+            finish_now(&rounds);
         sys_futex_wait(&cuda.wake, seen, TICK_MS * 1000000ull);
     }
     return NULL;
@@ -212,8 +214,7 @@ int cuda_thread_start(void)
 
 void cuda_thread_finish(uint64_t patience_ns)
 {
-    uint32_t not_asked = FINISH_NOT_ASKED;
-    atomic_compare_exchange_strong(&finish, &not_asked, FINISH_ASKED);
+    atomic_store(&finish, FINISH_ASKED);
     cuda_thread_wake();
     uint64_t end_ms = now_ms() + patience_ns / 1000000;
     for (uint64_t now = now_ms(); now < end_ms && atomic_load(&finish) == FINISH_ASKED; now = now_ms())

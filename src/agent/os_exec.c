@@ -232,6 +232,7 @@ static int execute(const struct request *request)
     int own = os_is_own_process();
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     uint64_t start = own ? agent_ticks() : 0;
+    cuda_exit();
     if (own)
         emit_note(WIRE_EXEC, 0, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, request->path ? request->path : "");
     int result = run_followed(request);

@@ -206,6 +206,16 @@ static uint32_t buffers_taken(struct cuda_process *cuda)
     return cuda->buffers_seen;
 }
 
+int cuda_awaits(struct cuda_process *cuda)
+{
+    const struct wire_cuda_buffer *buffers = buffers_of(cuda);
+    uint32_t taken = buffers_taken(cuda);
+    for (uint32_t i = 0; i < taken; i++)
+        if (atomic_load_explicit(&buffers[i].state, memory_order_relaxed) == WIRE_CUDA_LENT)
+            return 1;
+    return 0;
+}
+
 static int by_number(const void *left, const void *right)
 {
     uint64_t a = ((const struct noted *)left)->number, b = ((const struct noted *)right)->number;

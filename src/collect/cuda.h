@@ -58,6 +58,9 @@ struct cuda_counts {
 struct cuda_process *cuda_process_new(const struct cuda_setup *setup);
 void cuda_process_free(struct cuda_process *cuda);
 
+/* Does CUPTI still have buffers? When recording has stopped the agent fetches them. */
+int cuda_awaits(struct cuda_process *cuda);
+
 /* Takes over texts, and notes which buffers are delivered by now. */
 void cuda_note(struct cuda_process *cuda);
 

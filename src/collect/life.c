@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "cuda.h"
 
 #define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
 #define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
 #define HURRY_MICROSECONDS 500000 /* …and when someone is */
+#define GPU_PATIENCE_NS 250000000 /* from the end of the recording to the signal, for records that CUPTI still has */
 #define SILENCE_SECONDS 1         /* who is waited for so long is named */
 #define NAMED_MAX 4
 
@@ -156,10 +158,21 @@ static void send_kill_signal(struct collector *collector)
     process_kill_all(collector, collector->options->kill_signal);
 }
 
+/* The capture is over, and the program is not: the agents get a moment to fetch what CUPTI still has, before they die of the
+ * signal or are left alone. Kernels that run for longer are not waited for. */
+static void await_gpu_records(struct collector *collector)
+{
+    int64_t end_ns = collector_now(collector) + GPU_PATIENCE_NS;
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        while (process->cuda && cuda_awaits(process->cuda) && collector_now(collector) < end_ns)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void shut_down(struct collector *collector)
 {
     collector->shutting_down = 1;
     capture_end(collector, collector_now(collector));
+    await_gpu_records(collector);
     process_reap(collector);
     if (collector->options->kill_signal == 0 || !collector->children_left) {
         leave(collector);
