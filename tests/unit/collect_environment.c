@@ -55,6 +55,20 @@ static void so_does_one_that_the_user_preloads(void **state)
     environment_free(environment);
 }
 
+static void cuda_loads_the_agent_where_it_is_recorded(void **state)
+{
+    struct collect_variable own[] = {{"CUDA_INJECTION64_PATH", "/opt/other/libtool.so"}};
+    struct collect_options options = {.environment = own, .environment_count = 1, .clean_environment = 1, .sources = WIRE_BIT(CUDA)};
+    struct program program = {0};
+    char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
+    assert_string_equal(value_in(environment, "CUDA_INJECTION64_PATH"), "/lib/agent.so");
+    environment_free(environment);
+    options.sources = WIRE_BIT(NVTX); /* else another tool may have it */
+    environment = environment_build(&options, &program, "/lib/agent.so", "s");
+    assert_string_equal(value_in(environment, "CUDA_INJECTION64_PATH"), "/opt/other/libtool.so");
+    environment_free(environment);
+}
+
 static void a_clean_environment_has_only_what_was_asked_for(void **state)
 {
     struct collect_variable own[] = {{"A", ""}};
@@ -110,6 +124,7 @@ static void each_launcher_names_its_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cuda_loads_the_agent_where_it_is_recorded),
         cmocka_unit_test(the_agent_comes_before_the_users_libraries), cmocka_unit_test(a_sanitizer_comes_before_the_agent),
         cmocka_unit_test(so_does_one_that_the_user_preloads),
         cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for), cmocka_unit_test(few_variables_are_kept),
