@@ -95,6 +95,7 @@ void *cuda_library_function(const char *name); /* of the CUPTI in use, ours or t
 struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum wire_cuda_wait; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
+    uint8_t unloads;                    /* names of kernels go away with it */
     uint8_t of_cupti;                   /* CUPTI makes it at each launch, for the name: not the program's doing */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */

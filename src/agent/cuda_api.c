@@ -21,14 +21,28 @@ static const struct { const char *name; uint8_t range; } ranges[] = {
     { "cudaProfilerStart", 1 }, { "cudaProfilerStop", 2 }, { "cuProfilerStart", 1 }, { "cuProfilerStop", 2 },
 };
 
+static const char *const unloads[] = { "cuModuleUnload", "cuLibraryUnload", "cudaLibraryUnload" };
 static const char cupti_call[] = "cuKernelGetName";
+
+static int is_call(const char *name, const char *call)
+{
+    uint32_t bytes = cuda_call_name_bytes(name);
+    return strlen(call) == bytes && memcmp(name, call, bytes) == 0;
+}
 
 static uint8_t range_of(const char *name)
 {
-    uint32_t bytes = cuda_call_name_bytes(name);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (strlen(ranges[i].name) == bytes && memcmp(name, ranges[i].name, bytes) == 0)
+        if (is_call(name, ranges[i].name))
             return ranges[i].range;
+    return 0;
+}
+
+static uint8_t is_unload(const char *name)
+{
+    for (size_t i = 0; i < sizeof unloads / sizeof *unloads; i++)
+        if (is_call(name, unloads[i]))
+            return 1;
     return 0;
 }
 
@@ -42,7 +56,8 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .group = row ? row->group : CUDA_OTHER,
         .per_thread = (uint8_t)cuda_call_per_thread(name),
         .range = range_of(name),
-        .of_cupti = strcmp(name, cupti_call) == 0,
+        .unloads = is_unload(name),
+        .of_cupti = (uint8_t)is_call(name, cupti_call),
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);
 }
@@ -123,7 +138,7 @@ void cuda_api_callbacks(int recording)
     for (enum cuda_domain domain = CUDA_RUNTIME; domain <= CUDA_DRIVER; domain++)
         for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
             const struct cuda_api *api = &cuda_apis[domain][id];
-            int traced = api->wait || (api->known && (cuda.settings.backtrace_groups >> api->group & 1));
+            int traced = api->wait || api->unloads || (api->known && (cuda.settings.backtrace_groups >> api->group & 1));
             if (traced || api->range)
                 cuda.cupti.cuptiEnableCallback((recording && traced) || api->range, cuda.subscriber, domains[domain].domain, id);
         }

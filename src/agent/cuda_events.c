@@ -104,9 +104,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
         cuda.cupti.cuptiGetContextId(data->context, &context_id);
         tell_stream(data->context, data->stream, context_id);
         break;
-    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING: /* its names are still there */
-        if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
-            cuda.cupti.cuptiActivityFlushAll(0);
+    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING:
         cuda_names_forget();
         break;
     }
@@ -180,6 +178,16 @@ static uint32_t depth_at_enter(struct agent_thread *thread, enum cuda_domain dom
     return ++thread->cuda.depth;
 }
 
+/* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself: the
+ * driver is in the midst of it, with its locks held, and a flush needs the driver. */
+static void unload(uint32_t site)
+{
+    if (site == CUPTI_EXIT)
+        cuda_names_forget();
+    else if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        cuda.cupti.cuptiActivityFlushAll(0);
+}
+
 static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_call *call, const void *frame)
 {
     if (id >= CUDA_API_MAX)
@@ -189,6 +197,8 @@ static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_c
         cuda_range_begin();
     else if (api->range == 2 && call->site == CUPTI_ENTER)
         cuda_range_end();
+    if (api->unloads)
+        unload(call->site);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
     if (!thread)
         return;
