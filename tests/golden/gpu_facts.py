@@ -68,6 +68,34 @@ class Compared(unittest.TestCase):
         self.change("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 1")
         wrong, open_ = facts.differences([facts.Facts(self.ours)], [facts.Facts(self.nsys), facts.Facts(self.ours)], "kernels")
         self.assertEqual((wrong, len(open_)), ([], 1))
+        self.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 20 + 40")
+        wrong, open_, _, count = facts.time_differences([facts.Facts(self.nsys)], [facts.Facts(self.nsys), facts.Facts(self.ours)])
+        self.assertEqual((wrong, len(open_), count), ([], 2, 2))
+
+    def test_the_call_that_opens_the_range_decides_nothing(self):
+        """nsys has the driver's, we have the runtime's."""
+        rows = [("cudaLaunchKernel_v7000", 2), ("cuProfilerStart", 1), ("cudaProfilerStop_v4000", 3)]
+        self.assertEqual(facts.calls(rows), {"cudaLaunchKernel": 1})
+
+
+class Stats(unittest.TestCase):
+    """Tables of stats: only rows of the same total may change places."""
+
+    theirs = "Time (%),Total Time (ns),Num Calls,Name\r\n80.0,90,1,c\r\n10.0,5,1,a\r\n10.0,5,2,\"b, b\"\r\n0.0,1,1,d"
+
+    def compare(self, *lines):
+        return facts.table_differences("\n".join(("Time (%),Total Time (ns),Num Calls,Name", *lines)), self.theirs)
+
+    def test_ties(self):
+        self.assertEqual(self.compare("80.0,90,1,c", "10.0,5,1,a", '10.0,5,2,"b, b"', "0.0,1,1,d"), [])
+        self.assertEqual(self.compare("80.0,90,1,c", '10.0,5,2,"b, b"', "10.0,5,1,a", "0.0,1,1,d"), [])
+
+    def test_all_else_is_a_difference(self):
+        self.assertEqual(len(self.compare("10.0,5,1,a", "80.0,90,1,c", '10.0,5,2,"b, b"', "0.0,1,1,d")), 2)
+        self.assertEqual(self.compare("80.0,90,1,c", '10.0,5,2,"b, b"', "10.0,5,3,a", "0.0,1,1,d"), ["nsys 10.0,5,1,a, tacho 10.0,5,3,a"])
+        self.assertEqual(len(self.compare("80.0,90,1,c", "10.0,5,1,a", '10.0,5,2,"b, b"')), 1)
+        self.assertEqual(facts.table_differences("", ""), [])
+        self.assertEqual(len(facts.table_differences("", self.theirs)), 5)
 
 
 class Table(unittest.TestCase):

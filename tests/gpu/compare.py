@@ -38,7 +38,7 @@ def capture_nsys(path, options, program, folder):
 class Compared(gpulib.Case):
     """A program; its captures are made once for all tests of its class."""
 
-    program, options = None, ()
+    program, arguments, options = None, (), ()
     captures = {}  # class: {"tacho": [Facts], "nsys": [Facts], "folder": path} or the error that came instead
 
     def setUp(self):
@@ -64,6 +64,7 @@ class Compared(gpulib.Case):
     def capture(self):
         folder = tempfile.mkdtemp(prefix="tacho-compare-")
         command = [tools.PYTHON, tools.source(self.program)] if self.program.endswith(".py") else [tools.compiled(self.program)]
+        command += self.arguments
         exports = []
         with ThreadPoolExecutor(2) as pool:  # the GPU is not needed for them
             for number in (1, 2):
@@ -77,8 +78,8 @@ class Compared(gpulib.Case):
         wrong, open_ = facts.differences(self.ours, self.theirs, of, both)
         self.figure(f"{of} compared", len(getattr(self.theirs[0], of)))
         if open_:
-            self.figure(f"{of} that nsys's two captures do not determine", open_[:20])
-        self.assertEqual(wrong, [])
+            self.figure(f"{of} that nsys's two captures do not determine", facts.some(open_))
+        self.assertEqual(facts.some(wrong), [])
 
     def test_kernels(self):
         self.assertTrue(self.theirs[0].kernels, "nsys saw no kernel")
@@ -103,10 +104,12 @@ class Compared(gpulib.Case):
     def test_gpu_time_of_each_kernel(self):
         wrong, open_, most, count = facts.time_differences(self.ours, self.theirs)
         self.figure("kernels compared", count)
-        self.figure("farthest apart, of those within 2 %", f"{most * 100:.2f} %")
-        if open_:
-            self.figure("kernels whose time nsys's two captures do not determine", open_[:20])
-        self.assertEqual(wrong, [])
+        self.figure("farthest apart, of those within 2 % or a tick of the GPU's clock", f"{most * 100:.2f} %")
+        self.figure("kernels whose time nsys's two captures do not determine", len(open_))
+        for line in facts.some(open_):
+            print(f"        {line}", flush=True)
+        self.assertLess(len(open_), count, "no kernel's time is determined")
+        self.assertEqual(facts.some(wrong), [])
 
     def test_stats_by_nsys_itself(self):
         path = os.path.join(self.captures[type(self)]["folder"], "tacho1")
@@ -117,7 +120,7 @@ class Compared(gpulib.Case):
             made = f"{path}.by_nsys_{report}.csv"
             theirs = open(made, encoding="utf-8").read().rstrip() if os.path.exists(made) else ""
             ours = tools.run([gpulib.TACHO, "stats", "-q", "-f", "csv", "-r", report, f"{path}.tacho"], 60).stdout.rstrip()
-            self.assertEqual(theirs.replace("\r\n", "\n"), ours.replace("\r\n", "\n"), report)
+            self.assertEqual(facts.some(facts.table_differences(ours, theirs)), [], report)
             self.figure(report, f"{max(len(theirs.splitlines()) - 1, 0)} rows")
 
 
@@ -130,7 +133,7 @@ class WaitStream(Compared):
 
 
 class ResNet18(Compared):
-    program, options = "resnet18.py", RANGE
+    program, arguments, options = "resnet18.py", ("40", "10"), RANGE  # times of kernels that run but twice would differ from run to run
 
 
 class MnistLike(Compared):

@@ -2,6 +2,8 @@
 
 Two runs of a program need not do quite the same. So nsys runs twice: what differs between its own two captures is not
 determined by the program, is listed, and decides nothing; all else must be equal in ours."""
+import csv
+import itertools
 import sqlite3
 import statistics
 
@@ -9,6 +11,11 @@ import gpulib
 
 TICK_NS = 32  # the step of the GPU's clock, by which a kernel's duration is rounded
 RANGE_TYPES = (34, 59, 60)  # mark, push/pop, start/end
+
+# The calls that open and close a capture range. The one that opens it begins while nothing is recorded: nsys then has the driver's
+# call that lies within, we have the runtime's, and neither is wrong.
+RANGE_CALLS = {"cudaProfilerStart", "cudaProfilerStop", "cuProfilerStart", "cuProfilerStop"}
+SOME = 20
 
 
 class Facts:
@@ -33,7 +40,7 @@ class Facts:
 
 def calls(rows):
     """{name: count} of the calls on our list. nsys can have two rows for a call (with _v3020 and without), of one correlation id."""
-    traced, found = gpulib.traced_calls(), {}
+    traced, found = gpulib.traced_calls() - RANGE_CALLS, {}
     for name, correlation in rows:
         name = gpulib.plain(name)
         if name in traced:
@@ -81,3 +88,22 @@ def time_differences(ours, theirs, share=0.02):
         else:
             most = max(most, abs(got / both - 1) if both else 0)
     return wrong, open_, most, len(common)
+
+
+def some(lines):
+    """The first of them, and how many there are beside."""
+    return lines[:SOME] + ([f"… and {len(lines) - SOME} more"] if len(lines) > SOME else [])
+
+
+def table_differences(ours, theirs):
+    """The rows in which two tables of stats (CSV, the largest total first) differ. Rows of the same total may stand in any order."""
+    def rows(text):
+        found = list(csv.reader(text.splitlines()))
+        if not found:
+            return []
+        total = next((i for i, title in enumerate(found[0]) if title.startswith("Total")), 0)
+        ties = itertools.groupby(found[1:], key=lambda row: row[total])
+        return found[:1] + [row for _, tied in ties for row in sorted(tied, key=lambda row: row[::-1])]  # by name, which is last
+
+    pairs = itertools.zip_longest(rows(ours), rows(theirs), fillvalue=[])
+    return [f"nsys {','.join(their) or 'has no row'}, tacho {','.join(our) or 'has no row'}" for our, their in pairs if our != their]

@@ -1,11 +1,13 @@
-"""Training of resnet18 with NVTX on every operator; the last two of twelve iterations lie in the capture range."""
+"""Training of resnet18 with NVTX on every operator; the last two of twelve iterations lie in the capture range.
+
+resnet18.py [ITERATIONS [WARM_UP]]: another number of them, and of those before the range."""
 import sys
 
 import torch
 import torchvision
 
 iterations = int(sys.argv[1]) if len(sys.argv) > 1 else 12
-warm_up = iterations - 2
+warm_up = int(sys.argv[2]) if len(sys.argv) > 2 else iterations - 2
 torch.manual_seed(0)
 model = torchvision.models.resnet18().cuda()
 images = torch.randn(64, 3, 224, 224, device="cuda")
