@@ -65,6 +65,16 @@ uint32_t keys_add(struct keys *keys, const int64_t *key)
     return (uint32_t)keys->count++;
 }
 
+uint32_t keys_find(const struct keys *keys, const int64_t *key)
+{
+    if (!keys->slot_count)
+        return NO_KEY;
+    size_t at = hash_key(key, keys->width) & (keys->slot_count - 1);
+    while (keys->slots[at] != NO_KEY && memcmp(keys_get(keys, keys->slots[at]), key, keys->width * sizeof *key) != 0)
+        at = (at + 1) & (keys->slot_count - 1);
+    return keys->slots[at];
+}
+
 void keys_free(struct keys *keys)
 {
     free(keys->list);

@@ -20,6 +20,8 @@ struct keys {
 
 /* The key's number, new or old; NO_KEY when memory is short. */
 uint32_t keys_add(struct keys *keys, const int64_t *key);
+/* Its number, or NO_KEY if it was never added. */
+uint32_t keys_find(const struct keys *keys, const int64_t *key);
 static inline const int64_t *keys_get(const struct keys *keys, uint32_t number)
 {
     return keys->list + number * keys->width;

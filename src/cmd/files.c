@@ -103,6 +103,9 @@ static void say_what_is_missing(const struct command *self, const char *path)
         { "wrong-type", "columns hold values of a wrong type: those are NULL now" },
         { "no-such-string", "columns refer to strings that are not there: those are NULL now" },
         { "damaged", "tables are damaged: what could be read of them is there" },
+        { "truncated", "list of events is cut off: what is before that is there" },
+        { "too-many", "kind of event has more arguments than are kept" },
+        { "repaired", "list of events has quotes in strings that should have been escaped: they were taken as part of the string" },
         { "journal-not-read", "journal beside the file could not be read, so what it holds is missing" },
     };
     struct report *report;
@@ -135,7 +138,7 @@ static int run_import(const struct command *self, int argc, char **argv)
     const struct importer *importer = code == 0 ? importer_for(text_string(&found)) : NULL;
     if (code == 0 && !importer)
         code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite "
-                         "export of nsys is)", file);
+                         "export of nsys and traces of torch.profiler are)", file);
     else if (code == 0)
         code = importer->import(text_string(&found), output, settings.overwrite, &err);
     if (code == 0 && !settings.quiet)
@@ -147,9 +150,9 @@ static int run_import(const struct command *self, int argc, char **argv)
 
 const struct command command_import = {
     .name = "import", .arguments = "FILE", .summary = "make a report from another profiler's file",
-    .about = "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite). Other commands read such files "
-             "directly; an import is smaller and opens faster.",
-    .options = import_options, .files = "sqlite", .run = run_import,
+    .about = "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler (.json, "
+             ".json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
+    .options = import_options, .files = "sqlite,json,gz,zst", .run = run_import,
 };
 
 /* ---- export -------------------------------------------------------------------------------------------------- */

@@ -74,6 +74,8 @@ static void add_import(struct text *out, struct report *report)
     static const char *const names[] = { "reason", NULL };
     static const struct { const char *reason, *one, *more; } words[] = {
         { "damaged", "damaged table", "damaged tables" },
+        { "truncated", "list of events that is cut off", "lists of events that are cut off" },
+        { "too-many", "argument list that is too long", "argument lists that are too long" },
         { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
         { "no-such-string", "column with names that are not there", "columns with names that are not there" },
         { "journal-not-read", "journal beside the file", "journals beside the file" },

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-const struct importer *const importers[] = { &import_nsys_sqlite, NULL };
+const struct importer *const importers[] = { &import_nsys_sqlite, &import_kineto, NULL };
 
 const struct importer *importer_for(const char *path)
 {

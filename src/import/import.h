@@ -20,6 +20,6 @@ extern const struct importer *const importers[]; /* NULL-terminated */
 /* By the file's first bytes; NULL if none knows it, or the file cannot be read. */
 const struct importer *importer_for(const char *path);
 
-extern const struct importer import_nsys_sqlite;
+extern const struct importer import_nsys_sqlite, import_kineto;
 
 #endif

@@ -17,7 +17,8 @@ collect: base wire report
 libtacho: base wire report
 cmd: base wire report query import analyze export serve collect"
 
-libraries="zstd.h: report
+libraries="zstd.h: report import
+zlib.h: import
 xxhash.h: report base
 sqlite3.h: query import export
 event2/: collect serve

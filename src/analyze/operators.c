@@ -1,0 +1,223 @@
+/* What both ways of reading operators share, and the tree that torch makes of them. */
+#include "operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "gpu.h"
+#include "keys.h"
+#include "order.h"
+
+struct operator *operators_add(struct operators *operators)
+{
+    if (operators->count == operators->capacity) {
+        size_t capacity = operators->capacity ? operators->capacity * 2 : 4096;
+        struct operator *list = capacity < NO_OPERATOR ? realloc(operators->list, capacity * sizeof *list) : NULL;
+        if (!list)
+            return NULL;
+        operators->list = list;
+        operators->capacity = capacity;
+    }
+    struct operator *operator = &operators->list[operators->count++];
+    *operator = (struct operator){ .sequence = -1, .name = NO_TEXT, .shapes = NO_TEXT, .values = NO_TEXT, .stack = NO_TEXT,
+                                   .parent = NO_OPERATOR };
+    return operator;
+}
+
+uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length)
+{
+    int64_t id = intern_add(&operators->texts, bytes, length);
+
+    return id < 0 || id >= NO_TEXT ? NO_TEXT : (uint32_t)id;
+}
+
+int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out)
+{
+    static const char step[] = "ProfilerStep#";
+    static const char *const hidden[] = {
+        "[memory]", "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
+    };
+
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (length == strlen(hidden[i]) && memcmp(bytes, hidden[i], length) == 0)
+            return 0;
+    if (length >= sizeof step - 1 && memcmp(bytes, step, sizeof step - 1) == 0)
+        *out = operators_intern(operators, "ProfilerStep*", strlen("ProfilerStep*"));
+    else
+        *out = operators_intern(operators, bytes, length);
+    return 1;
+}
+
+void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind)
+{
+    static const char *const copies[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind] : "<unknown>";
+    const char *from = memory_kind_name(from_kind), *to = memory_kind_name(to_kind);
+
+    text_clear(out);
+    text_addf(out, "Memcpy %s (%s -> %s)", copy, from ? from : "Unknown", to ? to : "Unknown");
+}
+
+void operators_fill_name(struct text *out, int64_t memory_kind)
+{
+    const char *kind = memory_kind_name(memory_kind);
+
+    text_clear(out);
+    text_addf(out, "Memset (%s)", kind ? kind : "Unknown");
+}
+
+int operators_read(struct operators *operators, struct report *report, struct error *err)
+{
+    const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
+
+    *operators = (struct operators){0};
+    int code = torch && torch->rows ? operators_read_torch(operators, report, err) : operators_read_nvtx(operators, report, err);
+    if (code == 0 && operators->count == 0)
+        code = error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: it needs a trace of torch.profiler, or NVTX ranges of "
+                         "torch.autograd.profiler.emit_nvtx");
+    return code;
+}
+
+void operators_free(struct operators *operators)
+{
+    free(operators->list);
+    intern_free(&operators->texts);
+    *operators = (struct operators){0};
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------------------ */
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+    const struct operator *list = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (list[x].end_ns != list[y].end_ns)
+        return list[x].end_ns < list[y].end_ns ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* By start, the longer first, and as they came. */
+static int sort(struct operators *operators)
+{
+    size_t count = operators->count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int64_t *starts = calloc(count + 1, sizeof *starts);
+    struct operator *sorted = malloc((count + 1) * sizeof *sorted);
+    int code = ERR_NO_MEMORY;
+
+    if (!order || !starts || !sorted)
+        goto no_memory;
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+        starts[i] = operators->list[i].start_ns;
+    }
+    code = order_by_time(order, count, starts);
+    if (code != 0)
+        goto no_memory;
+    for (size_t first = 0, i = 1; i <= count; i++) {
+        if (i < count && starts[order[i]] == starts[order[first]])
+            continue;
+        if (i - first > 1)
+            qsort_r(order + first, i - first, sizeof *order, compare_ends, operators->list);
+        first = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = operators->list[order[i]];
+    free(operators->list);
+    operators->list = sorted;
+    operators->capacity = count + 1;
+    sorted = NULL;
+no_memory:
+    free(order);
+    free(starts);
+    free(sorted);
+    return code;
+}
+
+/* The parent is also the link of the stack: what torch takes off it can hold no later one. */
+static int find_parents(struct operators *operators)
+{
+    struct keys threads = { .width = 1 };
+    uint32_t *tops = NULL;
+    size_t room = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < operators->count && code == 0; i++) {
+        struct operator *operator = &operators->list[i], *list = operators->list;
+        if (!operator_is_cpu(operator->kind))
+            continue;
+        uint32_t thread = keys_add(&threads, &operator->thread);
+        if (thread != NO_KEY && thread >= room) {
+            size_t more = room ? room * 2 : 64;
+            uint32_t *grown = realloc(tops, more * sizeof *tops);
+            for (size_t j = room; grown && j < more; j++)
+                grown[j] = NO_OPERATOR;
+            tops = grown ? grown : tops;
+            room = grown ? more : room;
+        }
+        if (thread == NO_KEY || thread >= room) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        uint32_t top = tops[thread];
+        while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns > list[top].end_ns))
+            top = list[top].parent;
+        operator->parent = top;
+        if (top != NO_OPERATOR)
+            list[top].children++;
+        tops[thread] = (uint32_t)i;
+    }
+    keys_free(&threads);
+    free(tops);
+    return code;
+}
+
+/* What a call launched belongs to the operator that made the call. */
+static void hand_up_launches(struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++) {
+        struct operator *operator = &operators->list[i];
+        if (operator->kind != OPERATOR_CALL || operator->kernels_us == 0)
+            continue;
+        if (operator->parent != NO_OPERATOR)
+            operators->list[operator->parent].kernels_us += operator->kernels_us;
+        operator->kernels_us = 0;
+    }
+}
+
+/* Parents come before their children, so one pass sees every chain from its top. The kernels of the one left out replace those
+ * of its parent, as in torch. */
+static void collapse(struct operators *operators)
+{
+    struct operator *list = operators->list;
+
+    for (size_t i = 0; i < operators->count; i++) {
+        struct operator *operator = &list[i];
+        if (operator->parent == NO_OPERATOR)
+            continue;
+        if (list[operator->parent].is_collapsed)
+            operator->parent = list[operator->parent].parent;
+        struct operator *parent = &list[operator->parent];
+        if (parent->children != 1 || parent->name != operator->name)
+            continue;
+        parent->children = operator->children;
+        parent->kernels_us = operator->kernels_us;
+        operator->is_collapsed = 1;
+    }
+}
+
+int operators_nest(struct operators *operators)
+{
+    int code = sort(operators);
+
+    if (code == 0)
+        code = find_parents(operators);
+    if (code == 0) {
+        hand_up_launches(operators);
+        collapse(operators);
+    }
+    return code;
+}

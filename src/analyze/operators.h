@@ -1,0 +1,77 @@
+/* The operators of PyTorch, wherever they were recorded: by its own profiler (tables TACHO_TORCH_…), or as the NVTX ranges of
+ * torch.autograd.profiler.emit_nvtx. Whoever works on them does not see the difference. */
+#ifndef TACHO_ANALYZE_OPERATORS_H
+#define TACHO_ANALYZE_OPERATORS_H
+
+#include "../base/intern.h"
+#include "../report/reader.h"
+
+enum operator_kind {
+    OPERATOR,
+    OPERATOR_ANNOTATION, /* record_function(), ProfilerStep, a range of the user's */
+    OPERATOR_CALL,       /* of the CUDA API */
+    OPERATOR_MEMORY,     /* memory taken or given back outside of all the above */
+    OPERATOR_GPU,        /* a kernel, copy or fill */
+    OPERATOR_GPU_ANNOTATION,
+};
+static inline int operator_is_cpu(enum operator_kind kind)
+{
+    return kind < OPERATOR_GPU;
+}
+
+enum { NO_OPERATOR = UINT32_MAX, NO_TEXT = UINT32_MAX };
+
+struct operator {
+    int64_t start_ns, end_ns, thread;
+    double kernels_us;    /* work on GPUs that it launched itself; of a call, until operators_nest(): that it launched */
+    int64_t bytes[2];     /* memory taken less given back while it ran: of the CPU, of devices */
+    int64_t sequence;     /* -1: none */
+    uint32_t name, shapes, values, stack; /* numbers in texts, or NO_TEXT */
+    uint32_t parent;      /* after operators_nest(): in the list, or NO_OPERATOR */
+    uint32_t children;    /* how many */
+    unsigned char kind, is_backward, is_collapsed;
+};
+
+struct operators {
+    struct operator *list; /* owned; after operators_nest() by start, the longer first */
+    size_t count, capacity;
+    struct intern texts;
+    int64_t start_ns;      /* of the capture, which torch counts from */
+    int has_memory, has_flops; /* the capture recorded memory; it was asked to count FLOPs */
+};
+
+/* All of them; ERR_NO_DATA, with a sentence, if there are none. */
+int operators_read(struct operators *operators, struct report *report, struct error *err);
+void operators_free(struct operators *operators);
+
+/* Puts them in order and finds each one's parent in its thread, as torch does: an operator that is the only child of one of the
+ * same name is taken for the same (is_collapsed, and to be left out). */
+int operators_nest(struct operators *operators);
+
+static inline struct intern_string operators_text(const struct operators *operators, uint32_t text)
+{
+    return text == NO_TEXT ? (struct intern_string){ "", 0 } : operators->texts.strings[text];
+}
+
+/* As torch has it: the difference of two doubles, and so with its roundings. */
+static inline double operators_us(const struct operators *operators, int64_t start_ns, int64_t end_ns)
+{
+    return (double)(int64_t)((uint64_t)end_ns - (uint64_t)operators->start_ns) / 1000 -
+           (double)(int64_t)((uint64_t)start_ns - (uint64_t)operators->start_ns) / 1000;
+}
+
+/* For the two ways of reading: a new one, or NULL when memory is short; a text's number. */
+struct operator *operators_add(struct operators *operators);
+uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length);
+/* Names under which torch shows an event: steps are all one, and some are never shown (0). */
+int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out);
+
+int operators_read_torch(struct operators *operators, struct report *report, struct error *err);
+int operators_read_nvtx(struct operators *operators, struct report *report, struct error *err);
+
+/* How torch names work on a GPU that is no kernel; out is filled. */
+struct text;
+void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind);
+void operators_fill_name(struct text *out, int64_t memory_kind);
+
+#endif

@@ -1,0 +1,33 @@
+/* CUDA calls and work on GPUs as torch counts them: what both ways of reading operators add in the same way. */
+#ifndef TACHO_ANALYZE_OPERATORS_GPU_H
+#define TACHO_ANALYZE_OPERATORS_GPU_H
+
+#include "calls.h"
+#include "keys.h"
+#include "operators.h"
+
+/* Texts of the report as numbers of the operators' texts, each looked at once. */
+struct pool_texts {
+    struct operators *operators;
+    struct report *report;
+    struct keys ids;   /* string ids */
+    uint32_t *numbers; /* owned; by key */
+    size_t capacity;
+};
+enum { HIDDEN_TEXT = UINT32_MAX - 1 }; /* a name that torch does not show */
+
+/* A text as it is, as the name of an event, or as that of a call; NO_TEXT when memory is short. What an id became at first it
+ * stays: texts and names want a pool_texts each. */
+enum pool_text_kind { TEXT_PLAIN, TEXT_NAME, TEXT_CALL };
+uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kind);
+void pool_texts_free(struct pool_texts *texts);
+
+/* Whom the work belongs to: an index into the list, or NO_OPERATOR. */
+typedef uint32_t operator_of(void *context, int64_t process, int64_t correlation);
+
+/* Adds all calls, in the order of their rows, and returns the index of the first through *first. */
+int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *first);
+/* Adds all work on GPUs, and its time to the one that owner finds. */
+int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err);
+
+#endif

@@ -1,0 +1,196 @@
+/* tacho ops: the table of torch's key_averages(), from any file that has operators. */
+#include "ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "open.h"
+#include "print.h"
+
+struct settings {
+    const char *sort_by, *format;
+    int64_t row_limit, stack_frames, name_width, shapes_width, source_width;
+    int by_shapes, top_level_only, with_flops;
+};
+
+static int take_number(int64_t *out, const char *option, int64_t least, const char *value, struct error *err)
+{
+    char *end;
+
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (!*value || *end || errno || number < least)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s wants a number from %lld on, not '%s'", option, (long long)least, value);
+    *out = number;
+    return 0;
+}
+
+/* A function for each option with a number. */
+#define TAKE(field, option, least)                                                                                        \
+    static int take_##field(void *settings, const char *value, struct error *err)                                         \
+    {                                                                                                                     \
+        return take_number(&((struct settings *)settings)->field, option, least, value, err);                             \
+    }
+TAKE(row_limit, "row-limit", -1)
+TAKE(stack_frames, "group-by-stack", 0)
+TAKE(name_width, "max-name-column-width", 0)
+TAKE(shapes_width, "max-shapes-column-width", 0)
+TAKE(source_width, "max-src-column-width", 0)
+#undef TAKE
+
+static const char *const *format_names(void)
+{
+    static const char *const names[] = { "table", "csv", "json", NULL };
+
+    return names;
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+static const struct option options[] = {
+    { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
+      .help = "What the rows are sorted by, largest first, under the names that torch has for it: self_cuda_time_total, "
+              "cpu_time_total, … Default: in order of time, as torch." },
+    { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
+      .help = "Rows that the table shows; -1 is all. Default: 100. csv and json have all rows unless it is given." },
+    { .name = "group-by-input-shape", .kind = OPTION_BOOL, .offset = FIELD(by_shapes),
+      .help = "Operators with inputs of different shapes are different rows." },
+    { .name = "group-by-stack", .kind = OPTION_CUSTOM, .value = "N", .take = take_stack_frames,
+      .help = "Operators called from different places, told by the first N Python frames, are different rows." },
+    { .name = "top-level-events-only", .kind = OPTION_BOOL, .offset = FIELD(top_level_only),
+      .help = "Only what was called by no other operator." },
+    { .name = "with-flops", .kind = OPTION_BOOL, .offset = FIELD(with_flops),
+      .help = "Count FLOPs, from shapes, also of a trace that was made without with_flops." },
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT", .choices = format_names,
+      .help = "table (as torch prints it, the default), csv or json; times are in microseconds there." },
+    { .name = "max-name-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_name_width,
+      .help = "Longer names are cut; 0: none is. Default: 55." },
+    { .name = "max-shapes-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_shapes_width,
+      .help = "The same for shapes. Default: 80." },
+    { .name = "max-src-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_source_width,
+      .help = "The same for frames, which are cut at their begin. Default: 75." },
+    {0},
+};
+
+/* ---- csv and json -------------------------------------------------------------------------------------------- */
+
+/* The columns of both are the first of the analysis's. */
+enum { PLAIN_COLUMNS = TORCH_STACK + 1 };
+
+struct chosen {
+    struct table_column columns[PLAIN_COLUMNS];
+    int from[PLAIN_COLUMNS];
+    size_t count;
+};
+
+static struct chosen choose_columns(const struct torch_ops *ops, const struct settings *settings)
+{
+    struct chosen chosen = {0};
+
+    for (int i = 0; i < PLAIN_COLUMNS; i++) {
+        if ((i == TORCH_FLOPS && !ops->has_flops) || (i == TORCH_SHAPES && !settings->by_shapes) || (i == TORCH_STACK && !settings->stack_frames))
+            continue;
+        chosen.columns[chosen.count] = table_columns(ops->table)[i];
+        chosen.from[chosen.count++] = i;
+    }
+    return chosen;
+}
+
+static int add_plain_row(struct table *plain, const struct chosen *chosen, const struct table_cell *row)
+{
+    struct table_cell *cells = table_add_row(plain);
+
+    for (size_t c = 0; cells && c < chosen->count; c++) {
+        const struct table_cell *from = &row[chosen->from[c]];
+        if (from->kind == CELL_REAL)
+            cell_set_real(&cells[c], from->real);
+        else if (from->kind == CELL_TEXT && cell_set_text(plain, &cells[c], from->text.bytes, from->text.length) != 0)
+            return ERR_NO_MEMORY;
+        else if (from->kind == CELL_INT)
+            cell_set_int(&cells[c], from->integer);
+    }
+    return cells ? 0 : ERR_NO_MEMORY;
+}
+
+static int print_plain(struct text *out, const struct torch_ops *ops, const struct settings *settings, struct error *err)
+{
+    struct chosen chosen = choose_columns(ops, settings);
+    struct table *plain = table_new(chosen.columns, chosen.count);
+    size_t limit = settings->row_limit < 0 ? SIZE_MAX : (size_t)settings->row_limit;
+    int code = plain ? 0 : ERR_NO_MEMORY;
+
+    for (size_t r = 0; r < table_row_count(ops->table) && code == 0 && table_row_count(plain) < limit; r++) {
+        const struct table_cell *row = table_row(ops->table, r);
+        if (!settings->top_level_only || row[TORCH_IS_TOP_LEVEL].integer)
+            code = add_plain_row(plain, &chosen, row);
+    }
+    struct print_request request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO), .null_is_null = 1 };
+    if (code == 0)
+        (strcmp(settings->format, "csv") == 0 ? print_csv : print_json).table(out, plain, &request);
+    table_delete(plain);
+    return code ? error_set(err, code, "out of memory") : 0;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------- */
+
+static int print_ops(struct text *out, struct report *report, struct settings *settings, struct error *err)
+{
+    enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
+    struct torch_ops_request request = { .by_shapes = settings->by_shapes, .stack_frames = (int)settings->stack_frames,
+                                         .with_flops = settings->with_flops, .sort_by = settings->sort_by };
+    struct torch_ops ops;
+    int code = torch_ops(&ops, report, &request, err);
+
+    if (code != 0)
+        return code;
+    if (strcmp(settings->format, "table") == 0) {
+        int64_t limit = settings->row_limit == NOT_GIVEN ? TABLE_ROWS : settings->row_limit;
+        struct ops_layout layout = {
+            .rows = limit < 0 ? SIZE_MAX : (size_t)limit, .name_width = (size_t)settings->name_width,
+            .shapes_width = (size_t)settings->shapes_width, .source_width = (size_t)settings->source_width,
+            .top_level_only = settings->top_level_only,
+        };
+        ops_table(out, &ops, &layout);
+    } else {
+        code = print_plain(out, &ops, settings, err);
+    }
+    table_delete(ops.table);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { .format = "table", .row_limit = -2, .name_width = 55, .shapes_width = 80, .source_width = 75 };
+    const char *files[argc];
+    struct report *report;
+    struct text out = {0};
+    struct error err = {0};
+    size_t file_count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
+        return status;
+    if (settings.stack_frames > 1000)
+        settings.stack_frames = 1000;
+    if (file_count != 1) {
+        error_set(&err, ERR_BAD_ARGUMENT, "wants one FILE: a report, the SQLite export of nsys or a trace of torch.profiler");
+        return command_fail(self, &err);
+    }
+    if (open_report(files[0], &report, &err) != 0)
+        return command_fail(self, &err);
+    int code = print_ops(&out, report, &settings, &err);
+    status = code == 0 ? command_write(self, &out) : command_fail(self, &err);
+    close_report(report, files[0]);
+    text_free(&out);
+    return status;
+}
+
+const struct command command_ops = {
+    .name = "ops", .arguments = "FILE", .summary = "operators of PyTorch, as its profiler prints them",
+    .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory and FLOPs. FILE is a "
+             "trace of torch.profiler (.json, .json.gz, .json.zst), or a .tacho report or SQLite export of nsys of a program under "
+             "torch.autograd.profiler.emit_nvtx.",
+    .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
+};

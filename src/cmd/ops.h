@@ -1,0 +1,17 @@
+/* How `tacho ops` prints: as torch's key_averages().table() does. */
+#ifndef TACHO_CMD_OPS_H
+#define TACHO_CMD_OPS_H
+
+#include "../analyze/torch_ops.h"
+#include "../base/text.h"
+
+/* Widths count characters; a limit of 0 is none. */
+struct ops_layout {
+    size_t rows;      /* SIZE_MAX: all */
+    size_t name_width, shapes_width, source_width;
+    int top_level_only;
+};
+
+void ops_table(struct text *out, const struct torch_ops *ops, const struct ops_layout *layout);
+
+#endif

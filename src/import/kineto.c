@@ -1,0 +1,316 @@
+/* Traces of torch.profiler (Kineto's JSON, plain, gzip or zstd) become reports. The file goes by once, through a window; an event
+ * that cannot be read is left out and counted, and reading goes on with the next one. */
+#include "kineto.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "import.h"
+
+static int recognise(const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    size_t first = 0;
+
+    if (length >= 4 && (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0))
+        return 1;
+    while (first < length && isspace(at[first]))
+        first++;
+    return first < length && (at[first] == '{' || at[first] == '[');
+}
+
+/* The bytes from the window's place on. */
+static struct scan scan_from(const struct window *window)
+{
+    return (struct scan){ .at = window->bytes + window->at, .end = window->bytes + window->length, .whole = window->whole };
+}
+
+/* What reading one thing came to, once it is wholly in the window. */
+enum { STEP_DONE, STEP_BAD, STEP_END };
+
+/* Tries to read a thing until the window holds all of it. STEP_ or an error. */
+static int step(struct kineto *import, int (*read)(struct kineto *import, struct scan *scan, void *context), void *context, struct error *err)
+{
+    struct window *window = &import->window;
+
+    for (;;) {
+        struct scan scan = scan_from(window);
+        int found = read(import, &scan, context);
+        if (found == SCAN_OK) {
+            window->at = (size_t)(scan.at - window->bytes);
+            import->repaired += scan.repaired;
+            return STEP_DONE;
+        }
+        if (found == SCAN_BAD)
+            return STEP_BAD;
+        if (window->whole)
+            return STEP_END;
+        int code = window_more(window, err);
+        if (code == ERR_NO_SPACE)
+            return STEP_BAD;
+        if (code != 0)
+            return code;
+    }
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+enum { AT_EVENT, AT_LIST_END, AT_OTHER };
+
+/* Up to what is next in the list. */
+static int read_place(struct kineto *import, struct scan *scan, void *context)
+{
+    int *place = context;
+
+    (void)import;
+    scan_space(scan);
+    while (*scan->at == ',') {
+        scan->at++;
+        scan_space(scan);
+    }
+    if (scan->at >= scan->end)
+        return SCAN_CUT;
+    *place = *scan->at == '{' ? AT_EVENT : *scan->at == ']' ? AT_LIST_END : AT_OTHER;
+    return SCAN_OK;
+}
+
+static int read_event(struct kineto *import, struct scan *scan, void *context)
+{
+    (void)import;
+    return kineto_read_event(scan, context);
+}
+
+/* A brace with a member's name behind it: where the next event may begin. */
+static int is_event_start(const char *at, const char *end)
+{
+    static const char *const members[] = { "\"ph\"", "\"name\"", "\"cat\"" };
+    const char *name = at + 1;
+
+    while (name < end && isspace((unsigned char)*name))
+        name++;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if ((size_t)(end - name) >= strlen(members[i]) && memcmp(name, members[i], strlen(members[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Behind what cannot be read, to the next event; 0, or an error. At the end of the file if there is none. */
+static int skip_damage(struct kineto *import, struct error *err)
+{
+    enum { KEPT = 64 }; /* enough of an event to know it by */
+    struct window *window = &import->window;
+
+    import->damaged++;
+    window->at += window->at < window->length;
+    for (;;) {
+        const char *end = window->bytes + window->length, *at = window->bytes + window->at;
+        while ((at = memchr(at, '{', (size_t)(end - at))) && !is_event_start(at, end))
+            at++;
+        if (at) {
+            window->at = (size_t)(at - window->bytes);
+            return 0;
+        }
+        if (window->whole) {
+            window->at = window->length;
+            return 0;
+        }
+        if (window->length - window->at > KEPT)
+            window->at = window->length - KEPT;
+        int code = window_more(window, err);
+        if (code != 0)
+            return code;
+    }
+}
+
+/* All events of the list whose bracket was passed. */
+static int read_events(struct kineto *import, struct error *err)
+{
+    struct kineto_event event;
+
+    kineto_event_init(&event);
+    for (;;) {
+        int place = AT_OTHER, code = step(import, read_place, &place, err);
+        if (code == STEP_DONE && place == AT_LIST_END) {
+            import->window.at++;
+            return 0;
+        }
+        if (code == STEP_DONE)
+            code = place == AT_EVENT ? step(import, read_event, &event, err) : STEP_BAD;
+        if (code < 0)
+            return code;
+        int ended = code == STEP_END;
+        if (code == STEP_DONE)
+            kineto_add_event(import, &event);
+        else if ((code = skip_damage(import, err)) != 0)
+            return code;
+        if (ended && import->window.at == import->window.length) { /* what has no end is the last event */
+            import->damaged--;
+            import->truncated = 1;
+            return 0;
+        }
+    }
+}
+
+/* ---- the trace ----------------------------------------------------------------------------------------------- */
+
+struct member {
+    struct slice name, value;
+    int is_events, is_end;
+};
+
+/* A member of the trace; of the events only what is before the first. */
+static int read_member(struct kineto *import, struct scan *scan, void *context)
+{
+    struct member *member = context;
+
+    (void)import;
+    *member = (struct member){0};
+    scan_space(scan);
+    if (*scan->at == ',') {
+        scan->at++;
+        scan_space(scan);
+    }
+    if (scan->at >= scan->end)
+        return SCAN_CUT;
+    if (*scan->at == '}') {
+        member->is_end = 1;
+        scan->at++;
+        return SCAN_OK;
+    }
+    if (*scan->at != '"')
+        return SCAN_BAD;
+    int found = scan_string(scan, PLACE_KEY, &member->name);
+    if (found == SCAN_OK)
+        found = scan_mark(scan, ':');
+    if (found != SCAN_OK)
+        return found;
+    if (slice_is(member->name, "traceEvents")) {
+        member->is_events = 1;
+        return scan_mark(scan, '[');
+    }
+    return scan_value(scan, PLACE_OBJECT, &member->value);
+}
+
+static int read_start(struct kineto *import, struct scan *scan, void *context)
+{
+    (void)import;
+    scan_space(scan);
+    if (scan->at >= scan->end)
+        return SCAN_CUT;
+    *(char *)context = *scan->at++;
+    return SCAN_OK;
+}
+
+/* Members one after another. Behind the events nothing is needed any more, so damage there loses little. */
+static int read_members(struct kineto *import, int *has_events, struct error *err)
+{
+    struct member member;
+
+    for (;;) {
+        int code = step(import, read_member, &member, err);
+        if (code < 0)
+            return code;
+        if (code == STEP_END || code == STEP_BAD) {
+            import->truncated |= *has_events;
+            return 0;
+        }
+        if (member.is_end)
+            return 0;
+        if (member.is_events) {
+            *has_events = 1;
+            code = read_events(import, err);
+        } else {
+            kineto_add_metadata(import, member.name, member.value);
+        }
+        if (code != 0)
+            return code;
+    }
+}
+
+static int read_trace(struct kineto *import, struct error *err)
+{
+    char first = 0;
+    int has_events = 0, code = step(import, read_start, &first, err);
+
+    if (code < 0)
+        return code;
+    if (code == STEP_DONE && first == '[') {
+        has_events = 1;
+        code = read_events(import, err);
+    } else if (code == STEP_DONE && first == '{') {
+        code = read_members(import, &has_events, err);
+    }
+    if (code >= 0 && (!has_events || (import->events == 0 && (import->damaged || import->truncated))))
+        return error_set(err, ERR_BAD_FORMAT, "'%s' is no trace of torch.profiler: it has no list of events%s", import->path,
+                         import->window.damaged ? ", and is damaged" : "");
+    return code < 0 ? code : 0;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+static void note(struct kineto *import, const char *column, const char *reason, uint64_t count)
+{
+    struct row_TACHO_IMPORT row = {0};
+
+    if (!count)
+        return;
+    ROW_SET(&row, TACHO_IMPORT, tableName, writer_string(import->writer, "traceEvents", strlen("traceEvents")));
+    if (column)
+        ROW_SET(&row, TACHO_IMPORT, columnName, writer_string(import->writer, column, strlen(column)));
+    ROW_SET(&row, TACHO_IMPORT, reason, writer_string(import->writer, reason, strlen(reason)));
+    ROW_SET(&row, TACHO_IMPORT, count, (int64_t)count);
+    writer_append(import->writer, TABLE_TACHO_IMPORT, &row);
+}
+
+static void note_all(struct kineto *import)
+{
+    note(import, NULL, "damaged", import->damaged);
+    note(import, NULL, "truncated", (uint64_t)(import->truncated || import->window.damaged));
+    note(import, "ph", "unknown-column", import->unknown_phases);
+    note(import, "ts", "wrong-type", import->no_time);
+    note(import, "args", "too-many", import->too_many_args);
+    note(import, NULL, "repaired", import->repaired);
+}
+
+static int write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)
+{
+    struct writer_options options = { .overwrite = overwrite };
+    struct error close_error = {0};
+    int code = writer_open(out_path, &options, &import->writer, err);
+
+    if (code != 0)
+        return code;
+    code = read_trace(import, err);
+    if (code == 0) {
+        kineto_add_capture(import);
+        note_all(import);
+        if (text_failed(&import->scratch) || text_failed(&import->other))
+            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    int closed = writer_close(import->writer, &close_error);
+    if (code == 0 && closed != 0) {
+        *err = close_error;
+        code = closed;
+    }
+    if (code != 0)
+        unlink(out_path); /* half an import would pass for a whole one */
+    return code;
+}
+
+static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
+{
+    struct kineto import = { .path = path, .rank = -1, .world_size = -1 };
+    int code = window_open(&import.window, path, err);
+
+    if (code == 0)
+        code = write_report(&import, out_path, overwrite, err);
+    window_close(&import.window);
+    text_free(&import.scratch);
+    text_free(&import.other);
+    return code;
+}
+
+const struct importer import_kineto = {
+    .name = "kineto", .help = "traces of torch.profiler", .extension = "json", .recognise = recognise, .import = import_file,
+};

@@ -1,0 +1,95 @@
+/* What the files of the Kineto importer share.
+ *
+ * kineto_window.c reads the file, plain or packed, through a window of bounded size; kineto_scan.c finds values in it;
+ * kineto_event.c reads one event; kineto_rows.c makes rows of it; kineto.c goes through the file and says what was lost. */
+#ifndef TACHO_IMPORT_KINETO_H
+#define TACHO_IMPORT_KINETO_H
+
+#include "../base/error.h"
+#include "../report/schema.h"
+#include "../report/writer.h"
+#include "kineto_scan.h"
+
+/* ---- the window ---------------------------------------------------------------------------------------------- */
+
+struct unpacker; /* zlib's or zstd's state */
+
+struct window {
+    int fd;
+    struct unpacker *unpacker; /* owned; NULL: the file is plain */
+    char *bytes;               /* owned; capacity and the guard behind it */
+    size_t capacity, length;
+    size_t at;                 /* where the next thing to read begins */
+    int whole;                 /* nothing follows */
+    int damaged;               /* it ended because what was packed cannot be unpacked */
+};
+
+int window_open(struct window *window, const char *path, struct error *err);
+void window_close(struct window *window);
+/* Drops what is before at and reads on. 0; ERR_NO_SPACE if one thing is larger than any window; or another code. */
+int window_more(struct window *window, struct error *err);
+
+/* ---- one event ----------------------------------------------------------------------------------------------- */
+
+/* Arguments that rows are made of. The first spelling of a key is today's. */
+#define KINETO_KEYS(X)                                                                                                  \
+    X(EXTERNAL, "External id") X(RECORD_FUNCTION, "Record function id") X(SEQUENCE, "Sequence number")                  \
+    X(FORWARD_THREAD, "Fwd thread id") X(DIMS, "Input Dims") X(TYPES, "Input type") X(STRIDES, "Input Strides")         \
+    X(CONCRETE, "Concrete Inputs") X(INDEX, "Ev Idx") X(STACK, "Call stack") X(MODULE, "Module Hierarchy")              \
+    X(PYTHON, "Python id") X(PYTHON_PARENT, "Python parent id") X(PYTHON_MODULE, "Python module id")                    \
+    X(DEVICE, "device") X(CONTEXT, "context") X(STREAM, "stream") X(CORRELATION, "correlation")                         \
+    X(REGISTERS, "registers per thread") X(SHARED, "shared memory") X(GRID, "grid") X(BLOCK, "block")                   \
+    X(GRAPH, "graph id") X(GRAPH_NODE, "graph node id") X(BYTES, "bytes") X(DEVICE_TYPE, "Device Type")                 \
+    X(DEVICE_ID, "Device Id") X(ADDRESS, "Addr") X(MEMORY_BYTES, "Bytes") X(ALLOCATED, "Total Allocated")               \
+    X(RESERVED, "Total Reserved") X(BANDWIDTH, "memory bandwidth (GB/s)") X(NAME, "name")
+enum kineto_key {
+#define KINETO_KEY(name, spelling) KEY_##name,
+    KINETO_KEYS(KINETO_KEY)
+#undef KINETO_KEY
+    KEY_COUNT, KEY_OTHER = KEY_COUNT
+};
+enum { KINETO_MOST_ARGS = 128, KINETO_KEY_SLOTS = 128 };
+
+struct kineto_arg {
+    enum kineto_key key;
+    struct slice name, value;
+};
+
+/* Slices point into the window and are valid until it moves. */
+struct kineto_event {
+    struct slice phase, category, name, id, pid, tid, ts, dur;
+    struct kineto_arg args[KINETO_MOST_ARGS];
+    size_t arg_count, args_left_out;
+    struct slice by_key[KEY_COUNT]; /* bytes NULL: not given */
+    unsigned char slots[KINETO_KEY_SLOTS]; /* for kineto_event.c: a spelling's number plus 1, where it hashes to or behind it */
+};
+
+void kineto_event_init(struct kineto_event *event);
+/* The event at scan's place, from its brace on. SCAN_OK, SCAN_CUT or SCAN_BAD. */
+int kineto_read_event(struct scan *scan, struct kineto_event *event);
+
+/* ---- the import ---------------------------------------------------------------------------------------------- */
+
+struct kineto {
+    const char *path;
+    struct window window;
+    struct writer *writer;
+    struct text scratch, other;
+    uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
+    int truncated;
+    int64_t process;    /* globalPid of what is on a GPU: the first process that something on a CPU was seen of */
+    int64_t origin_ns;  /* ts of the report's time 0 */
+    int has_origin;
+    int64_t base_ns;    /* baseTimeNanoseconds */
+    int64_t rank, world_size; /* -1: not said */
+    int64_t first_ns, last_ns;
+};
+
+/* Writes the rows of an event. */
+void kineto_add_event(struct kineto *import, const struct kineto_event *event);
+/* A member of the trace that is not its events. */
+void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value);
+/* What is known when all is read: the process, the start of the capture. */
+void kineto_add_capture(struct kineto *import);
+
+#endif

@@ -1,0 +1,136 @@
+/* One event of a trace: its members as slices, its arguments with the keys that we know found by a small hash. */
+#include "kineto.h"
+
+#include <string.h>
+
+/* Old spellings, of PyTorch 1.8 to 1.12. */
+static const struct { const char *spelling; enum kineto_key key; } spellings[] = {
+#define KINETO_KEY(name, spelling) { spelling, KEY_##name },
+    KINETO_KEYS(KINETO_KEY)
+#undef KINETO_KEY
+    { "external id", KEY_EXTERNAL }, { "Input dims", KEY_DIMS }, { "Sequence Number", KEY_SEQUENCE }, { "Fwd Thread Id", KEY_FORWARD_THREAD },
+};
+enum { SPELLINGS = sizeof spellings / sizeof *spellings, SLOTS = KINETO_KEY_SLOTS };
+
+static unsigned slot_of(const char *bytes, size_t length)
+{
+    return (unsigned)(length * 7 + (unsigned char)bytes[0] * 3 + (unsigned char)bytes[length - 1] * 5 + (unsigned char)bytes[length / 2]) % SLOTS;
+}
+
+void kineto_event_init(struct kineto_event *event)
+{
+    memset(event, 0, sizeof *event);
+    for (unsigned i = 0; i < SPELLINGS; i++) {
+        unsigned slot = slot_of(spellings[i].spelling, strlen(spellings[i].spelling));
+        while (event->slots[slot])
+            slot = (slot + 1) % SLOTS;
+        event->slots[slot] = (unsigned char)(i + 1);
+    }
+}
+
+static enum kineto_key find_key(const unsigned char *slots, struct slice name)
+{
+    if (name.length == 0)
+        return KEY_OTHER;
+    for (unsigned slot = slot_of(name.bytes, name.length); slots[slot]; slot = (slot + 1) % SLOTS) {
+        const char *spelling = spellings[slots[slot] - 1].spelling;
+        if (strlen(spelling) == name.length && memcmp(spelling, name.bytes, name.length) == 0)
+            return spellings[slots[slot] - 1].key;
+    }
+    return KEY_OTHER;
+}
+
+static void add_arg(struct kineto_event *event, struct slice name, struct slice value)
+{
+    enum kineto_key key = find_key(event->slots, slice_inside(name));
+
+    if (event->arg_count == KINETO_MOST_ARGS) {
+        event->args_left_out++;
+        return;
+    }
+    if (key != KEY_OTHER)
+        event->by_key[key] = value;
+    event->args[event->arg_count++] = (struct kineto_arg){ key, name, value };
+}
+
+/* The name of the next member, with scan behind its colon. *more is 0 at the end of the object. */
+static int next_member(struct scan *scan, int first, struct slice *name, int *more)
+{
+    int found = SCAN_OK;
+
+    scan_space(scan);
+    if (!first && *scan->at == ',') {
+        scan->at++;
+        scan_space(scan);
+    }
+    *more = *scan->at != '}';
+    if (!*more) {
+        scan->at++;
+        return SCAN_OK;
+    }
+    if (scan->at >= scan->end)
+        return SCAN_CUT;
+    if (*scan->at != '"')
+        return SCAN_BAD;
+    found = scan_string(scan, PLACE_KEY, name);
+    return found == SCAN_OK ? scan_mark(scan, ':') : found;
+}
+
+static int read_args(struct scan *scan, struct kineto_event *event)
+{
+    struct slice name, value;
+    int more = 1, found;
+
+    scan_space(scan);
+    if (scan->at < scan->end && *scan->at != '{') /* null, or what no writer makes */
+        return scan_value(scan, PLACE_OBJECT, &value);
+    found = scan_mark(scan, '{');
+    for (int first = 1; found == SCAN_OK; first = 0) {
+        found = next_member(scan, first, &name, &more);
+        if (found != SCAN_OK || !more)
+            break;
+        found = scan_value(scan, PLACE_OBJECT, &value);
+        if (found == SCAN_OK)
+            add_arg(event, name, value);
+    }
+    return found;
+}
+
+static struct slice *find_field(struct kineto_event *event, struct slice name)
+{
+    static const struct { const char *name; size_t offset; } fields[] = {
+        { "ph", offsetof(struct kineto_event, phase) }, { "cat", offsetof(struct kineto_event, category) },
+        { "name", offsetof(struct kineto_event, name) }, { "pid", offsetof(struct kineto_event, pid) },
+        { "tid", offsetof(struct kineto_event, tid) }, { "ts", offsetof(struct kineto_event, ts) },
+        { "dur", offsetof(struct kineto_event, dur) }, { "id", offsetof(struct kineto_event, id) },
+    };
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (slice_is(name, fields[i].name))
+            return (struct slice *)(void *)((char *)event + fields[i].offset);
+    return NULL;
+}
+
+int kineto_read_event(struct scan *scan, struct kineto_event *event)
+{
+    struct slice name, value;
+    int more = 1, found = scan_mark(scan, '{');
+
+    memset(event, 0, offsetof(struct kineto_event, args));
+    event->arg_count = event->args_left_out = 0;
+    memset(event->by_key, 0, sizeof event->by_key);
+    for (int first = 1; found == SCAN_OK; first = 0) {
+        found = next_member(scan, first, &name, &more);
+        if (found != SCAN_OK || !more)
+            break;
+        if (slice_is(name, "args")) {
+            found = read_args(scan, event);
+            continue;
+        }
+        found = scan_value(scan, PLACE_OBJECT, &value);
+        struct slice *field = found == SCAN_OK ? find_field(event, name) : NULL;
+        if (field)
+            *field = value;
+    }
+    return found;
+}

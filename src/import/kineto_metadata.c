@@ -1,0 +1,196 @@
+/* What a trace says of itself: every member that is not its events becomes rows of name and value; device properties also
+ * become GPUs, and the rank goes to the process. */
+#include "kineto.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define VM_ID (INT64_C(1) << 48)
+#define DEEPEST 8
+
+static int64_t string_of(struct kineto *import, struct slice slice)
+{
+    return writer_string(import->writer, slice.bytes ? slice.bytes : "", slice.length);
+}
+
+static void add_value(struct kineto *import, const struct text *path, struct slice value)
+{
+    struct row_TACHO_TORCH_METADATA row = {0};
+
+    ROW_SET(&row, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ text_string(path), path->length }));
+    ROW_SET(&row, TACHO_TORCH_METADATA, value, string_of(import, value));
+    writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &row);
+}
+
+/* The next member of an object or element of an array; 0 at its end. scan starts behind the bracket. */
+static int next_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
+{
+    scan_space(scan);
+    if (scan->at < scan->end && *scan->at == ',') {
+        scan->at++;
+        scan_space(scan);
+    }
+    if (scan->at >= scan->end - 1)
+        return 0;
+    if (is_object && (*scan->at != '"' || scan_string(scan, PLACE_KEY, name) != SCAN_OK || scan_mark(scan, ':') != SCAN_OK))
+        return 0;
+    return scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
+}
+
+static struct scan inside_of(struct slice slice)
+{
+    return (struct scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
+}
+
+static int holds_objects(struct slice array)
+{
+    const char *at = array.bytes + 1, *end = array.bytes + array.length;
+
+    while (at < end && (unsigned char)*at <= ' ')
+        at++;
+    return at < end && *at == '{';
+}
+
+/* Objects, and arrays of them, are taken apart; all else is a value. */
+static void add_all(struct kineto *import, struct text *path, struct slice value, int depth)
+{
+    int is_object = value.length && value.bytes[0] == '{';
+    int is_array = value.length && value.bytes[0] == '[' && holds_objects(value);
+    size_t length = path->length;
+    struct slice name, part;
+
+    if (depth == DEEPEST || (!is_object && !is_array)) {
+        add_value(import, path, value);
+        return;
+    }
+    struct scan scan = inside_of(value);
+    for (size_t i = 0; next_part(&scan, is_object, &name, &part); i++) {
+        if (is_object) {
+            struct slice inside = slice_inside(name);
+            text_add_char(path, '.');
+            text_add_bytes(path, inside.bytes, inside.length);
+        } else {
+            text_addf(path, "[%zu]", i);
+        }
+        add_all(import, path, part, depth + 1);
+        path->length = length;
+    }
+}
+
+static void add_gpu(struct kineto *import, struct slice properties)
+{
+    static const struct { const char *name; int column; } numbers[] = {
+        { "id", TARGET_INFO_GPU_id }, { "totalGlobalMem", TARGET_INFO_GPU_totalMemory },
+        { "computeMajor", TARGET_INFO_GPU_computeMajor }, { "computeMinor", TARGET_INFO_GPU_computeMinor },
+        { "maxThreadsPerBlock", TARGET_INFO_GPU_maxThreadsPerBlock }, { "regsPerBlock", TARGET_INFO_GPU_maxRegistersPerBlock },
+        { "warpSize", TARGET_INFO_GPU_threadsPerWarp }, { "sharedMemPerBlock", TARGET_INFO_GPU_maxShmemPerBlock },
+        { "numSms", TARGET_INFO_GPU_smCount }, { "regsPerMultiprocessor", TARGET_INFO_GPU_maxRegistersPerSm },
+        { "sharedMemPerBlockOptin", TARGET_INFO_GPU_maxShmemPerBlockOptin },
+        { "sharedMemPerMultiprocessor", TARGET_INFO_GPU_maxShmemPerSm },
+    };
+    struct row_TARGET_INFO_GPU row = {0};
+    struct scan scan = inside_of(properties);
+    struct slice name, value;
+
+    ROW_SET(&row, TARGET_INFO_GPU, vmId, VM_ID);
+    ROW_SET(&row, TARGET_INFO_GPU, id, 0);
+    while (next_part(&scan, 1, &name, &value)) {
+        int64_t number;
+        if (slice_is(name, "name"))
+            ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, slice_text(value, &import->scratch)));
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers && slice_integer(value, &number); i++)
+            if (slice_is(name, numbers[i].name)) {
+                ((int64_t *)(void *)&row)[1 + numbers[i].column] = number;
+                row.present |= UINT64_C(1) << numbers[i].column;
+            }
+    }
+    ROW_SET(&row, TARGET_INFO_GPU, cuDevice, row.id);
+    writer_append(import->writer, TABLE_TARGET_INFO_GPU, &row);
+}
+
+static void add_gpus(struct kineto *import, struct slice list)
+{
+    struct scan scan = inside_of(list);
+    struct slice name, value;
+
+    while (next_part(&scan, 0, &name, &value))
+        if (value.length && value.bytes[0] == '{')
+            add_gpu(import, value);
+}
+
+static void note_rank(struct kineto *import, struct slice info)
+{
+    struct scan scan = inside_of(info);
+    struct slice name, value;
+    int64_t number;
+
+    while (next_part(&scan, 1, &name, &value)) {
+        if (slice_is(name, "rank") && slice_integer(value, &number))
+            import->rank = number;
+        if (slice_is(name, "world_size") && slice_integer(value, &number))
+            import->world_size = number;
+    }
+}
+
+void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value)
+{
+    struct text path = {0};
+    struct slice inside = slice_inside(name);
+
+    if (slice_is(name, "deviceProperties") && value.length && value.bytes[0] == '[')
+        add_gpus(import, value);
+    if (slice_is(name, "distributedInfo") && value.length && value.bytes[0] == '{')
+        note_rank(import, value);
+    if (slice_is(name, "baseTimeNanoseconds"))
+        slice_integer(value, &import->base_ns);
+    text_add_bytes(&path, inside.bytes, inside.length);
+    add_all(import, &path, value, 0);
+    text_free(&path);
+}
+
+static void add_start(struct kineto *import)
+{
+    struct row_TARGET_INFO_SESSION_START_TIME row = {0};
+    struct row_TACHO_TORCH_METADATA origin = {0};
+    int64_t utc_ns = (int64_t)((uint64_t)import->base_ns + (uint64_t)import->origin_ns);
+    time_t seconds = (time_t)(utc_ns / 1000000000);
+    char text[64];
+    struct tm tm;
+
+    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
+    if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm))
+        ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, string_of(import, (struct slice){ text, strlen(text) }));
+    writer_append(import->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
+    static const char name[] = "tacho.originNanoseconds"; /* what was taken from every ts */
+    snprintf(text, sizeof text, "%lld", (long long)import->origin_ns);
+    ROW_SET(&origin, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ name, sizeof name - 1 }));
+    ROW_SET(&origin, TACHO_TORCH_METADATA, value, string_of(import, (struct slice){ text, strlen(text) }));
+    writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &origin);
+}
+
+void kineto_add_capture(struct kineto *import)
+{
+    struct row_TACHO_PROCESS process = {0};
+    struct row_ANALYSIS_DETAILS details = {0};
+
+    if (!import->has_origin)
+        return;
+    add_start(import);
+    ROW_SET(&details, ANALYSIS_DETAILS, globalVid, VM_ID);
+    ROW_SET(&details, ANALYSIS_DETAILS, duration, (int64_t)((uint64_t)import->last_ns - (uint64_t)import->first_ns));
+    ROW_SET(&details, ANALYSIS_DETAILS, startTime, import->first_ns);
+    ROW_SET(&details, ANALYSIS_DETAILS, stopTime, import->last_ns);
+    writer_append(import->writer, TABLE_ANALYSIS_DETAILS, &details);
+    if (!import->process)
+        return;
+    ROW_SET(&process, TACHO_PROCESS, start, import->first_ns);
+    ROW_SET(&process, TACHO_PROCESS, end, import->last_ns);
+    ROW_SET(&process, TACHO_PROCESS, globalPid, import->process);
+    ROW_SET(&process, TACHO_PROCESS, image, 0);
+    if (import->rank >= 0)
+        ROW_SET(&process, TACHO_PROCESS, rank, import->rank);
+    if (import->world_size >= 0)
+        ROW_SET(&process, TACHO_PROCESS, worldSize, import->world_size);
+    writer_append(import->writer, TABLE_TACHO_PROCESS, &process);
+}

@@ -1,0 +1,590 @@
+/* Events to rows: one function for each kind of event. Work on GPUs and CUDA calls become rows of the tables that CUDA captures
+ * have, so that every report works on them; operators and what PyTorch alone knows go into tables of their own. */
+#include "kineto.h"
+
+#include <string.h>
+
+#define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
+#define SECOND_NS INT64_C(1000000000)
+enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS */
+#define BIT(key) (UINT64_C(1) << KEY_##key)
+
+struct category;
+
+/* An event with what all kinds need of it. */
+struct subject {
+    const struct kineto_event *event;
+    const struct category *category;
+    int64_t start_ns, end_ns;
+};
+
+struct category {
+    const char *spelling, *name; /* in the trace; as we call it */
+    void (*add)(struct kineto *import, const struct subject *subject);
+    uint64_t taken; /* arguments that have columns of their own */
+};
+
+/* ---- values -------------------------------------------------------------------------------------------------- */
+
+static int64_t string_of(struct kineto *import, struct slice slice)
+{
+    struct slice text = slice_text(slice, &import->scratch);
+
+    return writer_string(import->writer, text.bytes ? text.bytes : "", text.length);
+}
+
+static int64_t literal(struct kineto *import, const char *string)
+{
+    return writer_string(import->writer, string, strlen(string));
+}
+
+static int has_integer(const struct kineto_event *event, enum kineto_key key, int64_t *out)
+{
+    return event->by_key[key].bytes && slice_integer(event->by_key[key], out);
+}
+
+static int64_t integer_or(const struct kineto_event *event, enum kineto_key key, int64_t fallback)
+{
+    int64_t value;
+
+    return has_integer(event, key, &value) ? value : fallback;
+}
+
+static int64_t slice_or(struct slice slice, int64_t fallback)
+{
+    int64_t value;
+
+    return slice.bytes && slice_integer(slice, &value) ? value : fallback;
+}
+
+static int64_t device_of(const struct kineto_event *event)
+{
+    return integer_or(event, KEY_DEVICE, slice_or(event->pid, 0));
+}
+
+static int64_t stream_of(const struct kineto_event *event)
+{
+    return integer_or(event, KEY_STREAM, slice_or(event->tid, 0));
+}
+
+/* 0: the event is of no process, as the spans of the trace itself are. */
+static int thread_of(struct kineto *import, const struct kineto_event *event, int64_t *out)
+{
+    int64_t pid, tid;
+
+    if (!event->pid.bytes || !event->tid.bytes || !slice_integer(event->pid, &pid) || !slice_integer(event->tid, &tid) || pid < 0)
+        return 0;
+    *out = VM_ID | (pid & 0xffffff) << 24 | (tid & 0xffffff);
+    if (!import->process)
+        import->process = *out & ~INT64_C(0xffffff);
+    return 1;
+}
+
+/* Arguments that have no column, as members of an object; 1 if there are any. */
+static int other_args(struct kineto *import, const struct subject *subject, int64_t *out)
+{
+    const struct kineto_event *event = subject->event;
+    struct text *other = &import->other;
+
+    text_clear(other);
+    for (size_t i = 0; i < event->arg_count; i++) {
+        const struct kineto_arg *arg = &event->args[i];
+        if (arg->key != KEY_OTHER && subject->category->taken >> arg->key & 1)
+            continue;
+        if (other->length)
+            text_add_bytes(other, ", ", 2);
+        text_add_bytes(other, arg->name.bytes, arg->name.length);
+        text_add_bytes(other, ": ", 2);
+        text_add_bytes(other, arg->value.bytes, arg->value.length);
+    }
+    if (!other->length)
+        return 0;
+    *out = writer_string(import->writer, text_string(other), other->length);
+    return 1;
+}
+
+/* ---- on the CPU ---------------------------------------------------------------------------------------------- */
+
+#define OP_TAKEN (BIT(EXTERNAL) | BIT(RECORD_FUNCTION) | BIT(SEQUENCE) | BIT(FORWARD_THREAD) | BIT(DIMS) | BIT(TYPES) | BIT(STRIDES) | \
+                  BIT(CONCRETE) | BIT(INDEX) | BIT(STACK) | BIT(MODULE))
+
+static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
+{
+    static const char prefix[] = "ProfilerStep#";
+    struct slice name = slice_inside(subject->event->name);
+    struct row_TACHO_TORCH_STEP row = {0};
+    int64_t number;
+
+    if (name.length < sizeof prefix || memcmp(name.bytes, prefix, sizeof prefix - 1) != 0)
+        return;
+    if (!slice_integer((struct slice){ name.bytes + sizeof prefix - 1, name.length - sizeof prefix + 1 }, &number))
+        return;
+    ROW_SET(&row, TACHO_TORCH_STEP, start, subject->start_ns);
+    ROW_SET(&row, TACHO_TORCH_STEP, end, subject->end_ns);
+    if (op->present >> TACHO_TORCH_OP_globalTid & 1)
+        ROW_SET(&row, TACHO_TORCH_STEP, globalTid, op->globalTid);
+    ROW_SET(&row, TACHO_TORCH_STEP, number, number);
+    writer_append(import->writer, TABLE_TACHO_TORCH_STEP, &row);
+}
+
+static void set_inputs(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct kineto_event *event)
+{
+#define SET_STRING(key, column)                                                                                           \
+    if (event->by_key[KEY_##key].bytes)                                                                                   \
+        ROW_SET(row, TACHO_TORCH_OP, column, string_of(import, event->by_key[KEY_##key]))
+    SET_STRING(DIMS, inputDimsId);
+    SET_STRING(TYPES, inputTypesId);
+    SET_STRING(STRIDES, inputStridesId);
+    SET_STRING(CONCRETE, concreteInputsId);
+    SET_STRING(STACK, callStackId);
+    SET_STRING(MODULE, moduleId);
+#undef SET_STRING
+}
+
+/* What operators, annotations and marks have in common. */
+static void fill_op(struct kineto *import, const struct subject *subject, struct row_TACHO_TORCH_OP *row)
+{
+    static const struct { enum kineto_key key; int column; } numbers[] = {
+        { KEY_EXTERNAL, TACHO_TORCH_OP_externalId }, { KEY_RECORD_FUNCTION, TACHO_TORCH_OP_recordFunctionId },
+        { KEY_SEQUENCE, TACHO_TORCH_OP_sequenceNumber }, { KEY_FORWARD_THREAD, TACHO_TORCH_OP_forwardThread },
+        { KEY_INDEX, TACHO_TORCH_OP_eventIndex },
+    };
+    int64_t *values = (int64_t *)(void *)row + 1, value; /* by column */
+
+    ROW_SET(row, TACHO_TORCH_OP, start, subject->start_ns);
+    ROW_SET(row, TACHO_TORCH_OP, nameId, string_of(import, subject->event->name));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (has_integer(subject->event, numbers[i].key, &value)) {
+            values[numbers[i].column] = value;
+            row->present |= UINT64_C(1) << numbers[i].column;
+        }
+    if (other_args(import, subject, &value))
+        ROW_SET(row, TACHO_TORCH_OP, argsId, value);
+}
+
+static void set_category(struct kineto *import, struct row_TACHO_TORCH_OP *row, const struct subject *subject)
+{
+    int64_t id = subject->category->name ? literal(import, subject->category->name) : string_of(import, subject->event->category);
+
+    ROW_SET(row, TACHO_TORCH_OP, category, id);
+}
+
+static void add_op(struct kineto *import, const struct subject *subject)
+{
+    struct row_TACHO_TORCH_OP row = {0};
+    int64_t thread;
+
+    fill_op(import, subject, &row);
+    set_inputs(import, &row, subject->event);
+    set_category(import, &row, subject);
+    ROW_SET(&row, TACHO_TORCH_OP, end, subject->end_ns);
+    if (thread_of(import, subject->event, &thread))
+        ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
+    writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
+    add_step(import, subject, &row);
+}
+
+#define PYTHON_TAKEN (BIT(PYTHON) | BIT(PYTHON_PARENT) | BIT(PYTHON_MODULE) | BIT(INDEX))
+
+static void add_python(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct row_TACHO_TORCH_PYTHON row = {0};
+    int64_t value;
+
+    ROW_SET(&row, TACHO_TORCH_PYTHON, start, subject->start_ns);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, end, subject->end_ns);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, string_of(import, event->name));
+    if (thread_of(import, event, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, value);
+    if (has_integer(event, KEY_PYTHON, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, pythonId, value);
+    if (has_integer(event, KEY_PYTHON_PARENT, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, parentId, value);
+    if (has_integer(event, KEY_PYTHON_MODULE, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, moduleId, value);
+    if (has_integer(event, KEY_INDEX, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, eventIndex, value);
+    if (other_args(import, subject, &value))
+        ROW_SET(&row, TACHO_TORCH_PYTHON, argsId, value);
+    writer_append(import->writer, TABLE_TACHO_TORCH_PYTHON, &row);
+}
+
+#define MEMORY_TAKEN (BIT(DEVICE_TYPE) | BIT(DEVICE_ID) | BIT(ADDRESS) | BIT(MEMORY_BYTES) | BIT(ALLOCATED) | BIT(RESERVED) | BIT(INDEX))
+static const struct category memory_category = { .taken = MEMORY_TAKEN };
+
+static void add_memory(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct row_TACHO_TORCH_MEMORY row = {0};
+    int64_t value;
+
+    ROW_SET(&row, TACHO_TORCH_MEMORY, timestamp, subject->start_ns);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, event, string_of(import, event->name));
+    ROW_SET(&row, TACHO_TORCH_MEMORY, deviceType, integer_or(event, KEY_DEVICE_TYPE, 0));
+    ROW_SET(&row, TACHO_TORCH_MEMORY, bytes, integer_or(event, KEY_MEMORY_BYTES, 0));
+    if (thread_of(import, event, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, globalTid, value);
+    if (has_integer(event, KEY_DEVICE_ID, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, deviceId, value);
+    if (has_integer(event, KEY_ADDRESS, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, address, value);
+    if (has_integer(event, KEY_ALLOCATED, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, totalAllocated, value);
+    if (has_integer(event, KEY_RESERVED, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, totalReserved, value);
+    if (has_integer(event, KEY_INDEX, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, eventIndex, value);
+    if (other_args(import, subject, &value))
+        ROW_SET(&row, TACHO_TORCH_MEMORY, argsId, value);
+    writer_append(import->writer, TABLE_TACHO_TORCH_MEMORY, &row);
+}
+
+/* ---- CUDA ---------------------------------------------------------------------------------------------------- */
+
+static void add_link(struct kineto *import, const struct subject *subject)
+{
+    struct row_TACHO_TORCH_LINK row = {0};
+    int64_t value;
+
+    ROW_SET(&row, TACHO_TORCH_LINK, start, subject->start_ns);
+    ROW_SET(&row, TACHO_TORCH_LINK, globalPid, import->process);
+    ROW_SET(&row, TACHO_TORCH_LINK, category, literal(import, subject->category->name));
+    if (has_integer(subject->event, KEY_CORRELATION, &value))
+        ROW_SET(&row, TACHO_TORCH_LINK, correlationId, value);
+    if (has_integer(subject->event, KEY_EXTERNAL, &value))
+        ROW_SET(&row, TACHO_TORCH_LINK, externalId, value);
+    if (other_args(import, subject, &value))
+        ROW_SET(&row, TACHO_TORCH_LINK, argsId, value);
+    writer_append(import->writer, TABLE_TACHO_TORCH_LINK, &row);
+}
+
+static void add_call(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+    int64_t value;
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, subject->start_ns);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, subject->end_ns);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, strcmp(subject->category->name, "cuda_driver") == 0 ? CLASS_DRIVER : CLASS_RUNTIME);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, string_of(import, event->name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
+    if (thread_of(import, event, &value))
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, value);
+    if (has_integer(event, KEY_CORRELATION, &value))
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, value);
+    writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+    add_link(import, subject);
+}
+
+/* What all work on a GPU has. */
+#define SET_WORK(row, table)                                                                                              \
+    do {                                                                                                                  \
+        int64_t number;                                                                                                   \
+        ROW_SET(row, table, start, subject->start_ns);                                                                    \
+        ROW_SET(row, table, end, subject->end_ns);                                                                        \
+        ROW_SET(row, table, deviceId, device_of(event));                                                                  \
+        ROW_SET(row, table, contextId, integer_or(event, KEY_CONTEXT, 0));                                                \
+        ROW_SET(row, table, streamId, stream_of(event));                                                                  \
+        ROW_SET(row, table, globalPid, import->process);                                                                  \
+        if (has_integer(event, KEY_CORRELATION, &number))                                                                 \
+            ROW_SET(row, table, correlationId, number);                                                                   \
+        if (has_integer(event, KEY_GRAPH_NODE, &number) && number)                                                        \
+            ROW_SET(row, table, graphNodeId, number);                                                                     \
+    } while (0)
+#define WORK_TAKEN (BIT(EXTERNAL) | BIT(DEVICE) | BIT(CONTEXT) | BIT(STREAM) | BIT(CORRELATION) | BIT(GRAPH_NODE))
+
+/* The name before its parameters and templates, without the scopes around it. */
+static struct slice short_name(struct slice name)
+{
+    static const char *const nameless = "(anonymous namespace)";
+    size_t first = 0, end = 0, depth = 0, behind = strlen(nameless);
+
+    for (size_t i = 0; i < name.length; i++) {
+        char c = name.bytes[i];
+        if (depth == 0 && name.length - i >= behind && memcmp(name.bytes + i, nameless, behind) == 0) {
+            i += behind - 1;
+        } else if (c == '<' || c == '(' || c == '[' || c == '{') {
+            if (depth++ == 0 && !end)
+                end = i;
+            if (depth == 1 && c == '(')
+                break; /* parameters: what follows is no part of the name */
+        } else if ((c == '>' || c == ')' || c == ']' || c == '}') && depth) {
+            depth--;
+        } else if (depth == 0 && (c == ':' || c == ' ')) {
+            first = i + 1;
+            end = 0;
+        }
+    }
+    end = end > first ? end : name.length;
+    return (struct slice){ name.bytes + first, end - first };
+}
+
+/* [x, y, z] */
+static void dimensions(struct slice slice, int64_t out[3])
+{
+    out[0] = out[1] = out[2] = 0;
+    for (size_t i = 0, d = 0; i < slice.length && d < 3; i++) {
+        size_t first = i;
+        while (i < slice.length && (unsigned char)(slice.bytes[i] - '0') < 10)
+            i++;
+        if (i > first && slice_integer((struct slice){ slice.bytes + first, i - first }, &out[d]))
+            d++;
+    }
+}
+
+static void add_kernel(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
+    int64_t grid[3], block[3], value;
+    struct slice name = slice_text(event->name, &import->scratch);
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes ? name.bytes : "", name.length));
+    name = short_name(name);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(import->writer, name.bytes ? name.bytes : "", name.length));
+    SET_WORK(&row, CUPTI_ACTIVITY_KIND_KERNEL);
+    dimensions(event->by_key[KEY_GRID], grid);
+    dimensions(event->by_key[KEY_BLOCK], block);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, registersPerThread, integer_or(event, KEY_REGISTERS, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridX, grid[0]);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridY, grid[1]);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridZ, grid[2]);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockX, block[0]);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockY, block[1]);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockZ, block[2]);
+    /* The trace has the sum of both kinds of shared memory. */
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, staticSharedMemory, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, dynamicSharedMemory, integer_or(event, KEY_SHARED, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, localMemoryPerThread, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, localMemoryTotal, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridId, 0);
+    if (has_integer(event, KEY_GRAPH, &value) && value)
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, graphId, value);
+    writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
+    add_link(import, subject);
+}
+
+/* The number of the name at *at, which it is moved behind; -1 if none is there. The longest that fits counts. */
+static int64_t match_name(struct slice *at, const char *const *names, size_t count)
+{
+    int64_t found = -1;
+
+    for (size_t i = 0; i < count; i++)
+        if (names[i] && strlen(names[i]) <= at->length && memcmp(names[i], at->bytes, strlen(names[i])) == 0 &&
+            (found < 0 || strlen(names[i]) > strlen(names[found])))
+            found = (int64_t)i;
+    if (found >= 0) {
+        at->bytes += strlen(names[found]);
+        at->length -= strlen(names[found]);
+    }
+    return found;
+}
+
+static int skip_text(struct slice *at, const char *text)
+{
+    return match_name(at, &text, 1) == 0;
+}
+
+/* nsys's numbers of kinds of memory and of copies, by Kineto's names for them. */
+static const char *const memory_kinds[] = { "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown" };
+static const char *const copy_kinds[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = sizeof copy_kinds / sizeof *copy_kinds };
+
+static void add_copy(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct slice name = slice_inside(event->name);
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
+    int64_t kind = skip_text(&name, "Memcpy ") ? match_name(&name, copy_kinds, COPY_KINDS) : -1;
+
+    SET_WORK(&row, CUPTI_ACTIVITY_KIND_MEMCPY);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, integer_or(event, KEY_BYTES, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, kind < 0 ? 0 : kind);
+    if (skip_text(&name, " (")) {
+        int64_t from = match_name(&name, memory_kinds, MEMORY_KINDS);
+        int64_t to = skip_text(&name, " -> ") ? match_name(&name, memory_kinds, MEMORY_KINDS) : -1;
+        if (from >= 0)
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, from);
+        if (to >= 0)
+            ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, to);
+    }
+    writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+    add_link(import, subject);
+}
+
+static void add_fill(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct slice name = slice_inside(event->name);
+    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
+    int64_t kind = skip_text(&name, "Memset (") ? match_name(&name, memory_kinds, MEMORY_KINDS) : -1;
+
+    SET_WORK(&row, CUPTI_ACTIVITY_KIND_MEMSET);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, value, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, bytes, integer_or(event, KEY_BYTES, 0));
+    if (kind >= 0)
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, memKind, kind);
+    writer_append(import->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, &row);
+    add_link(import, subject);
+}
+
+/* An annotation as it is seen on a stream, and whatever else is on a GPU. */
+static void add_on_gpu(struct kineto *import, const struct subject *subject)
+{
+    struct row_TACHO_TORCH_OP row = {0};
+
+    fill_op(import, subject, &row);
+    set_category(import, &row, subject);
+    ROW_SET(&row, TACHO_TORCH_OP, end, subject->end_ns);
+    ROW_SET(&row, TACHO_TORCH_OP, deviceId, device_of(subject->event));
+    ROW_SET(&row, TACHO_TORCH_OP, streamId, stream_of(subject->event));
+    writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+/* ---- which is which ------------------------------------------------------------------------------------------ */
+
+#define CALL_TAKEN (BIT(EXTERNAL) | BIT(CORRELATION))
+#define KERNEL_TAKEN (WORK_TAKEN | BIT(REGISTERS) | BIT(SHARED) | BIT(GRID) | BIT(BLOCK) | BIT(GRAPH))
+#define MOVE_TAKEN (WORK_TAKEN | BIT(BYTES) | BIT(BANDWIDTH)) /* the bandwidth is bytes by time */
+static const struct category categories[] = {
+    { "python_function", "python_function", add_python, PYTHON_TAKEN },
+    { "cpu_op", "cpu_op", add_op, OP_TAKEN },
+    { "cuda_runtime", "cuda_runtime", add_call, CALL_TAKEN },
+    { "kernel", "kernel", add_kernel, KERNEL_TAKEN },
+    { "cuda_driver", "cuda_driver", add_call, CALL_TAKEN },
+    { "user_annotation", "user_annotation", add_op, OP_TAKEN },
+    { "gpu_memcpy", "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { "gpu_memset", "gpu_memset", add_fill, MOVE_TAKEN },
+    { "gpu_user_annotation", "gpu_user_annotation", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
+    { "cuda_sync", "cuda_sync", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
+    /* before PyTorch 1.12 */
+    { "Operator", "cpu_op", add_op, OP_TAKEN },
+    { "Runtime", "cuda_runtime", add_call, CALL_TAKEN },
+    { "Kernel", "kernel", add_kernel, KERNEL_TAKEN },
+    { "Memcpy", "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { "Memset", "gpu_memset", add_fill, MOVE_TAKEN },
+    { "Python", "python_function", add_python, PYTHON_TAKEN },
+};
+static const struct category any_category = { NULL, NULL, add_op, OP_TAKEN };
+static const struct category instant_category = { NULL, "instant", NULL, BIT(INDEX) };
+
+static const struct category *find_category(struct slice spelling)
+{
+    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+        if (slice_is(spelling, categories[i].spelling))
+            return &categories[i];
+    return &any_category;
+}
+
+static void add_instant(struct kineto *import, struct subject *subject)
+{
+    struct row_TACHO_TORCH_OP row = {0};
+    int64_t thread;
+
+    if (slice_is(subject->event->name, "[memory]") || slice_is(subject->event->name, "[OutOfMemory]")) {
+        subject->category = &memory_category;
+        add_memory(import, subject);
+        return;
+    }
+    subject->category = &instant_category;
+    fill_op(import, subject, &row);
+    set_category(import, &row, subject);
+    if (thread_of(import, subject->event, &thread))
+        ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread);
+    writer_append(import->writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+static void add_flow(struct kineto *import, const struct subject *subject)
+{
+    const struct kineto_event *event = subject->event;
+    struct row_TACHO_TORCH_FLOW row = {0};
+    int64_t pid = slice_or(event->pid, -1), thread;
+
+    ROW_SET(&row, TACHO_TORCH_FLOW, timestamp, subject->start_ns);
+    ROW_SET(&row, TACHO_TORCH_FLOW, category, string_of(import, event->category));
+    ROW_SET(&row, TACHO_TORCH_FLOW, phase, string_of(import, event->phase));
+    ROW_SET(&row, TACHO_TORCH_FLOW, flowId, slice_or(event->id, 0));
+    if (import->process && (pid & 0xffffff) != (import->process >> 24 & 0xffffff)) {
+        ROW_SET(&row, TACHO_TORCH_FLOW, deviceId, pid);
+        ROW_SET(&row, TACHO_TORCH_FLOW, streamId, slice_or(event->tid, 0));
+    } else if (thread_of(import, event, &thread)) {
+        ROW_SET(&row, TACHO_TORCH_FLOW, globalTid, thread);
+    }
+    writer_append(import->writer, TABLE_TACHO_TORCH_FLOW, &row);
+}
+
+/* Names of processes and threads; those of devices and streams are their numbers in other words. */
+static void add_name(struct kineto *import, const struct kineto_event *event)
+{
+    int64_t pid = slice_or(event->pid, -1), tid = slice_or(event->tid, -1);
+    struct slice name = event->by_key[KEY_NAME];
+
+    if (!name.bytes || pid < 0 || !import->process || (pid & 0xffffff) != (import->process >> 24 & 0xffffff))
+        return;
+    if (slice_is(event->name, "thread_name") && tid >= 0) {
+        struct row_ThreadNames row = {0};
+        ROW_SET(&row, ThreadNames, nameId, string_of(import, name));
+        ROW_SET(&row, ThreadNames, globalTid, import->process | (tid & 0xffffff));
+        writer_append(import->writer, TABLE_ThreadNames, &row);
+    } else if (slice_is(event->name, "process_name")) {
+        struct row_PROCESSES row = {0};
+        ROW_SET(&row, PROCESSES, globalPid, import->process);
+        ROW_SET(&row, PROCESSES, pid, pid);
+        ROW_SET(&row, PROCESSES, name, string_of(import, name));
+        writer_append(import->writer, TABLE_PROCESSES, &row);
+    }
+}
+
+/* The report's time 0 is the full second before the first event, so that times are small and none is likely to be negative. */
+static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
+{
+    if (!import->has_origin) {
+        import->has_origin = 1;
+        import->origin_ns = ts_ns - (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS;
+        import->first_ns = INT64_MAX;
+        import->last_ns = INT64_MIN;
+    }
+    return (int64_t)((uint64_t)ts_ns - (uint64_t)import->origin_ns);
+}
+
+static void note_span(struct kineto *import, const struct subject *subject)
+{
+    import->first_ns = subject->start_ns < import->first_ns ? subject->start_ns : import->first_ns;
+    import->last_ns = subject->end_ns > import->last_ns ? subject->end_ns : import->last_ns;
+}
+
+void kineto_add_event(struct kineto *import, const struct kineto_event *event)
+{
+    struct slice phase = slice_inside(event->phase);
+    struct subject subject = { .event = event };
+    int64_t ts, dur = 0;
+    char kind = phase.length == 1 ? phase.bytes[0] : 0;
+
+    import->events++;
+    import->too_many_args += event->args_left_out;
+    if (kind == 'M') {
+        add_name(import, event);
+        return;
+    }
+    if (!kind || !strchr("Xisft", kind)) {
+        import->unknown_phases++;
+        return;
+    }
+    if (!event->ts.bytes || !slice_ns(event->ts, &ts) || (kind == 'X' && event->dur.bytes && !slice_ns(event->dur, &dur))) {
+        import->no_time++;
+        return;
+    }
+    subject.start_ns = place_in_time(import, ts);
+    subject.end_ns = (int64_t)((uint64_t)subject.start_ns + (uint64_t)dur);
+    note_span(import, &subject);
+    if (kind == 'X') {
+        subject.category = find_category(event->category);
+        subject.category->add(import, &subject);
+    } else if (kind == 'i') {
+        add_instant(import, &subject);
+    } else {
+        add_flow(import, &subject);
+    }
+}

@@ -1,0 +1,58 @@
+/* JSON, read where it lies and only as far as it is needed: no tree, no copies. It is lenient, because traces are written by
+ * hand-made printers: a quote inside a string that is not escaped, control characters, NaN and Infinity are taken as they are
+ * meant. All functions want SCAN_GUARD readable zeros behind the end. */
+#ifndef TACHO_IMPORT_KINETO_SCAN_H
+#define TACHO_IMPORT_KINETO_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/text.h"
+
+enum { SCAN_GUARD = 16 };
+
+/* What a function found: a value; an end of the bytes before the end of the value; something that is not JSON. */
+enum { SCAN_OK = 0, SCAN_CUT = 1, SCAN_BAD = 2 };
+
+struct scan {
+    const char *at, *end;
+    int whole;         /* nothing follows the end */
+    uint64_t repaired; /* quotes that should have been escaped */
+};
+
+/* A piece of the text: a value as it stands there, a string with its quotes. */
+struct slice {
+    const char *bytes;
+    size_t length;
+};
+
+/* Where a string stands tells what may follow it. */
+enum place { PLACE_KEY, PLACE_OBJECT, PLACE_ARRAY };
+
+void scan_space(struct scan *scan);
+/* A string with its quotes; at is on the first one. */
+int scan_string(struct scan *scan, enum place place, struct slice *out);
+/* Any value. */
+int scan_value(struct scan *scan, enum place place, struct slice *out);
+/* Behind the colon or comma; SCAN_BAD if another character is there. */
+int scan_mark(struct scan *scan, char mark);
+
+static inline int slice_is_string(struct slice slice)
+{
+    return slice.length >= 2 && slice.bytes[0] == '"';
+}
+/* What is between the quotes, without a look at what is escaped there. */
+static inline struct slice slice_inside(struct slice slice)
+{
+    return slice_is_string(slice) ? (struct slice){ slice.bytes + 1, slice.length - 2 } : slice;
+}
+int slice_is(struct slice slice, const char *string); /* the string between the quotes */
+
+/* The integer, whole or in quotes; 0 if it is none or does not fit. */
+int slice_integer(struct slice slice, int64_t *out);
+/* Microseconds with decimals, as ns, exactly; what is below 1 ns is cut off. 0 if it is no number or does not fit. */
+int slice_ns(struct slice slice, int64_t *out);
+/* The string with its escapes resolved; it lies in the slice itself where nothing is escaped, else in scratch. */
+struct slice slice_text(struct slice slice, struct text *scratch);
+
+#endif

@@ -1,0 +1,167 @@
+/* The bytes of a trace, a few megabytes at a time: plain, gzip or zstd, told by the first bytes. A packed file that ends early
+ * or is damaged gives what could be unpacked of it, as a plain one that was cut off does. */
+#include "kineto.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define WINDOW_BYTES (4u << 20)
+#define WINDOW_LARGEST (64u << 20) /* one event larger than this is no event */
+#define PACKED_BYTES (256u << 10)
+
+struct unpacker {
+    z_stream gzip;
+    ZSTD_DStream *zstd; /* NULL: it is gzip */
+    ZSTD_inBuffer input;
+    int ended; /* the file */
+    unsigned char packed[PACKED_BYTES];
+};
+
+static struct unpacker *unpacker_new(const unsigned char *magic, size_t length)
+{
+    int is_gzip = length >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+    int is_zstd = length >= 4 && memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0;
+    struct unpacker *unpacker = is_gzip || is_zstd ? calloc(1, sizeof *unpacker) : NULL;
+
+    if (!unpacker)
+        return NULL;
+    if (is_zstd)
+        unpacker->zstd = ZSTD_createDStream();
+    if (is_zstd ? !unpacker->zstd : inflateInit2(&unpacker->gzip, 15 + 16) != Z_OK) {
+        free(unpacker);
+        return NULL;
+    }
+    return unpacker;
+}
+
+static void unpacker_delete(struct unpacker *unpacker)
+{
+    if (!unpacker)
+        return;
+    if (unpacker->zstd)
+        ZSTD_freeDStream(unpacker->zstd);
+    else
+        inflateEnd(&unpacker->gzip);
+    free(unpacker);
+}
+
+/* How many bytes came; -1 with errno. */
+static ssize_t read_some(int fd, void *buffer, size_t length)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, buffer, length);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* One turn of gzip; 1 while there may be more, 0 at the end, -1 for damage. Files put together of several are one. */
+static int unpack_gzip(struct unpacker *unpacker, struct window *window)
+{
+    z_stream *gzip = &unpacker->gzip;
+
+    gzip->next_in = unpacker->packed + unpacker->input.pos;
+    gzip->avail_in = (unsigned)(unpacker->input.size - unpacker->input.pos);
+    gzip->next_out = (unsigned char *)window->bytes + window->length;
+    gzip->avail_out = (unsigned)(window->capacity - window->length);
+    int code = inflate(gzip, Z_NO_FLUSH);
+    window->length = window->capacity - gzip->avail_out;
+    unpacker->input.pos = unpacker->input.size - gzip->avail_in;
+    if (code == Z_STREAM_END)
+        code = inflateReset(gzip);
+    return code == Z_OK || code == Z_BUF_ERROR ? 1 : -1;
+}
+
+static int unpack_zstd(struct unpacker *unpacker, struct window *window)
+{
+    ZSTD_outBuffer output = { window->bytes, window->capacity, window->length };
+    size_t code = ZSTD_decompressStream(unpacker->zstd, &output, &unpacker->input);
+
+    window->length = output.pos;
+    return ZSTD_isError(code) ? -1 : 1;
+}
+
+static int fill_unpacked(struct window *window)
+{
+    struct unpacker *unpacker = window->unpacker;
+
+    while (window->length < window->capacity && !window->whole) {
+        if (unpacker->input.pos == unpacker->input.size && !unpacker->ended) {
+            ssize_t got = read_some(window->fd, unpacker->packed, PACKED_BYTES);
+            if (got < 0)
+                return -1;
+            unpacker->ended = got == 0;
+            unpacker->input = (ZSTD_inBuffer){ unpacker->packed, (size_t)got, 0 };
+        }
+        size_t before = window->length, taken = unpacker->input.pos;
+        int more = unpacker->zstd ? unpack_zstd(unpacker, window) : unpack_gzip(unpacker, window);
+        window->damaged |= more < 0;
+        if (more < 0 || (unpacker->ended && window->length == before && unpacker->input.pos == taken))
+            window->whole = 1;
+    }
+    return 0;
+}
+
+static int fill_plain(struct window *window)
+{
+    while (window->length < window->capacity && !window->whole) {
+        ssize_t got = read_some(window->fd, window->bytes + window->length, window->capacity - window->length);
+        if (got < 0)
+            return -1;
+        window->whole = got == 0;
+        window->length += (size_t)got;
+    }
+    return 0;
+}
+
+int window_more(struct window *window, struct error *err)
+{
+    if (window->at) {
+        memmove(window->bytes, window->bytes + window->at, window->length - window->at);
+        window->length -= window->at;
+        window->at = 0;
+    }
+    if (window->length == window->capacity) {
+        if (window->capacity >= WINDOW_LARGEST)
+            return ERR_NO_SPACE;
+        char *bytes = realloc(window->bytes, window->capacity * 2 + SCAN_GUARD);
+        if (!bytes)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for an event of the trace");
+        window->bytes = bytes;
+        window->capacity *= 2;
+    }
+    if ((window->unpacker ? fill_unpacked(window) : fill_plain(window)) != 0)
+        return error_set_errno(err, "cannot read the trace");
+    memset(window->bytes + window->length, 0, SCAN_GUARD);
+    return 0;
+}
+
+int window_open(struct window *window, const char *path, struct error *err)
+{
+    unsigned char magic[4];
+
+    *window = (struct window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
+    if (window->fd < 0)
+        return error_set_errno(err, "cannot open '%s'", path);
+    ssize_t got = pread(window->fd, magic, sizeof magic, 0);
+    if (got < 0)
+        return error_set_errno(err, "cannot read '%s'", path);
+    window->unpacker = unpacker_new(magic, (size_t)got);
+    window->bytes = calloc(1, window->capacity + SCAN_GUARD);
+    return window->bytes ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+void window_close(struct window *window)
+{
+    unpacker_delete(window->unpacker);
+    free(window->bytes);
+    if (window->fd >= 0)
+        close(window->fd);
+    *window = (struct window){ .fd = -1 };
+}

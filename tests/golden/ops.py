@@ -1,0 +1,187 @@
+"""`tacho ops` against what torch itself printed and counted for the same captures: every number of key_averages(), every line of
+its tables, from the trace, from its import and from the import's SQLite export; and operators out of NVTX ranges."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+TACHO = os.environ["TACHO"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+KINETO = os.path.join(HERE, "kineto")
+failures = 0
+
+
+def check(what, expected, got):
+    global failures
+    if expected != got:
+        failures += 1
+        print(f"{what}:\n  expected {expected}\n  got      {got}")
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    check(f"status of {' '.join(arguments)}: {done.stderr.decode(errors='replace')}", status, done.returncode)
+    return done.stdout.decode()
+
+
+def key_averages(name, file):
+    """Counts and memory exactly, times to 0.01 µs, rows in torch's order."""
+    expected = json.load(open(f"{KINETO}/{name}.key_averages.json"))
+    got = json.loads(run("ops", "--format", "json", file))
+    check(f"{file}: keys", [row["key"] for row in expected], [row["key"] for row in got])
+    for want, have in zip(expected, got):
+        check(f"{file}: members of {want['key']}", sorted(want), sorted(have))
+        for member, value in want.items():
+            if member.endswith("_us"):
+                check(f"{file}: {want['key']}: {member} near {value}, not {have[member]}", True, abs(have[member] - value) <= 0.01)
+            else:
+                check(f"{file}: {want['key']}: {member}", value, have[member])
+    return got
+
+
+def tables(name, file):
+    """Each table of *.tables.txt, with the options that made it."""
+    sections = gzip.open(f"{KINETO}/{name}.tables.txt.gz", "rt").read().split("## ")[1:]
+    check("sections", 8, len(sections))
+    for section in sections:
+        title, _, expected = section.partition("\n")
+        options = ["--row-limit", "25", "--max-name-column-width", "80"]
+        if title.startswith("key_averages"):
+            options += ["--sort-by", title.split("sort_by=")[1]]
+        elif title == "group_by_input_shape":
+            options += ["--group-by-input-shape", "--sort-by", "cuda_time_total"]
+        else:
+            options = ["--group-by-stack", "5", "--sort-by", "self_cuda_time_total", "--row-limit", "5"]
+        got = run("ops", *options, file) + "\n"  # the file has an empty line behind each table
+        for number, (want, have) in enumerate(zip(expected.splitlines(), got.splitlines()), 1):
+            check(f"{file}: {title}: line {number}", want, have)
+        check(f"{file}: {title}: lines", expected.count("\n"), got.count("\n"))
+
+
+def other_formats(file, rows):
+    table = list(csv.DictReader(io.StringIO(run("ops", "-f", "csv", file))))
+    check("csv has the rows of json", [(row["key"], str(row["count"]), row["cpu_mem"]) for row in rows],
+          [(row["key"], row["count"], int(row["cpu_mem"])) for row in table])
+    check("a limit", rows[:3], json.loads(run("ops", "-f", "json", "--row-limit", "3", file)))
+    top = json.loads(run("ops", "-f", "json", "--top-level-events-only", file))
+    check("only a part is at the top", True, 0 < len(top) < len(rows) and "ProfilerStep*" in [row["key"] for row in top])
+    check("sorted", sorted((row["count"] for row in rows), reverse=True),
+          [row["count"] for row in json.loads(run("ops", "-f", "json", "--sort-by", "count", file))])
+    check("torch says it too", "This report only display top-level ops statistics", run("ops", "--top-level-events-only", file).splitlines()[1])
+
+
+def flops(file):
+    """Of two forward passes of resnet18 with five images, against a count by hand from the network's layers."""
+    rows = {row["key"]: row for row in json.loads(run("ops", "-f", "json", "--with-flops", file))}
+    layers = [(3, 64, 7, 112, 1)]  # inputs, outputs, kernel, output size, how many
+    layers += [(64, 64, 3, 56, 4), (64, 128, 3, 28, 1), (128, 128, 3, 28, 3), (64, 128, 1, 28, 1), (128, 256, 3, 14, 1), (256, 256, 3, 14, 3)]
+    layers += [(128, 256, 1, 14, 1), (256, 512, 3, 7, 1), (512, 512, 3, 7, 3), (256, 512, 1, 7, 1)]
+    expected = 2 * 5 * sum(2 * ins * outs * kernel * kernel * size * size * times for ins, outs, kernel, size, times in layers)
+    check("FLOPs of aten::conv2d", expected, rows["aten::conv2d"]["flops"])
+    check("FLOPs of aten::addmm", 2 * 2 * 5 * 512 * 1000, rows["aten::addmm"]["flops"])
+    check("FLOPs of what torch does not count", 0, rows["aten::relu_"]["flops"])
+    table = run("ops", "--with-flops", file).splitlines()
+    check("the unit is that of the smallest", "Total MFLOPs", table[1].rstrip()[-12:])
+    check("and the value stands under it", f"{expected / 1e6:.3f}", next(line for line in table if " aten::conv2d " in line).split()[-1])
+
+
+def event(category, name, start, duration, thread=1, **args):
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": thread, "ts": start, "dur": duration, "args": args}
+
+
+def made_trace():
+    """Cases that the captures lack, with figures worked out by hand."""
+    stack = "model.py(7): forward;torch/nn/modules/module.py(1): _call_impl;main.py(3): <module>"
+    events = [
+        event("cpu_op", "aten::a", 0, 100, **{"External id": 1, "Sequence number": 5, "Fwd thread id": 0, "Call stack": stack}),
+        event("cpu_op", "aten::a", 10, 80, **{"External id": 2}),     # the only child of the same name: they are one
+        event("cpu_op", "aten::is_leaf", 20, 5, **{"External id": 3}),  # never shown
+        event("cpu_op", "aten::b", 30, 20, **{"External id": 4}),
+        event("cuda_runtime", "cudaLaunchKernel", 35, 5, **{"External id": 4, "correlation": 70}),
+        event("kernel", "k", 200, 40, 7, **{"External id": 4, "correlation": 70, "device": 0, "stream": 7}),
+        event("cpu_op", "AddBackward0", 300, 50, 2, **{"External id": 5, "Sequence number": 5, "Fwd thread id": 1}),
+        event("cpu_op", "aten::b", 310, 10, 2, **{"External id": 6, "Call stack": "elsewhere.py(1): f"}),
+        {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 1, "ts": 40,
+         "args": {"Device Type": 0, "Device Id": -1, "Addr": 1, "Bytes": 512}},
+        {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 1, "ts": 400,
+         "args": {"Device Type": 1, "Device Id": 0, "Addr": 2, "Bytes": -64}},
+    ]
+    with open("made.json", "w") as out:
+        json.dump({"schemaVersion": 1, "traceEvents": events}, out)
+    rows = {row["key"]: row for row in json.loads(run("ops", "-f", "json", "made.json"))}
+    check("made: keys", ["AddBackward0", "[memory]", "aten::a", "aten::b", "cudaLaunchKernel", "k"], sorted(rows))
+    a, b = rows["aten::a"], rows["aten::b"]
+    check("collapsed: count, total, self", (1, 100, 80), (a["count"], a["cpu_total_us"], a["self_cpu_us"]))
+    check("device time goes up", (40, 0), (a["device_total_us"], a["self_device_us"]))
+    check("and is the caller's own", (2, 40, 40), (b["count"], b["device_total_us"], b["self_device_us"]))
+    check("memory", (512, 0, 512), (a["cpu_mem"], a["self_cpu_mem"], b["self_cpu_mem"] + rows["cudaLaunchKernel"]["cpu_mem"]))
+    check("memory outside of all", -64, rows["[memory]"]["self_device_mem"])
+    stacks = {(row["key"], row["stack"]) for row in json.loads(run("ops", "-f", "json", "--group-by-stack", "1", "made.json"))}
+    first = stack.split(";")[0]
+    check("backward has the stack of forward", True, ("AddBackward0", first) in stacks and ("aten::b", first) in stacks)
+    check("what was called elsewhere is another row", True, ("aten::b", "") in stacks)
+    lines = run("ops", "--group-by-stack", "2", "made.json").splitlines()
+    check("a column for it", True, "Source Location" in lines[1])
+    at = lines[0].rstrip().rindex(" ") + 1
+    row = next(i for i, line in enumerate(lines) if line.lstrip().startswith("aten::a "))
+    check("frames one below the other", stack.split(";")[:2] + [""], [line[at:].rstrip() for line in lines[row:row + 3]])
+
+
+def nvtx():
+    """An emit_nvtx capture by nsys: names without their numbers; device time against a join in SQL."""
+    with gzip.open(f"{HERE}/nsys/resnet18.sqlite.gz") as packed, open("resnet18.sqlite", "wb") as out:
+        out.write(packed.read())
+    rows = json.loads(run("ops", "-f", "json", "resnet18.sqlite"))
+    ops = {row["key"]: row for row in rows}
+    database = sqlite3.connect("resnet18.sqlite")
+    ranges = database.execute("SELECT start, end, coalesce(text, value) FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId "
+                              "WHERE eventType = 59 AND coalesce(domainId, 0) = 0").fetchall()
+    names = [name.split(", seq = ")[0].split(", op_id = ")[0].split(", sizes = ")[0] for _, _, name in ranges]
+    check("the capture has operators", True, "aten::conv2d" in names)
+    for name in ("aten::conv2d", "aten::cudnn_convolution", "aten::batch_norm", "aten::relu_"):
+        durations = [end - start for (start, end, _), got in zip(ranges, names) if got == name]
+        check(f"{name}: count and time", (len(durations), round(sum(durations) / 1000, 3)),
+              (ops[name]["count"], round(ops[name]["cpu_total_us"], 3)) if name in ops else None)
+    kernels = database.execute(" UNION ALL ".join(
+        f"SELECT r.start, r.end, r.globalTid, k.end - k.start FROM CUPTI_ACTIVITY_KIND_{kind} k "
+        "JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId)" for kind in ("KERNEL", "MEMCPY", "MEMSET")
+        if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"CUPTI_ACTIVITY_KIND_{kind}",)).fetchone())).fetchall()
+    convolutions = database.execute("SELECT start, end, globalTid FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId "
+                                    "WHERE eventType = 59 AND coalesce(text, value) LIKE 'aten::conv2d%'").fetchall()
+    inside = sum(took for start, end, thread, took in kernels
+                 if any(s <= start and end <= e and t == thread for s, e, t in convolutions))
+    check("device time of aten::conv2d", round(inside / 1000, 3), round(ops["aten::conv2d"]["device_total_us"], 3))
+    check("calls are shown without their versions", True, "cudaLaunchKernel" in ops)
+    database.execute("DELETE FROM NVTX_EVENTS")
+    database.commit()
+    check("no operators is no table", "", run("ops", "resnet18.sqlite", status=1))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in ("infer", "train"):
+            trace = f"{KINETO}/{name}.json.gz"
+            rows = key_averages(name, trace)
+            tables(name, trace)
+            run("import", "-q", "-o", f"{name}.tacho", trace)
+            check(f"{name}: the import gives the same", rows, json.loads(run("ops", "-f", "json", f"{name}.tacho")))
+            run("export", "-q", "-o", f"{name}.sqlite", f"{name}.tacho")
+            check(f"{name}: its SQLite export too", rows, json.loads(run("ops", "-f", "json", f"{name}.sqlite")))
+            other_formats(f"{name}.tacho", rows)
+        flops("infer.tacho")
+        made_trace()
+        nvtx()
+        run("ops", status=2)
+        run("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)
+        run("ops", "--row-limit", "x", "infer.tacho", status=2)
+    return 1 if failures else 0
+
+
+sys.exit(main())
