@@ -71,6 +71,7 @@ struct agent_level {
 struct agent_cuda {
     uint32_t depth, epoch; /* of calls into CUDA that have callbacks */
     uint64_t start;        /* ticks, of the outermost */
+    uintptr_t frame;       /* and where its callback stood on the stack */
 };
 
 struct agent_thread {

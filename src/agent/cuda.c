@@ -26,7 +26,7 @@ static const struct { uint32_t kind, wants, unless; } kinds[] = {
     { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0 },
     { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0 },
     { CUPTI_KIND_MEMORY_POOL, WIRE_CUDA_MEMORY, 0 },
-    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 },
+    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 }, /* see cuda_enable_unified_memory() */
 };
 
 /* ---- Records of ours -------------------------------------------------------------------------------------------------- */
@@ -100,9 +100,11 @@ static int is_wanted(size_t kind)
     return (!kinds[kind].wants || (flags & kinds[kind].wants)) && !(flags & kinds[kind].unless);
 }
 
-/* Counters must be named before the kind is enabled. */
-static void configure_unified_memory(void)
+/* Counters must be named before the kind is enabled, and both be done for the first context again. */
+void cuda_enable_unified_memory(void)
 {
+    if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)))
+        return;
     static const struct { uint32_t flag, counter; } wanted[] = {
         { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_HTOD },
         { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_DTOH },
@@ -121,13 +123,14 @@ static void configure_unified_memory(void)
                      ? cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter(configs, count) : 0;
     if (result)
         cuda_emit(&(struct cuda_note){ .type = WIRE_DIAGNOSTIC, .a = 2, .text = sentence_of(result) });
+    cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
 /* The first kind decides: without kernels there is nothing to record. */
 static int enable_kinds(void)
 {
-    if (cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS))
-        configure_unified_memory();
+    if (!cuda.starting)
+        cuda_enable_unified_memory();
     if ((cuda.settings.flags & WIRE_CUDA_EVENTS) && cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps)
         cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps(1);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -140,7 +143,7 @@ static int enable_kinds(void)
 
 static void disable_kinds(void)
 {
-    cuda_api_disable();
+    cuda_api_records(0);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (is_wanted(i))
             cuda.cupti.cuptiActivityDisable(kinds[i].kind);
@@ -155,9 +158,11 @@ static void begin_recording(void)
         refuse(result, NULL);
         return;
     }
-    int stage = cuda_api_enable(cuda.starting ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN);
+    enum cuda_stage stage = cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage();
+    atomic_fetch_add_explicit(&cuda.epoch, 1, memory_order_relaxed);
+    cuda_api_records(1);
     cuda_events_enable(1);
-    cuda_api_callbacks(1);
+    cuda_api_callbacks(stage);
     if (!cuda.starting)
         cuda_exit_register();
     atomic_store_explicit(&cuda.state, CUDA_RECORDING, memory_order_release);
@@ -167,7 +172,7 @@ static void begin_recording(void)
 static void end_recording(void)
 {
     disable_kinds();
-    cuda_api_callbacks(0);
+    cuda_api_callbacks(CUDA_STAGE_NONE);
     cuda_events_enable(0);
     if (cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
         cuda.cupti.cuptiActivityFlushAll(0);
@@ -216,7 +221,8 @@ static int subscribe(void)
         cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
         return result;
     }
-    cuda_api_callbacks(0);
+    cuda_api_forget_callbacks();
+    cuda_api_callbacks(CUDA_STAGE_NONE);
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
 }

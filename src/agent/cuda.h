@@ -36,7 +36,8 @@ struct cuda {
     _Atomic uint32_t state;          /* enum cuda_state; changed under `switching` */
     _Atomic uint32_t switching;      /* one thread at a time changes what is enabled */
     _Atomic uint32_t stage;          /* enum cuda_stage */
-    _Atomic uint32_t epoch;          /* counts the times that callbacks were enabled */
+    _Atomic uint32_t epoch;          /* counts the times that recording began */
+    _Atomic uint32_t by_records;     /* CUPTI writes the records of the chosen calls: cuda_api.c */
     uint32_t pid;                    /* of the process that CUPTI lives in */
     uint32_t version;                /* of CUPTI, told apart */
     void *library;                   /* CUPTI's handle */
@@ -83,6 +84,7 @@ static inline void cuda_show(struct agent_thread *self)
 /* ---- cuda.c ---- */
 int cuda_lock(void);                   /* of `switching`: 1, or 0 if it could not be had soon */
 void cuda_unlock(void);
+void cuda_enable_unified_memory(void); /* where it is wanted; CUPTI refuses before the first context */
 void cuda_stop_for_good(void);         /* disables all and unsubscribes; under the lock */
 struct cuda_note { uint16_t type, a, b; uint16_t word_count; const uint64_t *words; const char *text; };
 void cuda_emit(const struct cuda_note *note); /* from a thread of the program or ours */
@@ -96,15 +98,17 @@ struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum wire_cuda_wait; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
     uint8_t unloads;                    /* names of kernels go away with it */
+    uint8_t called_back;                /* its callback is enabled */
     uint8_t of_cupti;                   /* CUPTI makes it at each launch, for the name: not the program's doing */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */
 extern struct cuda_api cuda_apis[2][CUDA_API_MAX]; /* by enum cuda_domain */
 void cuda_api_learn(void);             /* once: names and what they mean */
-int cuda_api_enable(enum cuda_stage stage); /* API records: the stage that was reached */
+void cuda_api_records(int on);         /* chosen calls, by CUPTI where that works */
 enum cuda_stage cuda_api_last_stage(void); /* the one that a capture comes to: all calls, or the chosen ones */
-void cuda_api_disable(void);
-void cuda_api_callbacks(int recording); /* which calls come to cuda_callback() */
+void cuda_api_callbacks(enum cuda_stage stage); /* which calls come to cuda_callback() */
+void cuda_api_forget_callbacks(void);  /* CUPTI has, with the subscription */
+int cuda_api_is_ours(const struct cuda_api *api); /* is the record of this call ours to write? */
 
 /* ---- cuda_events.c ---- */
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);

@@ -85,8 +85,10 @@ static void context_created(void *handle)
     cuda.cupti.cuptiGetDeviceId(handle, &device);
     add_context(handle, id, device);
     atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0)
+    if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0) {
         cuda_exit_register();
+        cuda_enable_unified_memory();
+    }
     cuda_thread_wake();
 }
 
@@ -111,6 +113,13 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------------------------- */
+
+struct made_call { enum cuda_domain domain; uint32_t id; const struct cupti_call *call; const void *frame; };
+
+static int result_of(const struct cupti_call *call)
+{
+    return call->result ? *(const int *)call->result : 0;
+}
 
 struct wait_arguments { void *event, *stream; };
 
@@ -153,29 +162,46 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     emit_commit(thread, record);
 }
 
-static void leave_call(struct agent_thread *thread, enum cuda_domain domain, const struct cuda_api *api, const struct cupti_call *call,
-                       const void *frame)
+static void emit_call(struct agent_thread *thread, const struct made_call *made, uint64_t ticks)
 {
-    int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
-    if (api->wait && has_arguments && call->result && *(const int *)call->result == 0)
-        emit_wait(thread, api, call);
-    if (cuda.settings.backtrace_groups >> api->group & 1) {
-        uint64_t ticks = agent_ticks() - thread->cuda.start;
-        if (wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
-            cuda_chain_emit(thread, domain, call->correlation_id, frame);
-    }
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_CALL, WIRE_HEAD_WORDS + 2);
+    if (!record)
+        return;
+    record->a = (uint16_t)made->id;
+    record->b = (uint16_t)made->domain;
+    record->ticks = thread->cuda.start;
+    record->body[0] = made->call->correlation_id | (uint64_t)(uint32_t)result_of(made->call) << 32;
+    record->body[1] = ticks;
+    emit_commit(thread, record);
 }
 
-/* How deep the thread is in calls that have callbacks. Where callbacks were switched in the midst of a call, its other half
- * is missing: then it starts anew. The runtime is not called from inside a call. */
-static uint32_t depth_at_enter(struct agent_thread *thread, enum cuda_domain domain)
+static void leave_call(struct agent_thread *thread, const struct made_call *made)
 {
+    const struct cuda_api *api = &cuda_apis[made->domain][made->id];
+    const struct cupti_call *call = made->call;
+    uint64_t ticks = agent_ticks() - thread->cuda.start;
+    if ((cuda.settings.backtrace_groups >> api->group & 1) &&
+        wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
+        cuda_chain_emit(thread, made->domain, call->correlation_id, made->frame); /* before its call */
+    if (cuda_api_is_ours(api))
+        emit_call(thread, made, ticks);
+    int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
+    if (api->wait && has_arguments && call->result && result_of(call) == 0)
+        emit_wait(thread, api, call);
+}
+
+/* Whether it is the outermost of the calls that have callbacks. Where callbacks were switched in the midst of a call, its
+ * other half is missing: a call that stands no deeper on the stack is not inside it. The runtime is not called from inside a call. */
+static int enter_call(struct agent_thread *thread, const struct made_call *made)
+{
+    struct agent_cuda *state = &thread->cuda;
     uint32_t epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
-    if (thread->cuda.epoch != epoch || domain == CUDA_RUNTIME) {
-        thread->cuda.epoch = epoch;
-        thread->cuda.depth = 0;
+    if (state->epoch != epoch || made->domain == CUDA_RUNTIME || (uintptr_t)made->frame >= state->frame) {
+        state->epoch = epoch;
+        state->depth = 0;
+        state->frame = (uintptr_t)made->frame;
     }
-    return ++thread->cuda.depth;
+    return ++state->depth == 1;
 }
 
 /* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself: the
@@ -188,11 +214,12 @@ static void unload(uint32_t site)
         cuda.cupti.cuptiActivityFlushAll(0);
 }
 
-static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_call *call, const void *frame)
+static void call_made(const struct made_call *made)
 {
-    if (id >= CUDA_API_MAX)
+    const struct cupti_call *call = made->call;
+    if (made->id >= CUDA_API_MAX)
         return;
-    const struct cuda_api *api = &cuda_apis[domain][id];
+    const struct cuda_api *api = &cuda_apis[made->domain][made->id];
     if (api->range == 1 && call->site == CUPTI_EXIT)
         cuda_range_begin();
     else if (api->range == 2 && call->site == CUPTI_ENTER)
@@ -203,14 +230,14 @@ static void call_made(enum cuda_domain domain, uint32_t id, const struct cupti_c
     if (!thread)
         return;
     if (call->site == CUPTI_ENTER) {
-        if (depth_at_enter(thread, domain) == 1)
+        if (enter_call(thread, made))
             thread->cuda.start = agent_ticks();
         return;
     }
     if (thread->cuda.epoch != atomic_load_explicit(&cuda.epoch, memory_order_relaxed) || thread->cuda.depth == 0)
         return;
     if (--thread->cuda.depth == 0)
-        leave_call(thread, domain, api, call, frame);
+        leave_call(thread, made);
 }
 
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
@@ -220,9 +247,9 @@ void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
     int saved_errno = errno;
     const void *frame = __builtin_frame_address(0); /* whose return address lies in CUPTI */
     if (domain == CUPTI_DOMAIN_RUNTIME)
-        call_made(CUDA_RUNTIME, id, data, frame);
+        call_made(&(struct made_call){ CUDA_RUNTIME, id, data, frame });
     else if (domain == CUPTI_DOMAIN_DRIVER)
-        call_made(CUDA_DRIVER, id, data, frame);
+        call_made(&(struct made_call){ CUDA_DRIVER, id, data, frame });
     else if (domain == CUPTI_DOMAIN_RESOURCE)
         resource(id, data);
     errno = saved_errno;

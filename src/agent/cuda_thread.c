@@ -140,13 +140,12 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
     if (atomic_load(&cuda.state) != CUDA_RECORDING || contexts == 0)
         return;
     int is_new = atomic_load(&cuda.new_context) != 0 && now - rounds->context_ms < START_MAX_MS;
-    uint32_t before = atomic_load(&cuda.stage);
-    if (before == (is_new ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN) || !cuda_lock())
+    enum cuda_stage stage = is_new ? CUDA_STAGE_ALL : cuda_api_last_stage();
+    if (atomic_load(&cuda.stage) == stage || !cuda_lock())
         return;
     if (atomic_load(&cuda.state) == CUDA_RECORDING) {
-        int stage = cuda_api_enable(is_new ? CUDA_STAGE_ALL : CUDA_STAGE_CHOSEN);
-        if ((uint32_t)stage != before)
-            cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 1, .b = (uint16_t)stage });
+        cuda_api_callbacks(stage);
+        cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 1, .b = (uint16_t)stage });
     }
     cuda_unlock();
 }

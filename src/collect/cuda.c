@@ -262,7 +262,7 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
 
 /* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */
 
-void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 {
     int bad = 0;
     if (record->type == WIRE_CUDA_DEVICE)
@@ -271,6 +271,8 @@ void cuda_record(struct cuda_process *cuda, const struct wire_record *record, ui
         bad = cuda_stream_told(cuda, record, words);
     else if (record->type == WIRE_CUDA_WAIT)
         bad = cuda_wait_told(cuda, record, words);
+    else if (record->type == WIRE_CUDA_CALL)
+        bad = cuda_call_told(cuda, record, words, tid);
     else if (record->type == WIRE_CUDA_CHAIN)
         bad = cuda_chain_told(cuda, record, words);
     else if (record->type == WIRE_CUDA_SWITCH && record->a)

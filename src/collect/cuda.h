@@ -68,8 +68,8 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CHAIN, _SWITCH; `words` as the caller read and checked it. */
-void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words);
+/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL, _CHAIN, _SWITCH of a thread; `words` as the caller read and checked it. */
+void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);
 
 /* WIRE_CUDA_LOADED and WIRE_CUDA_REFUSED have their row elsewhere; which calls are recorded matters here: 1 all, 2 chosen ones. */
 void cuda_set_calls(struct cuda_process *cuda, unsigned which);

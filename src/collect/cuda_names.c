@@ -121,6 +121,8 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
 {
     static const struct cuda_call_name nothing;
     struct cuda_call_name *slot = call_slot(cuda, domain, id);
+    if (slot && !slot->known)
+        cuda_names_read(cuda, UINT64_MAX); /* at the start, when a call is told of before the first buffer */
     if (slot && !slot->known) {
         char text[40];
         snprintf(text, sizeof text, "%s call %" PRIu32, domain == CUDA_DRIVER ? "driver" : "runtime", id);

@@ -202,18 +202,15 @@ static void note_id(struct cuda_process *cuda, uint32_t id)
         cuda->first_id = id;
 }
 
-static CUDA_HANDLER(call_record)
+/* A call as CUPTI or the agent told of it. */
+static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *told, int64_t result)
 {
-    enum cuda_domain domain = cupti_kind_of(record) == CUPTI_KIND_DRIVER ? CUDA_DRIVER : CUDA_RUNTIME;
-    const struct cuda_call_name *name = cuda_call_name(cuda, domain, (uint32_t)PLAIN(API, cbid));
-    struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
-                               .thread = (uint32_t)PLAIN(API, threadId), .is_driver = domain == CUDA_DRIVER, .is_graph = name->work == CUDA_GRAPH};
+    struct cuda_launch call = *told;
+    enum cuda_domain domain = call.is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
+    const struct cuda_call_name *name = cuda_call_name(cuda, domain, callback_id);
+    call.is_graph = name->work == CUDA_GRAPH;
     note_id(cuda, call.id);
-    if (call.thread == cuda->own_thread && call.thread) {
-        cuda->own_calls++;
-        return;
-    }
-    int64_t result = PLAIN(API, returnValue), chain = cuda_chain_of(cuda, domain, call.id);
+    int64_t chain = cuda_chain_of(cuda, domain, call.id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     row->start = cuda_time(cuda, (int64_t)call.from_ns);
@@ -229,6 +226,29 @@ static CUDA_HANDLER(call_record)
     cuda->counts.calls++;
     if (result == 0)
         note_call(cuda, name, &call);
+}
+
+static CUDA_HANDLER(call_record)
+{
+    struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
+                               .thread = (uint32_t)PLAIN(API, threadId), .is_driver = cupti_kind_of(record) == CUPTI_KIND_DRIVER};
+    if (call.thread == cuda->own_thread && call.thread) {
+        note_id(cuda, call.id);
+        cuda->own_calls++;
+        return;
+    }
+    add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
+}
+
+int cuda_call_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
+{
+    if (words < WIRE_HEAD_WORDS + 2 || record->b > CUDA_DRIVER)
+        return -1;
+    uint64_t scale = cuda->setup.ns_per_tick;
+    struct cuda_launch call = {.from_ns = wire_cuda_time(record->ticks, scale), .to_ns = wire_cuda_time(record->ticks + record->body[1], scale),
+                               .id = (uint32_t)record->body[0], .thread = tid, .is_driver = record->b == CUDA_DRIVER};
+    add_call(cuda, record->a, &call, (int32_t)(record->body[0] >> 32));
+    return 0;
 }
 
 /* ---- What CUPTI and the driver do for themselves ---------------------------------------------------------------------------------- */

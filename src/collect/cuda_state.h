@@ -208,6 +208,9 @@ int cuda_wait_told(struct cuda_process *cuda, const struct wire_record *record, 
 CUDA_HANDLER(cuda_event_record);
 CUDA_HANDLER(cuda_sync_record);
 
+/* WIRE_CUDA_CALL of a thread: 0, or -1 if it makes no sense. */
+int cuda_call_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);
+
 /* An API call that waits or orders streams; times are the report's. */
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns);
 

@@ -221,7 +221,7 @@ static void cuda_refused(const struct origin *origin, const struct wire_record *
 static void cuda(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (origin->process->cuda)
-        cuda_record(origin->process->cuda, record, words);
+        cuda_record(origin->process->cuda, record, words, origin->reader->tid);
 }
 
 /* A stream that the program names: only CUDA's records say which one it is. */

@@ -222,6 +222,8 @@ enum wire_type {
     WIRE_CUDA_STREAM,    /* made (a: 1) or found (a: 2); body: [handle][context id << 32 | stream id] */
     WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait; b: 1 if the handle stands for the
                           * thread's own default stream; body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
+    WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
+                          * record's time; body: [correlation id | result << 32][duration in ticks] */
     WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
     WIRE_CUDA_SWITCH,    /* kinds were enabled (a: 1) or disabled (a: 0) for a capture range; b: 1 all API calls, 2 the chosen ones */
 

@@ -73,10 +73,11 @@ class Buffers(fakelib.Case):
 
     def test_pool_is_spent_and_cupti_cannot_bear_it(self):
         """Before 12.9 CUPTI must get a buffer: the records in it are lost, and counted. Each launch has two, the call's and the kernel's."""
-        report = self.cuda("cuda_work", "threads", 24, 3000, options=["--buffer-limit=8"], variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
+        report = self.cuda("cuda_work", "threads", 4, 50000, options=["--buffer-limit=8"], settings={"hold": 1},
+                           variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
         self.assertEqual(self.counters()["refused_requests"], 0)
         self.assertGreater(report.count("cuda", "lost", "gpu-buffer-full"), 0)
-        self.assertGreaterEqual(report.produced("cuda"), 2 * 24 * 3000)
+        self.assertGreaterEqual(report.produced("cuda"), 2 * 4 * 50000)
 
 
 if __name__ == "__main__":

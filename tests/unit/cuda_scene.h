@@ -160,7 +160,7 @@ static inline void scene_tell(struct scene *scene, unsigned type, unsigned a, un
     memcpy(made.record.body, body, count * 8);
     if (text)
         memcpy(made.record.body + count, text, strlen(text));
-    cuda_record(scene->cuda, &made.record, words);
+    cuda_record(scene->cuda, &made.record, words, SCENE_PID);
 }
 
 /* ---- Records at literal offsets --------------------------------------------------------------------------------------------- */
