@@ -2,6 +2,7 @@
  *
  *     fake_client LIBCUPTI VERSION                                                                                    */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,8 +37,21 @@ static long call(const char *name, ...)
 /* ---- A client: it counts its records by kind, and keeps the last of each ---- */
 
 static struct { int count; size_t bytes; unsigned char last[256]; } records[64];
-static _Atomic int entered, left, resources[32];
-static uint32_t last_correlation, last_cbid;
+static int resources[32];
+
+struct callback {
+    int site;
+    const char *function;
+    const void *params;
+    const int *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_id;
+    uint64_t *data;
+    uint32_t correlation;
+};
+static struct { int domain, result; uint32_t id; struct callback of; } heard[64];
+static int heard_count, depth;
 
 static uint64_t client_now(void)
 {
@@ -77,23 +91,31 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, 
 
 static void told(void *user, int domain, uint32_t id, const void *data)
 {
-    struct { int site; const char *function; const void *params; void *result; const char *symbol; void *context; uint32_t uid; uint64_t *store; uint32_t correlation; } of;
     assert_ptr_equal(user, &cupti);
     if (domain == 3) {
         resources[id]++;
         return;
     }
-    memcpy(&of, data, sizeof of);
-    last_correlation = of.correlation;
-    last_cbid = id;
-    if (of.site == 0) {
-        entered++;
-        *of.store = of.correlation;
-    } else {
-        left++;
-        assert_int_equal(*of.store, of.correlation);
-        assert_int_equal(*(int *)of.result, 0);
-    }
+    assert_in_range(heard_count, 0, 63);
+    heard[heard_count].domain = domain;
+    heard[heard_count].id = id;
+    struct callback *of = &heard[heard_count].of;
+    memcpy(of, data, sizeof *of);
+    if (of->site == 0)
+        *of->data = (uint64_t)heard_count << 32 | (uint64_t)++depth;
+    else
+        heard[heard_count].result = *of->result;
+    heard_count++;
+    if (of->site == 0)
+        return;
+    size_t enter = *of->data >> 32; /* what was left there is still there, and calls end from the inside */
+    assert_int_equal((uint32_t)*of->data, depth--);
+    assert_int_equal(heard[enter].id, id);
+    assert_int_equal(heard[enter].domain, domain);
+    assert_int_equal(heard[enter].of.correlation, of->correlation);
+    assert_ptr_equal(heard[enter].of.params, of->params);
+    assert_ptr_equal(heard[enter].of.symbol, of->symbol);
+    assert_string_equal(heard[enter].of.function, of->function);
 }
 
 static uint64_t field(uint32_t kind, size_t offset, size_t bytes)
@@ -135,12 +157,13 @@ static void callbacks_come_in_pairs(void **state)
     (void)state;
     CALL("cuptiEnableCallback", 1L, (long)subscriber, 2L, 165L);
     assert_int_equal(cudaDeviceSynchronize(), 0);
-    assert_int_equal(entered, 1);
-    assert_int_equal(left, 1);
-    assert_int_equal(last_cbid, 165);
+    assert_int_equal(heard_count, 2);
+    assert_int_equal(heard[0].of.site, 0);
+    assert_int_equal(heard[1].of.site, 1);
+    assert_int_equal(heard[1].id, 165);
     CALL("cuptiEnableCallback", 0L, (long)subscriber, 2L, 165L);
     cudaDeviceSynchronize();
-    assert_int_equal(entered, 1);
+    assert_int_equal(heard_count, 2);
     assert_int_equal(resources[1], 1); /* the context */
     assert_int_equal(resources[5], 1); /* the end of cuInit() */
     const char *name;
@@ -149,6 +172,90 @@ static void callbacks_come_in_pairs(void **state)
     assert_int_equal(CALL("cuptiGetCallbackName", 1L, 307L, (long)&name), 0);
     assert_string_equal(name, "cuLaunchKernel");
     assert_int_equal(CALL("cuptiGetCallbackName", 2L, 999L, (long)&name), 1);
+}
+
+/* What is heard at the two ends of a call; -1 if it is not heard of. */
+static int end_of(int domain, uint32_t id)
+{
+    for (int i = 0; i < heard_count; i++)
+        if (heard[i].domain == domain && heard[i].id == id && heard[i].of.site == 1)
+            return i;
+    return -1;
+}
+
+static void callbacks_say_what_was_called(void **state)
+{
+    (void)state;
+    CALL("cuptiEnableDomain", 1L, (long)subscriber, 2L);
+    heard_count = 0;
+    const void *kernel = fake_kernel("a symbol");
+    cudaLaunchKernel(kernel, (struct dim3){ 1, 1, 1 }, (struct dim3){ 1, 1, 1 }, NULL, 0, NULL);
+    struct fake_truth truth = fake_last();
+    assert_int_equal(heard_count, 2);
+    assert_string_equal(heard[0].of.function, "cudaLaunchKernel");
+    assert_string_equal(heard[0].of.symbol, "a symbol");
+    assert_int_equal(heard[0].of.correlation, truth.correlation);
+    assert_int_equal(heard[1].of.context_id, truth.context);
+    assert_non_null(heard[1].of.context);
+    assert_int_equal(cudaSetDevice(99), 101);
+    assert_int_equal(heard[3].result, 101);
+    assert_null(heard[3].of.symbol);
+    cudaSetDevice(0);
+    CALL("cuptiEnableDomain", 0L, (long)subscriber, 2L);
+}
+
+/* The driver's calls inside of the runtime's: those that were asked for, with the outer call's correlation id. */
+static void nested_callbacks_only_of_the_domains_asked_for(void **state)
+{
+    (void)state;
+    static const struct { uint32_t runtime, driver; } nested[] = { { 211, 307 }, { 135, 119 }, { 147, 295 }, { 131, 126 }, { 137, 121 }, { 165, 17 } };
+    cudaEvent_t event;
+    cudaEventCreate(&event);
+    fake_set("nested", 1);
+    for (long with_driver = 0; with_driver < 2; with_driver++) {
+        CALL("cuptiEnableDomain", 1L, (long)subscriber, 2L);
+        CALL("cuptiEnableDomain", with_driver, (long)subscriber, 1L);
+        heard_count = 0;
+        cudaLaunchKernel(fake_kernel("nested"), (struct dim3){ 1, 1, 1 }, (struct dim3){ 1, 1, 1 }, NULL, 0, NULL);
+        cudaEventRecord(event, NULL);
+        cudaStreamWaitEvent(NULL, event, 0);
+        cudaStreamSynchronize(NULL);
+        cudaEventSynchronize(event);
+        cudaDeviceSynchronize();
+        for (size_t i = 0; i < sizeof nested / sizeof nested[0]; i++) {
+            int outer = end_of(2, nested[i].runtime), inner = end_of(1, nested[i].driver);
+            assert_in_range(outer, 1, 63);
+            assert_int_equal(inner, with_driver ? outer - 1 : -1);
+            if (with_driver)
+                assert_int_equal(heard[inner].of.correlation, heard[outer].of.correlation);
+        }
+    }
+    fake_set("nested", 0);
+    CALL("cuptiEnableDomain", 0L, (long)subscriber, 1L);
+    CALL("cuptiEnableDomain", 0L, (long)subscriber, 2L);
+}
+
+static void *other_thread(void *unused)
+{
+    (void)unused;
+    cudaDeviceSynchronize();
+    return NULL;
+}
+
+static void first_call_of_a_thread_has_no_context_yet(void **state)
+{
+    (void)state;
+    CALL("cuptiEnableCallback", 1L, (long)subscriber, 2L, 165L);
+    heard_count = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, other_thread, NULL);
+    pthread_join(thread, NULL);
+    CALL("cuptiEnableCallback", 0L, (long)subscriber, 2L, 165L);
+    assert_int_equal(heard_count, 2);
+    assert_null(heard[0].of.context);
+    assert_int_equal(heard[0].of.context_id, 0);
+    assert_non_null(heard[1].of.context);
+    assert_int_equal(heard[1].of.context_id, 1);
 }
 
 /* Bytes of a kernel, copy and synchronization record. */
@@ -296,7 +403,9 @@ int main(int argc, char **argv)
     }
     fake_set("gpu_drift_ppb", 50000);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_subscriber_is_refused), cmocka_unit_test(callbacks_come_in_pairs), cmocka_unit_test(records_are_those_of_the_version),
+        cmocka_unit_test(second_subscriber_is_refused), cmocka_unit_test(callbacks_come_in_pairs), cmocka_unit_test(callbacks_say_what_was_called),
+        cmocka_unit_test(nested_callbacks_only_of_the_domains_asked_for), cmocka_unit_test(first_call_of_a_thread_has_no_context_yet),
+        cmocka_unit_test(records_are_those_of_the_version),
         cmocka_unit_test(chosen_calls_alone), cmocka_unit_test(graph_or_nodes), cmocka_unit_test(drift_is_followed),
         cmocka_unit_test(dropped_records_are_counted), cmocka_unit_test(unfinished_work_needs_force),
     };

@@ -249,7 +249,7 @@ EXPORT int cuLaunchKernel(CUfunction kernel, unsigned gx, unsigned gy, unsigned 
 {
     struct launch_params params = { kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra };
     struct fake_call call;
-    ENTER(call, DRIVER, cuLaunchKernel, &params);
+    ENTER_LAUNCH(call, DRIVER, cuLaunchKernel, &params, kernel);
     return fake_leave(&call, launch(&params, 0));
 }
 
@@ -258,7 +258,7 @@ EXPORT int cuLaunchKernel_ptsz(CUfunction kernel, unsigned gx, unsigned gy, unsi
 {
     struct launch_params params = { kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra };
     struct fake_call call;
-    ENTER(call, DRIVER, cuLaunchKernel_ptsz, &params);
+    ENTER_LAUNCH(call, DRIVER, cuLaunchKernel_ptsz, &params, kernel);
     return fake_leave(&call, launch(&params, 1));
 }
 
@@ -271,7 +271,7 @@ EXPORT int cuLaunchKernelEx(const struct driver_launch_config *config, CUfunctio
         if (config->attributes[i].id == 4)
             memcpy(what.cluster, &config->attributes[i].value.cluster, sizeof what.cluster);
     struct fake_call call;
-    ENTER(call, DRIVER, cuLaunchKernelEx, &params);
+    ENTER_LAUNCH(call, DRIVER, cuLaunchKernelEx, &params, kernel);
     return fake_leave(&call, gpu_ready() ? gpu_ready() : gpu_launch(&what, config->stream, 0));
 }
 

@@ -93,12 +93,18 @@ void report_resource(int which, void *context, void *handle, void *descriptor)
         attached->resource(which, context, handle, descriptor);
 }
 
-EXPORT void fake_enter(struct fake_call *call, int domain, uint32_t cbid, const char *function, const void *params)
+static void set_context(struct fake_call *call)
+{
+    call->context = current;
+    call->context_id = current ? current->id : 0;
+}
+
+EXPORT void fake_enter(struct fake_call *call)
 {
     if (callback_depth > 0)
         fake_add("calls_in_callbacks", 1);
-    *call = (struct fake_call){ .domain = domain, .cbid = cbid, .function = function, .params = params, .outer = inner, .context = current };
-    call->context_id = current ? current->id : 0;
+    call->outer = inner;
+    set_context(call);
     call->correlation = inner ? inner->correlation : atomic_fetch_add(&correlations, 1) + 1;
     call->silent = inner && !fake_get("nested");
     inner = call;
@@ -111,6 +117,7 @@ EXPORT int fake_leave(struct fake_call *call, int result)
 {
     const struct fake_tool *attached = atomic_load(&tool);
     call->result = result;
+    set_context(call);
     if (attached && !call->silent)
         attached->call(call, 1);
     inner = call->outer;
@@ -120,12 +127,6 @@ EXPORT int fake_leave(struct fake_call *call, int result)
 uint32_t call_correlation(void)
 {
     return inner ? inner->correlation : 0;
-}
-
-void call_symbol(const char *name)
-{
-    if (inner)
-        inner->symbol = name;
 }
 
 EXPORT struct fake_truth fake_last(void)

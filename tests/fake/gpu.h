@@ -66,10 +66,10 @@ struct fake_call {
     uint32_t cbid;
     const char *function;
     const void *params;
-    const char *symbol;            /* a launch: the kernel's name */
+    const char *symbol;            /* a launch: the kernel's name, from enter to exit */
     int result;
     uint32_t correlation;
-    void *context;
+    void *context;                 /* the thread's at this moment: the call may make it */
     uint32_t context_id;
     uint64_t data;                 /* the subscriber's, from enter to exit */
     uint64_t start;                /* the tool's */
@@ -99,9 +99,11 @@ int fake_in_callback(int change);  /* of this thread: how deep */
 
 /* ---- libcuda itself, and libcudart on it ---- */
 
-void fake_enter(struct fake_call *call, int domain, uint32_t cbid, const char *function, const void *params);
+void fake_enter(struct fake_call *call); /* from outside come domain, cbid, function, params, symbol */
 int fake_leave(struct fake_call *call, int result);
-#define ENTER(call, domain, function, ...) fake_enter(&(call), FAKE_##domain, CBID_##function, #function, __VA_ARGS__)
+#define ENTER(call, domain, function, parameters) ENTER_LAUNCH(call, domain, function, parameters, NULL)
+#define ENTER_LAUNCH(call, domain, name, parameters, kernel)                                                         \
+    ((call) = (struct fake_call){ FAKE_##domain, CBID_##name, #name, parameters, .symbol = gpu_symbol(kernel) }, fake_enter(&(call)))
 
 struct gpu_stream;
 struct gpu_launch {
@@ -116,6 +118,7 @@ void *gpu_current(void);           /* this thread's context */
 void gpu_set_current(void *context);
 void *gpu_primary(int device);     /* made when it is first asked for */
 int gpu_synchronize(void);
+const char *gpu_symbol(const void *kernel); /* its name, or NULL when there is none */
 
 int gpu_launch(const struct gpu_launch *launch, void *stream, int per_thread);
 int gpu_copy(int kind, const void *to, const void *from, size_t bytes, void *stream, int per_thread, int wait);
@@ -157,7 +160,6 @@ void work_report(const struct fake_work *work);
 void report_resource(int which, void *context, void *handle, void *descriptor);
 uint64_t tool_now(void);
 uint32_t call_correlation(void);
-void call_symbol(const char *name);
 void wait_until(uint64_t monotonic_ns);
 struct gpu_stream *stream_of(void *handle, int per_thread);
 struct fake_truth stream_submit(struct gpu_stream *stream, struct fake_work *work, int waits);

@@ -7,17 +7,17 @@
 static __thread int device;
 static __thread int last_error;
 
-/* The first call starts CUDA, before it is itself reported; each thread has the device's primary context. */
+/* The first call starts CUDA, before it is itself reported. */
 static int ready(void)
 {
-    if (!gpu_ready() && gpu_current())
-        return 0;
-    int result = gpu_ready();
-    if (result)
-        result = cuInit(0);
-    if (result == 0 && !gpu_current())
+    return gpu_ready() ? cuInit(0) : 0;
+}
+
+/* Each thread has the device's primary context, which its first call takes, or makes: that call has none when it is entered. */
+static void take_context(void)
+{
+    if (!gpu_current())
         gpu_set_current(gpu_primary(device));
-    return result;
 }
 
 static int leave(struct fake_call *call, int result)
@@ -28,7 +28,18 @@ static int leave(struct fake_call *call, int result)
 }
 
 /* A call that must have a context: 0 and it has been entered, or the error. */
-#define BEGIN(call, function, ...) (ready() ? (last_error = ready()) : (ENTER(call, RUNTIME, function, __VA_ARGS__), 0))
+#define BEGIN(call, function, params) BEGIN_LAUNCH(call, function, params, NULL)
+#define BEGIN_LAUNCH(call, function, params, kernel)                                                                 \
+    (ready() ? (last_error = ready()) : (ENTER_LAUNCH(call, RUNTIME, function, params, kernel), take_context(), 0))
+
+/* The runtime asks the driver, which a tool may or may not be told of: what comes of the action inside of such a call. */
+#define NESTED(function, params, action) NESTED_LAUNCH(function, params, NULL, action)
+#define NESTED_LAUNCH(function, params, kernel, action)                                                              \
+    __extension__({                                                                                                  \
+        struct fake_call nested;                                                                                     \
+        ENTER_LAUNCH(nested, DRIVER, function, params, kernel);                                                      \
+        fake_leave(&nested, action);                                                                                 \
+    })
 
 /* ---- What programs ask all the time ---- */
 
@@ -111,7 +122,7 @@ EXPORT int cudaDeviceSynchronize(void)
 {
     struct fake_call call;
     int failed = BEGIN(call, cudaDeviceSynchronize, NULL);
-    return failed ? failed : leave(&call, gpu_synchronize());
+    return failed ? failed : leave(&call, NESTED(cuCtxSynchronize, NULL, gpu_synchronize()));
 }
 
 EXPORT int cudaProfilerStart(void)
@@ -135,7 +146,7 @@ EXPORT int cudaMalloc(void **pointer, size_t bytes)
     struct { void **pointer; size_t bytes; } params = { pointer, bytes };
     struct fake_call call;
     int failed = BEGIN(call, cudaMalloc, &params);
-    return failed ? failed : leave(&call, gpu_allocate(pointer, bytes, 3, NULL, NULL));
+    return failed ? failed : leave(&call, NESTED(cuMemAlloc_v2, &params, gpu_allocate(pointer, bytes, 3, NULL, NULL)));
 }
 
 EXPORT int cudaFree(void *pointer)
@@ -143,7 +154,7 @@ EXPORT int cudaFree(void *pointer)
     struct { void *pointer; } params = { pointer };
     struct fake_call call;
     int failed = BEGIN(call, cudaFree, &params);
-    return failed ? failed : leave(&call, pointer ? gpu_free(pointer, 0) : 0);
+    return failed ? failed : leave(&call, pointer ? NESTED(cuMemFree_v2, &params, gpu_free(pointer, 0)) : 0);
 }
 
 EXPORT int cudaMallocHost(void **pointer, size_t bytes)
@@ -271,12 +282,14 @@ FILL_ASYNC(cudaMemsetAsync_ptsz, 1)
 
 /* ---- Launches ---- */
 
-/* The runtime asks the driver, which a tool may or may not be told of. */
-static int launch(const struct gpu_launch *what, cudaStream_t stream, int per_thread)
+static int launch(const struct gpu_launch *what, void **arguments, cudaStream_t stream, int per_thread)
 {
-    struct fake_call call;
-    ENTER(call, DRIVER, cuLaunchKernel, NULL);
-    return fake_leave(&call, gpu_launch(what, stream, per_thread));
+    struct { const void *kernel; unsigned grid[3], block[3], shared; cudaStream_t stream; void **arguments, **extra; } params =
+        { what->kernel, { what->grid[0], what->grid[1], what->grid[2] }, { what->block[0], what->block[1], what->block[2] },
+          (unsigned)what->shared, stream, arguments, NULL };
+    if (per_thread)
+        return NESTED_LAUNCH(cuLaunchKernel_ptsz, &params, what->kernel, gpu_launch(what, stream, 1));
+    return NESTED_LAUNCH(cuLaunchKernel, &params, what->kernel, gpu_launch(what, stream, 0));
 }
 
 static struct gpu_launch launch_of(const void *kernel, struct dim3 grid, struct dim3 block, size_t shared)
@@ -290,10 +303,10 @@ static struct gpu_launch launch_of(const void *kernel, struct dim3 grid, struct 
         struct { const void *kernel; struct dim3 grid, block; void **arguments; size_t shared; cudaStream_t stream; } params = \
             { kernel, grid, block, arguments, shared, stream };                                                      \
         struct fake_call call;                                                                                       \
-        int failed = BEGIN(call, function, &params);                                                                 \
+        int failed = BEGIN_LAUNCH(call, function, &params, kernel);                                                  \
         struct gpu_launch what = launch_of(kernel, grid, block, shared);                                             \
         what.type = launch_type;                                                                                     \
-        return failed ? failed : leave(&call, launch(&what, stream, per_thread));                                    \
+        return failed ? failed : leave(&call, launch(&what, arguments, stream, per_thread));                         \
     }
 LAUNCH(cudaLaunchKernel, 0, 0)
 LAUNCH(cudaLaunchKernel_ptsz, 1, 0)
@@ -308,8 +321,8 @@ LAUNCH(cudaLaunchCooperativeKernel, 0, 1)
             if (config->attributes[i].id == 4)                                                                       \
                 memcpy(what.cluster, &config->attributes[i].value.cluster, sizeof what.cluster);                     \
         struct fake_call call;                                                                                       \
-        int failed = BEGIN(call, function, &params);                                                                 \
-        return failed ? failed : leave(&call, launch(&what, config->stream, per_thread));                            \
+        int failed = BEGIN_LAUNCH(call, function, &params, kernel);                                                  \
+        return failed ? failed : leave(&call, launch(&what, arguments, config->stream, per_thread));                 \
     }
 LAUNCH_EX(cudaLaunchKernelExC, 0)
 LAUNCH_EX(cudaLaunchKernelExC_ptsz, 1)
@@ -349,13 +362,13 @@ EXPORT int cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, in
         int failed = BEGIN(call, function, &params);                                                                 \
         return failed ? failed : leave(&call, action);                                                               \
     }
-ON_HANDLE(cudaStreamDestroy, gpu_stream_destroy(handle))
-ON_HANDLE(cudaStreamSynchronize, gpu_stream_synchronize(handle, 0))
+ON_HANDLE(cudaStreamDestroy, NESTED(cuStreamDestroy_v2, &params, gpu_stream_destroy(handle)))
+ON_HANDLE(cudaStreamSynchronize, NESTED(cuStreamSynchronize, &params, gpu_stream_synchronize(handle, 0)))
 ON_HANDLE(cudaStreamSynchronize_ptsz, gpu_stream_synchronize(handle, 1))
 ON_HANDLE(cudaStreamQuery, gpu_stream_done(handle))
-ON_HANDLE(cudaEventSynchronize, gpu_event_synchronize(handle))
+ON_HANDLE(cudaEventSynchronize, NESTED(cuEventSynchronize, &params, gpu_event_synchronize(handle)))
 ON_HANDLE(cudaEventQuery, gpu_event_done(handle))
-ON_HANDLE(cudaEventDestroy, gpu_event_destroy(handle))
+ON_HANDLE(cudaEventDestroy, NESTED(cuEventDestroy_v2, &params, gpu_event_destroy(handle)))
 ON_HANDLE(cudaGraphExecDestroy, handle ? 0 : 1)
 ON_HANDLE(cudaGraphDestroy, handle ? 0 : 1)
 ON_HANDLE(cudaLibraryUnload, gpu_module_unload(handle))
@@ -382,7 +395,7 @@ EXPORT int cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
         struct { cudaEvent_t event; cudaStream_t stream; } params = { event, stream };                               \
         struct fake_call call;                                                                                       \
         int failed = BEGIN(call, function, &params);                                                                 \
-        return failed ? failed : leave(&call, gpu_event_record(event, stream, per_thread));                          \
+        return failed ? failed : leave(&call, NESTED(cuEventRecord, &params, gpu_event_record(event, stream, per_thread))); \
     }
 RECORD(cudaEventRecord, 0)
 RECORD(cudaEventRecord_ptsz, 1)
@@ -401,7 +414,7 @@ EXPORT int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsi
         struct { cudaStream_t stream; cudaEvent_t event; unsigned flags; } params = { stream, event, flags };        \
         struct fake_call call;                                                                                       \
         int failed = BEGIN(call, function, &params);                                                                 \
-        return failed ? failed : leave(&call, gpu_stream_wait(stream, event, per_thread));                           \
+        return failed ? failed : leave(&call, NESTED(cuStreamWaitEvent, &params, gpu_stream_wait(stream, event, per_thread))); \
     }
 WAIT(cudaStreamWaitEvent, 0)
 WAIT(cudaStreamWaitEvent_ptsz, 1)
@@ -448,7 +461,7 @@ EXPORT int cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     struct { cudaGraphExec_t exec; cudaStream_t stream; } params = { exec, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaGraphLaunch, &params);
-    return failed ? failed : leave(&call, gpu_graph_launch(exec, stream, 0));
+    return failed ? failed : leave(&call, NESTED(cuGraphLaunch, &params, gpu_graph_launch(exec, stream, 0)));
 }
 
 EXPORT int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f)
