@@ -15,6 +15,9 @@ static const struct { const char *source, *table; } source_tables[] = {
     { "osrt", "OSRT_API" },
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
+    { "pytorch operators", "TACHO_TORCH_OP" },
+    { "pytorch memory", "TACHO_TORCH_MEMORY" },
+    { "python functions", "TACHO_TORCH_PYTHON" },
 };
 
 enum { SOURCES_MAX = 32 };

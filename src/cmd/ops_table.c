@@ -162,7 +162,7 @@ static void measure(struct layout *layout)
         size_t length = characters(row[TORCH_KEY].text.bytes, row[TORCH_KEY].text.length), line = 0;
         name = length > name ? length : name;
         if (row[TORCH_SHAPES].kind == CELL_TEXT) {
-            has_shapes = 1;
+            has_shapes |= row[TORCH_SHAPES].text.length > strlen("[]");
             shapes = row[TORCH_SHAPES].text.length > shapes ? row[TORCH_SHAPES].text.length : shapes;
         }
         if (row[TORCH_STACK].kind == CELL_TEXT)

@@ -30,7 +30,7 @@ static int64_t string_of(struct kineto *import, struct slice slice)
 {
     struct slice text = slice_text(slice, &import->scratch);
 
-    return writer_string(import->writer, text.bytes ? text.bytes : "", text.length);
+    return writer_string(import->writer, text.bytes, text.length);
 }
 
 static int64_t literal(struct kineto *import, const char *string)
@@ -341,9 +341,9 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     int64_t grid[3], block[3], value;
     struct slice name = slice_text(event->name, &import->scratch);
 
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes ? name.bytes : "", name.length));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes, name.length));
     name = short_name(name);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(import->writer, name.bytes ? name.bytes : "", name.length));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(import->writer, name.bytes, name.length));
     SET_WORK(&row, CUPTI_ACTIVITY_KIND_KERNEL);
     dimensions(event->by_key[KEY_GRID], grid);
     dimensions(event->by_key[KEY_BLOCK], block);

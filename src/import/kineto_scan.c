@@ -188,7 +188,7 @@ int slice_is(struct slice slice, const char *string)
 {
     struct slice inside = slice_inside(slice);
 
-    return inside.length == strlen(string) && memcmp(inside.bytes, string, inside.length) == 0;
+    return inside.bytes && inside.length == strlen(string) && memcmp(inside.bytes, string, inside.length) == 0;
 }
 
 /* Digits into a number that must stay below 2^63; 0 if it does not. */
@@ -321,8 +321,10 @@ struct slice slice_text(struct slice slice, struct text *scratch)
 {
     static const char letters[] = "bfnrt/\\\"", meant[] = "\b\f\n\r\t/\\\"";
     struct slice inside = slice_inside(slice);
-    const char *at = inside.bytes, *end = at + inside.length, *escape = memchr(at, '\\', inside.length);
 
+    if (!inside.bytes)
+        return (struct slice){ "", 0 };
+    const char *at = inside.bytes, *end = at + inside.length, *escape = memchr(at, '\\', inside.length);
     if (!escape || !slice_is_string(slice))
         return inside;
     text_clear(scratch);

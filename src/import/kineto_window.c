@@ -10,7 +10,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define WINDOW_BYTES 256u /* so that a fuzzer meets its edges */
+#else
 #define WINDOW_BYTES (4u << 20)
+#endif
 #define WINDOW_LARGEST (64u << 20) /* one event larger than this is no event */
 #define PACKED_BYTES (256u << 10)
 

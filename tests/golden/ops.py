@@ -126,6 +126,7 @@ def made_trace():
     first = stack.split(";")[0]
     check("backward has the stack of forward", True, ("AddBackward0", first) in stacks and ("aten::b", first) in stacks)
     check("what was called elsewhere is another row", True, ("aten::b", "") in stacks)
+    check("no column for shapes without any", False, "Input Shapes" in run("ops", "--group-by-input-shape", "made.json"))
     lines = run("ops", "--group-by-stack", "2", "made.json").splitlines()
     check("a column for it", True, "Source Location" in lines[1])
     at = lines[0].rstrip().rindex(" ") + 1
