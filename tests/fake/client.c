@@ -37,7 +37,7 @@ static long call(const char *name, ...)
 /* ---- A client: it counts its records by kind, and keeps the last of each ---- */
 
 static struct { int count; size_t bytes; unsigned char last[256]; } records[64];
-static int resources[32];
+static int resources[32], unified_when_created = -1;
 
 struct callback {
     int site;
@@ -93,7 +93,8 @@ static void told(void *user, int domain, uint32_t id, const void *data)
 {
     assert_ptr_equal(user, &cupti);
     if (domain == 3) {
-        resources[id]++;
+        if (resources[id]++ == 0 && id == 1)
+            unified_when_created = (int)CALL("cuptiActivityEnable", 25L);
         return;
     }
     assert_in_range(heard_count, 0, 63);
@@ -152,6 +153,22 @@ static void second_subscriber_is_refused(void **state)
     assert_int_equal(CALL("cuptiSubscribe", (long)&second, (long)told, (long)&cupti), 39);
 }
 
+static void unified_memory_is_counted_once_there_is_a_context(void **state)
+{
+    (void)state;
+    struct { uint32_t scope, kind, device, enable; } move = { 0, 1, 0, 1 };
+    assert_int_equal(CALL("cuptiActivityConfigureUnifiedMemoryCounter", (long)&move, 1L), 0);
+    assert_int_equal(CALL("cuptiActivityEnable", 25L), 13);
+    cudaFree(NULL);
+    assert_int_equal(resources[1], 1); /* the context */
+    assert_int_equal(unified_when_created, 0);
+    fake_unified(1, 4096, 100);
+    cudaDeviceSynchronize();
+    flush();
+    assert_int_equal(records[25].count, 1);
+    assert_int_equal(CALL("cuptiActivityDisable", 25L), 0);
+}
+
 static void callbacks_come_in_pairs(void **state)
 {
     (void)state;
@@ -164,7 +181,7 @@ static void callbacks_come_in_pairs(void **state)
     CALL("cuptiEnableCallback", 0L, (long)subscriber, 2L, 165L);
     cudaDeviceSynchronize();
     assert_int_equal(heard_count, 2);
-    assert_int_equal(resources[1], 1); /* the context */
+    assert_int_equal(resources[1], 1);
     assert_int_equal(resources[5], 1); /* the end of cuInit() */
     const char *name;
     assert_int_equal(CALL("cuptiGetCallbackName", 2L, 211L, (long)&name), 0);
@@ -403,7 +420,8 @@ int main(int argc, char **argv)
     }
     fake_set("gpu_drift_ppb", 50000);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(second_subscriber_is_refused), cmocka_unit_test(callbacks_come_in_pairs), cmocka_unit_test(callbacks_say_what_was_called),
+        cmocka_unit_test(second_subscriber_is_refused), cmocka_unit_test(unified_memory_is_counted_once_there_is_a_context),
+        cmocka_unit_test(callbacks_come_in_pairs), cmocka_unit_test(callbacks_say_what_was_called),
         cmocka_unit_test(nested_callbacks_only_of_the_domains_asked_for), cmocka_unit_test(first_call_of_a_thread_has_no_context_yet),
         cmocka_unit_test(records_are_those_of_the_version),
         cmocka_unit_test(chosen_calls_alone), cmocka_unit_test(graph_or_nodes), cmocka_unit_test(drift_is_followed),

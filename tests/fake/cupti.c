@@ -208,7 +208,7 @@ EXPORT int cuptiGetResultString(int result, const char **text)
 {
     static __thread char made[48];
     static const struct { int result; const char *text; } known[] = {
-        { 0, "CUPTI_SUCCESS" }, { 1, "CUPTI_ERROR_INVALID_PARAMETER" }, { 12, "CUPTI_ERROR_MAX_LIMIT_REACHED" }, { 21, "CUPTI_ERROR_INVALID_KIND" },
+        { 0, "CUPTI_SUCCESS" }, { 1, "CUPTI_ERROR_INVALID_PARAMETER" }, { 12, "CUPTI_ERROR_MAX_LIMIT_REACHED" }, { 13, "CUPTI_ERROR_NOT_READY" }, { 21, "CUPTI_ERROR_INVALID_KIND" },
         { 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" }, { 39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" },
     };
     snprintf(made, sizeof made, "CUPTI_ERROR_%d", result);

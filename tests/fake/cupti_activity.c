@@ -410,6 +410,8 @@ static int change(uint32_t kind, int on)
         return (int)fake_get("enable_error");
     if (kind == 0 || kind >= KIND_COUNT)
         return INVALID_KIND;
+    if (on && kind == KIND_UNIFIED && !fake_has_context()) /* its counters may be chosen before, but not switched on */
+        return NOT_READY_YET;
     tool_attach();
     clock_pair(activity_now);
     state.kinds[kind] = (unsigned char)on;

@@ -198,6 +198,11 @@ EXPORT void *gpu_primary(int device)
     return gpu.primary[device];
 }
 
+EXPORT int fake_has_context(void)
+{
+    return atomic_load(&gpu.contexts) > 0;
+}
+
 EXPORT int fake_context_id(void *context, uint32_t *id)
 {
     if (!context)

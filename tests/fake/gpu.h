@@ -90,6 +90,7 @@ struct fake_tool {
 void fake_attach(const struct fake_tool *tool);
 
 /* The driver's side of what libcupti is asked. 0, or -1 when there is no such thing. */
+int fake_has_context(void);
 int fake_context_id(void *context, uint32_t *id);
 int fake_context_device(void *context, uint32_t *device);
 int fake_stream_id(void *context, void *stream, int per_thread, uint32_t *id);
