@@ -76,7 +76,7 @@ static uint32_t work_name(struct pool_texts *names, const struct gpu_ops *ops, e
     int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
 
     if (kind == GPU_KERNEL)
-        return pool_text(names, first, TEXT_NAME);
+        return pool_text(names, first, TEXT_PLAIN);
     if (kind == GPU_MEMSET)
         operators_fill_name(text, first);
     else

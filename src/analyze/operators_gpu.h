@@ -25,7 +25,8 @@ void pool_texts_free(struct pool_texts *texts);
 /* Whom the work belongs to: an index into the list, or NO_OPERATOR. */
 typedef uint32_t operator_of(void *context, int64_t process, int64_t correlation);
 
-/* Adds all calls, in the order of their rows, and returns the index of the first through *first. */
+/* Adds all calls, in the order of their rows, and returns the index of the first through *first. Here and below names are shown
+ * whatever they are, so the pool_texts must not be that of the operators' names. */
 int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *first);
 /* Adds all work on GPUs, and its time to the one that owner finds. */
 int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err);

@@ -151,7 +151,7 @@ static int read_calls(struct reading *reading, struct error *err)
 
     if (code != 0)
         return code;
-    code = operators_add_calls(&reading->names, &calls, &first);
+    code = operators_add_calls(&reading->texts, &calls, &first);
     for (size_t i = 0; i < calls.count && code == 0; i++) {
         struct operator *list = reading->operators->list;
         uint32_t owner = columns_is_null(&calls.columns, CALL_CORRELATION, i) ? NO_OPERATOR
@@ -311,7 +311,7 @@ int operators_read_torch(struct operators *operators, struct report *report, str
     if (code == 0)
         code = read_calls(&reading, err);
     if (code == 0)
-        code = operators_add_work(&reading.names, owner_of, &reading, err);
+        code = operators_add_work(&reading.texts, owner_of, &reading, err);
     if (code == 0)
         code = read_memory(&reading, err);
     if (code == 0)

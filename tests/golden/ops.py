@@ -105,6 +105,7 @@ def made_trace():
         event("cpu_op", "aten::b", 30, 20, **{"External id": 4}),
         event("cuda_runtime", "cudaLaunchKernel", 35, 5, **{"External id": 4, "correlation": 70}),
         event("kernel", "k", 200, 40, 7, **{"External id": 4, "correlation": 70, "device": 0, "stream": 7}),
+        event("cuda_runtime", "aten::is_leaf", 500, 1, **{"correlation": 71}),  # a call of that name is
         event("cpu_op", "AddBackward0", 300, 50, 2, **{"External id": 5, "Sequence number": 5, "Fwd thread id": 1}),
         event("cpu_op", "aten::b", 310, 10, 2, **{"External id": 6, "Call stack": "elsewhere.py(1): f"}),
         {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 1, "ts": 40,
@@ -115,7 +116,7 @@ def made_trace():
     with open("made.json", "w") as out:
         json.dump({"schemaVersion": 1, "traceEvents": events}, out)
     rows = {row["key"]: row for row in json.loads(run("ops", "-f", "json", "made.json"))}
-    check("made: keys", ["AddBackward0", "[memory]", "aten::a", "aten::b", "cudaLaunchKernel", "k"], sorted(rows))
+    check("made: keys", ["AddBackward0", "[memory]", "aten::a", "aten::b", "aten::is_leaf", "cudaLaunchKernel", "k"], sorted(rows))
     a, b = rows["aten::a"], rows["aten::b"]
     check("collapsed: count, total, self", (1, 100, 80), (a["count"], a["cpu_total_us"], a["self_cpu_us"]))
     check("device time goes up", (40, 0), (a["device_total_us"], a["self_device_us"]))
@@ -132,6 +133,46 @@ def made_trace():
     at = lines[0].rstrip().rindex(" ") + 1
     row = next(i for i, line in enumerate(lines) if line.lstrip().startswith("aten::a "))
     check("frames one below the other", stack.split(";")[:2] + [""], [line[at:].rstrip() for line in lines[row:row + 3]])
+
+
+def made_flops():
+    """The operators that the captures lack, counted by hand: 2·batch·m·n·k, elements, and a convolution in groups."""
+    conv = {"Input Dims": [[1, 4, 5, 5], [6, 2, 3, 3], [], [], [], [], []], "Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "2"]}
+    cases = {"aten::bmm": ({"Input Dims": [[4, 2, 3], [4, 3, 5]]}, 240), "aten::baddbmm": ({"Input Dims": [[4, 2, 5], [4, 2, 3], [4, 3, 5]]}, 240),
+             "aten::mm": ({"Input Dims": [[2, 3], [3, 5]]}, 60), "aten::mul": ({"Input Dims": [[2, 3], []]}, 6), "aten::add": ({"Input Dims": [[7]]}, 7),
+             "aten::conv2d": (conv, 2 * 25 * 9 * 4 * 6 // 2), "aten::div": ({"Input Dims": [[2, 3]]}, 0), "aten::addmm": ({}, 0)}
+    events = [event("cpu_op", name, 10 * i, 5, **args) for i, (name, (args, _)) in enumerate(cases.items())]
+    with open("flops.json", "w") as out:
+        json.dump({"with_flops": 1, "traceEvents": events}, out)
+    got = {row["key"]: row["flops"] for row in json.loads(run("ops", "-f", "json", "flops.json"))}
+    check("FLOPs by hand", {name: flops for name, (_, flops) in cases.items()}, got)
+
+
+def made_nvtx():
+    """Names as old and new versions of torch write them, in a file that nsys could have made."""
+    database = sqlite3.connect("made.sqlite")
+    database.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    database.executemany("INSERT INTO StringIds VALUES (?, ?)", [(1, "cudaLaunchKernel_v7000"), (2, "k"), (3, "mine")])
+    database.execute("CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid, textId, domainId)")
+    thread = 1 << 48 | 5 << 24 | 5
+    ranges = [(0, 1000, "aten::conv2d, seq = 0"), (100, 900, "aten::empty"), (2000, 4000, "train"), (2100, 3900, "AddmmBackward0, seq = 789, op_id = 375"),
+              (2200, 3000, "aten::mm, op_id = 376, sizes = [[2, 3], [3, 4]], input_op_ids = [(1,0), (2,0)]"),
+              (3100, 3200, "aten::mm, op_id = 377, sizes = [[2, 3], [3, 8]]"), (3300, 3400, "aten::is_leaf, op_id = 378")]
+    database.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?, NULL, 0)", [(*r, thread) for r in ranges])
+    database.execute("INSERT INTO NVTX_EVENTS VALUES (0, NULL, 75, NULL, ?, 3, 1)", (thread,))
+    database.execute("INSERT INTO NVTX_EVENTS VALUES (50, 60, 59, 'of another domain', ?, NULL, 1)", (thread,))
+    database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId, returnValue)")
+    database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 1, 0)", [(2300, 2400, thread, 1), (5000, 5100, thread, 2)])
+    database.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName, shortName)")
+    database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, 2, 2)", [(6000, 6500, 1, 1 << 48 | 5 << 24), (7000, 7250, 2, 1 << 48 | 5 << 24)])
+    database.commit()
+    database.close()
+    rows = json.loads(run("ops", "-f", "json", "--group-by-input-shape", "made.sqlite"))
+    got = [(row["key"], row["input_shapes"], row["count"], row["cpu_total_us"], row["self_cpu_us"], row["device_total_us"], row["self_device_us"]) for row in rows]
+    expected = [("aten::conv2d", "[]", 1, 1, 0.2, 0, 0), ("aten::empty", "[]", 1, 0.8, 0.8, 0, 0), ("train", "[]", 1, 2, 0.2, 0.5, 0),
+                ("AddmmBackward0", "[]", 1, 1.8, 0.9, 0.5, 0), ("aten::mm", "[[2, 3], [3, 4]]", 1, 0.8, 0.7, 0.5, 0.5),
+                ("cudaLaunchKernel", "[]", 2, 0.2, 0.2, 0, 0), ("aten::mm", "[[2, 3], [3, 8]]", 1, 0.1, 0.1, 0, 0), ("k", "[]", 2, 0, 0, 0.75, 0.75)]
+    check("operators out of ranges", expected, got)
 
 
 def nvtx():
@@ -178,6 +219,8 @@ def main():
             other_formats(f"{name}.tacho", rows)
         flops("infer.tacho")
         made_trace()
+        made_flops()
+        made_nvtx()
         nvtx()
         run("ops", status=2)
         run("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)
