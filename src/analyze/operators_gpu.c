@@ -37,7 +37,7 @@ uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kin
     const char *bytes = report_string(texts->report, id, &length);
     if (kind == TEXT_CALL)
         length = without_version(bytes, length);
-    if (kind == TEXT_PLAIN)
+    if (kind != TEXT_NAME)
         number = operators_intern(texts->operators, bytes, length);
     else if (!operators_name(texts->operators, bytes, length, &number))
         number = HIDDEN_TEXT;
