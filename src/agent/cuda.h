@@ -9,6 +9,7 @@
  *     cuda_names.c    texts that records point to
  *     cuda_thread.c   the one thread of ours: flushes, follows the recording, asks for the devices' properties
  *     cuda_exit.c     the last flush of a process
+ *     cuda_range.c    cudaProfilerStart() and its siblings, also where CUDA is not recorded: see core.h
  *     cuda_client.c   programs that use CUPTI themselves
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a call
@@ -113,7 +114,8 @@ int cuda_api_is_ours(const struct cuda_api *api); /* is the record of this call 
 /* ---- cuda_events.c ---- */
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);
 void cuda_events_enable(int on);       /* callbacks on contexts, streams and modules */
-int cuda_contexts(void **contexts, int most); /* those that live */
+#define CUDA_CONTEXTS_MAX 64u
+uint32_t cuda_contexts(void *contexts[CUDA_CONTEXTS_MAX]); /* those that live: how many */
 
 /* ---- cuda_chain.c ---- */
 void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id, const void *frame); /* from here on */

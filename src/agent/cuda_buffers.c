@@ -189,8 +189,6 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
         walk(buffer, valid_bytes);
         descriptor->bytes = (uint32_t)valid_bytes;
-        descriptor->context = 0;
-        descriptor->stream = stream_id;
         descriptor->names_words = (uint32_t)(atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed) / 8);
         descriptor->number = atomic_fetch_add_explicit(&agent.arena->cuda_deliveries, 1, memory_order_relaxed);
         atomic_store_explicit(&descriptor->state, WIRE_CUDA_DELIVERED, memory_order_release);

@@ -6,10 +6,8 @@
  * be enabled for a whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
 #include "cuda.h"
 
-#define CONTEXTS_MAX 64u
-
 struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
-static struct context contexts[CONTEXTS_MAX];
+static struct context contexts[CUDA_CONTEXTS_MAX];
 
 /* ---- Contexts and streams ------------------------------------------------------------------------------------------ */
 
@@ -24,10 +22,10 @@ void cuda_events_enable(int on)
         cuda.cupti.cuptiEnableCallback((uint32_t)on, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 }
 
-int cuda_contexts(void **list, int most)
+uint32_t cuda_contexts(void *list[CUDA_CONTEXTS_MAX])
 {
-    int count = 0;
-    for (uint32_t i = 0; i < CONTEXTS_MAX && count < most; i++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++) {
         void *handle = atomic_load_explicit(&contexts[i].handle, memory_order_acquire);
         if (handle)
             list[count++] = handle;
@@ -37,7 +35,7 @@ int cuda_contexts(void **list, int most)
 
 static void add_context(void *handle, uint32_t id, uint32_t device)
 {
-    for (uint32_t i = 0; i < CONTEXTS_MAX; i++) {
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++) {
         void *none = NULL;
         if (atomic_compare_exchange_strong(&contexts[i].handle, &none, handle)) {
             atomic_store_explicit(&contexts[i].device, device, memory_order_relaxed);
@@ -49,7 +47,7 @@ static void add_context(void *handle, uint32_t id, uint32_t device)
 
 static void remove_context(void *handle)
 {
-    for (uint32_t i = 0; i < CONTEXTS_MAX; i++)
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
         if (atomic_load_explicit(&contexts[i].handle, memory_order_relaxed) == handle) {
             atomic_store_explicit(&contexts[i].id, 0, memory_order_relaxed);
             atomic_store_explicit(&contexts[i].handle, NULL, memory_order_release);
@@ -59,7 +57,7 @@ static void remove_context(void *handle)
 /* The device of a context that was there before us is asked for, and then known. */
 static uint32_t device_of(void *handle, uint32_t id)
 {
-    for (uint32_t i = 0; i < CONTEXTS_MAX; i++)
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
         if (id && atomic_load_explicit(&contexts[i].id, memory_order_acquire) == id)
             return atomic_load_explicit(&contexts[i].device, memory_order_relaxed);
     uint32_t device = 0;
@@ -75,7 +73,7 @@ static void tell_stream(void *context, void *stream, uint32_t context_id)
     if (cuda.cupti.cuptiGetStreamIdEx(context, stream, 0, &id) != CUPTI_RESULT_SUCCESS)
         return;
     uint64_t words[] = { (uintptr_t)stream, (uint64_t)context_id << 32 | id };
-    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_STREAM, .a = 1, .words = words, .word_count = 2 });
+    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_STREAM, .words = words, .word_count = 2 });
 }
 
 static void context_created(void *handle)

@@ -7,17 +7,12 @@
 #include <link.h>
 #include <stdlib.h>
 
+#include "../wire/cupti_places.h"
 #include "cuda.h"
 #include "os.h"
 
-#if defined(__x86_64__)
-#define TARGET "x86_64-linux"
-#else
-#define TARGET "sbsa-linux"
-#endif
-
 #define PATH_BYTES 4096
-#define MAJOR_OLDEST 11
+#define MAJOR_OLDEST CUPTI_OLDEST_MAJOR
 #define MAJOR_NEWEST 15
 
 struct search {
@@ -174,10 +169,9 @@ static int try_folder(const struct search *search, const char *folder, const cha
         path[0] = 0;
         add_text(path, folder);
         add_text(path, below);
-        add_text(path, "libcupti.so.");
+        add_text(path, CUPTI_FILE);
         add_number(path, *major);
-        if (*major == MAJOR_OLDEST) /* which had its minor number in the name */
-            add_text(path, ".8");
+        add_text(path, *major == MAJOR_OLDEST ? CUPTI_OLDEST_MINOR : "");
         if (try_file(path) == 0)
             return 0;
     }
@@ -186,10 +180,14 @@ static int try_folder(const struct search *search, const char *folder, const cha
 
 static int try_toolkit(const struct search *search, const char *root)
 {
-    static const char *const below[] = { "/extras/CUPTI/lib64/", "/targets/" TARGET "/lib/", "/lib64/", "/lib/" };
-    for (size_t i = 0; root && root[0] && i < sizeof below / sizeof *below; i++)
-        if (try_folder(search, root, below[i]) == 0)
+    static const char *const below[] = { CUPTI_TOOLKIT_FOLDERS };
+    for (size_t i = 0; root && root[0] && i < sizeof below / sizeof *below; i++) {
+        char folder[PATH_BYTES] = "";
+        add_text(folder, root);
+        add_text(folder, below[i]);
+        if (folder[0] && try_folder(search, folder, "/") == 0)
             return 0;
+    }
     return -1;
 }
 
@@ -293,7 +291,8 @@ const char *cuda_library_load(void)
     else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
              try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
              try_folder(&search, "", "") && try_installed(&search))
-        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti, or the CUDA toolkit), "
+        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, "
+                  "for CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), "
                   "or name its file in TACHO_CUPTI.";
     dlerror(); /* not the program's to see */
     return failure;

@@ -15,7 +15,6 @@
 #define TICK_MS 10u
 #define FLUSH_MS 100u
 #define START_MAX_MS 10000u  /* so long are all calls recorded while a new context has not run a kernel */
-#define CONTEXTS_MAX 16
 
 enum { FINISH_NOT_ASKED, FINISH_ASKED, FINISH_DONE };
 static _Atomic uint32_t finish;
@@ -87,9 +86,12 @@ static int tell_devices(void)
 {
     int count = 0;
     const struct cuda_driver_functions *driver = &cuda.driver;
-    if (!driver->cuDeviceGetCount || !driver->cuDeviceGet || !driver->cuDeviceGetName || !driver->cuDeviceTotalMem_v2 ||
-        !driver->cuDriverGetVersion || !driver->cuDeviceGetAttribute)
+#define LACKS_REQUIRED(name) !driver->name ||
+#define LACKS_OPTIONAL(name)
+#define LACKS(need, name, parameters) LACKS_##need(name)
+    if (CUDA_DRIVER_FUNCTIONS(LACKS) 0)
         return 1;
+#undef LACKS
     if (driver->cuDeviceGetCount(&count) != 0)
         return 0;
     for (int ordinal = 0; ordinal < count; ordinal++)
@@ -153,13 +155,13 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
 /* The kernels that still run get until the deadline of whoever waits; then what they have is taken as it is. */
 static void finish_now(struct rounds *rounds)
 {
-    void *contexts[CONTEXTS_MAX], *popped;
+    void *contexts[CUDA_CONTEXTS_MAX], *popped;
     if (!rounds->devices_told) /* a short program may have come and gone since we last looked */
         rounds->devices_told = tell_devices();
     flush(0);
-    int count = cuda_contexts(contexts, CONTEXTS_MAX);
+    uint32_t count = cuda_contexts(contexts);
     if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
-        for (int i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++)
             if (cuda.driver.cuCtxPushCurrent_v2(contexts[i]) == 0) {
                 cuda.driver.cuCtxSynchronize();
                 cuda.driver.cuCtxPopCurrent_v2(&popped);

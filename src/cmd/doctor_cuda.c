@@ -9,16 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../wire/cupti_places.h"
 #include "cgroup.h"
 #include "doctor.h"
 
-#if defined(__x86_64__)
-#define TARGET "x86_64-linux"
-#else
-#define TARGET "sbsa-linux"
-#endif
-
-enum { PATH_ROOM = 1024, OLDEST_CUDA = 11 };
+enum { PATH_ROOM = 1024 };
 
 /* The first file below root that the pattern matches: 1 and the path without root, or 0. */
 static int find_file(const char *root, const char *pattern, char out[PATH_ROOM])
@@ -42,9 +37,9 @@ static int find_in_folder(const char *root, const char *folder, int newest, char
 {
     int is_there = 0;
 
-    for (int major = newest; major >= OLDEST_CUDA && !is_there; major--) {
+    for (int major = newest; major >= CUPTI_OLDEST_MAJOR && !is_there; major--) {
         struct text pattern = {0};
-        text_addf(&pattern, "%s/libcupti.so.%d%s", folder, major, major == OLDEST_CUDA ? ".8" : ""); /* which has its minor number there */
+        text_addf(&pattern, "%s/" CUPTI_FILE "%d%s", folder, major, major == CUPTI_OLDEST_MAJOR ? CUPTI_OLDEST_MINOR : "");
         is_there = find_file(root, text_string(&pattern), out);
         text_free(&pattern);
     }
@@ -79,7 +74,7 @@ static const char *next_folder(const char **rest, struct text *folder)
 /* Where it was found, in words; NULL: nowhere. */
 static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
 {
-    static const char *const in_toolkit[] = { "/extras/CUPTI/lib64", "/targets/" TARGET "/lib", "/lib64", "/lib", NULL };
+    static const char *const in_toolkit[] = { CUPTI_TOOLKIT_FOLDERS, NULL };
     static const char *const in_system[] = { "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", NULL };
     static const char *const packages[] = { "/lib/python3*/*-packages/nvidia/*/lib", NULL };
     static const char *const prefixes[] = { "/usr/local", "/usr", "/opt/conda" };

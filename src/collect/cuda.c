@@ -262,22 +262,23 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
 
 /* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */
 
+static CUDA_TOLD(switch_told)
+{
+    if (record->a)
+        cuda_set_calls(cuda, record->b);
+    return 0;
+}
+
+static const cuda_told told[] = {
+    [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
+    [WIRE_CUDA_CALL] = cuda_call_told, [WIRE_CUDA_CHAIN] = cuda_chain_told, [WIRE_CUDA_SWITCH] = switch_told,
+};
+
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 {
-    int bad = 0;
-    if (record->type == WIRE_CUDA_DEVICE)
-        bad = cuda_device_told(cuda, record, words);
-    else if (record->type == WIRE_CUDA_STREAM)
-        bad = cuda_stream_told(cuda, record, words);
-    else if (record->type == WIRE_CUDA_WAIT)
-        bad = cuda_wait_told(cuda, record, words);
-    else if (record->type == WIRE_CUDA_CALL)
-        bad = cuda_call_told(cuda, record, words, tid);
-    else if (record->type == WIRE_CUDA_CHAIN)
-        bad = cuda_chain_told(cuda, record, words);
-    else if (record->type == WIRE_CUDA_SWITCH && record->a)
-        cuda_set_calls(cuda, record->b);
-    if (bad)
+    unsigned type = record->type; /* once: see cuda.h */
+    cuda_told read = type < sizeof told / sizeof *told ? told[type] : NULL;
+    if (read && read(cuda, record, words, tid) != 0)
         cuda->counts.damaged++;
     else
         cuda->counts.recorded++;

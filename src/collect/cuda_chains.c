@@ -74,7 +74,7 @@ static struct cuda_chain_id *place_of(const struct cuda_chains *chains, enum cud
     return &chains->waiting[hash_number((uint64_t)correlation << 1 | domain) >> 16 & (CUDA_CHAINS_WAITING - 1)];
 }
 
-int cuda_chain_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+CUDA_TOLD(cuda_chain_told)
 {
     struct cuda_chains *chains = &cuda->chains;
     uint32_t frames = record->b;

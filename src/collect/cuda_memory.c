@@ -1,8 +1,6 @@
 /* Memory: allocations and pools, and what unified memory moves and faults on. See cuda_rows.c for how rows are made. */
 #include "cuda_state.h"
 
-#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name)
-
 enum { POOL_LOCAL = 1, POOL_IMPORTED = 2 };
 enum { UVM_HTOD = 11, UVM_DTOH, UVM_DTOD }; /* ENUM_CUDA_MEMCPY_OPER */
 

@@ -40,7 +40,7 @@ void cuda_pairs_free(struct cuda_pairs *pairs);
 struct cuda_launch {
     uint64_t from_ns, to_ns;
     uint32_t id, thread;
-    int is_driver, is_graph;
+    int is_driver;
 };
 
 /* A call that succeeded. The runtime calls the driver: where both are recorded, they are one launch. */

@@ -4,17 +4,7 @@
  * tell is NULL. Records lie in our own copy, and their layouts keep every read inside it. */
 #include "cuda_state.h"
 
-#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name)
-
-/* A field that every version has, and that is never negative: no more than two shifts. Kernels are many. */
-#define PLAIN(type, name) plain_field(layout, record, CUPTI_##type##_##name)
-static inline int64_t plain_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
-{
-    const struct cupti_at *at = &layout->at[field];
-    uint64_t word;
-    memcpy(&word, (const unsigned char *)record + at->word, sizeof word);
-    return (int64_t)(word << at->left >> at->right);
-}
+#define PLAIN(type, name) cupti_plain_field(layout, record, CUPTI_##type##_##name) /* kernels are many */
 
 int64_t cuda_global_tid(const struct cuda_process *cuda, uint32_t tid)
 {
@@ -203,21 +193,19 @@ static void note_id(struct cuda_process *cuda, uint32_t id)
 }
 
 /* A call as CUPTI or the agent told of it. */
-static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *told, int64_t result)
+static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *call, int64_t result)
 {
-    struct cuda_launch call = *told;
-    enum cuda_domain domain = call.is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
+    enum cuda_domain domain = call->is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, callback_id);
-    call.is_graph = name->work == CUDA_GRAPH;
-    note_id(cuda, call.id);
-    int64_t chain = cuda_chain_of(cuda, domain, call.id);
+    note_id(cuda, call->id);
+    int64_t chain = cuda_chain_of(cuda, domain, call->id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
-    row->start = cuda_time(cuda, (int64_t)call.from_ns);
-    row->end = cuda_time(cuda, (int64_t)call.to_ns);
+    row->start = cuda_time(cuda, (int64_t)call->from_ns);
+    row->end = cuda_time(cuda, (int64_t)call->to_ns);
     row->eventClass = domain; /* nsys: 0 the runtime, 1 the driver */
-    row->globalTid = cuda_global_tid(cuda, call.thread);
-    row->correlationId = call.id;
+    row->globalTid = cuda_global_tid(cuda, call->thread);
+    row->correlationId = call->id;
     row->nameId = name->name_id;
     row->returnValue = result;
     SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chain, chain >= 0);
@@ -225,7 +213,7 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     cuda->counts.calls++;
     if (result == 0)
-        note_call(cuda, name, &call);
+        note_call(cuda, name, call);
 }
 
 static CUDA_HANDLER(call_record)
@@ -240,7 +228,7 @@ static CUDA_HANDLER(call_record)
     add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
 }
 
-int cuda_call_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
+CUDA_TOLD(cuda_call_told)
 {
     if (words < WIRE_HEAD_WORDS + 2 || record->b > CUDA_DRIVER)
         return -1;

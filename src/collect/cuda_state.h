@@ -163,6 +163,18 @@ static inline int64_t cuda_memory_kind(int64_t cupti_kind)
     return cupti_kind >= 1 && cupti_kind <= 7 ? cupti_kind - 1 : 7;
 }
 
+/* ---- Records of the agent ---------------------------------------------------------------------------------------------------- */
+
+/* What one of them says, of the thread tid: 0, or -1 if it makes no sense. */
+#define CUDA_TOLD(name) int name(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
+typedef CUDA_TOLD((*cuda_told));
+
+CUDA_TOLD(cuda_device_told); /* cuda_target.c */
+CUDA_TOLD(cuda_stream_told); /* cuda_target.c */
+CUDA_TOLD(cuda_wait_told);   /* cuda_waits.c */
+CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
+CUDA_TOLD(cuda_chain_told);  /* cuda_chains.c */
+
 /* ---- cuda_names.c ------------------------------------------------------------------------------------------------------------ */
 
 void cuda_names_read(struct cuda_process *cuda, uint64_t until); /* bytes of the area */
@@ -176,6 +188,7 @@ const struct cuda_call_name *cuda_call_name(struct cuda_process *cuda, enum cuda
 
 #define CUDA_HANDLER(name) void name(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)
 typedef CUDA_HANDLER((*cuda_handler));
+#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name) /* in one of them */
 
 struct cuda_kind {
     cuda_handler read;
@@ -198,18 +211,12 @@ CUDA_HANDLER(cuda_context_record);
 CUDA_HANDLER(cuda_green_context_record);
 CUDA_HANDLER(cuda_stream_record);
 const struct cuda_context *cuda_context_find(const struct cuda_process *cuda, uint32_t id);
-int cuda_device_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words);
-int cuda_stream_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words);
 void cuda_target_finish(struct cuda_process *cuda);
 
 /* ---- cuda_waits.c ------------------------------------------------------------------------------------------------------------------ */
 
-int cuda_wait_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words);
 CUDA_HANDLER(cuda_event_record);
 CUDA_HANDLER(cuda_sync_record);
-
-/* WIRE_CUDA_CALL of a thread: 0, or -1 if it makes no sense. */
-int cuda_call_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);
 
 /* An API call that waits or orders streams; times are the report's. */
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns);
@@ -220,8 +227,6 @@ void cuda_waits_finish(struct cuda_process *cuda);
 void cuda_waits_free(struct cuda_process *cuda);
 
 /* ---- cuda_chains.c ------------------------------------------------------------------------------------------------------------------- */
-
-int cuda_chain_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words);
 
 /* What there is to say about an address of the program. Good until the next call. */
 const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t address);

@@ -12,7 +12,7 @@
 /* ---- Devices ------------------------------------------------------------------------------------------------------------------- */
 
 /* Where the body of WIRE_CUDA_DEVICE has what, in words. */
-enum { DEVICE_MEMORY, DEVICE_UUID, DEVICE_VERSIONS = 3, DEVICE_PCI, DEVICE_ATTRIBUTES };
+enum { DEVICE_MEMORY, DEVICE_UUID, DEVICE_CUDA_VERSION = 3, DEVICE_PCI, DEVICE_ATTRIBUTES };
 
 struct device {
     const uint64_t *body;
@@ -133,7 +133,7 @@ static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
     return gpus->count++;
 }
 
-int cuda_device_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+CUDA_TOLD(cuda_device_told)
 {
     struct device device = {.body = record->body, .attribute_count = record->b, .ordinal = record->a};
     uint32_t fixed = WIRE_HEAD_WORDS + DEVICE_ATTRIBUTES + (device.attribute_count + 1) / 2;
@@ -244,7 +244,7 @@ CUDA_HANDLER(cuda_stream_record)
         stream_row(cuda, stream, (uint32_t)cupti_field(layout, record, CUPTI_STREAM_priority), (uint32_t)cupti_field(layout, record, CUPTI_STREAM_flag));
 }
 
-int cuda_stream_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+CUDA_TOLD(cuda_stream_told)
 {
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;

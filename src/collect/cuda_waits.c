@@ -10,7 +10,7 @@
 #include "../base/hash.h"
 #include "cuda_state.h"
 
-#define LIST_MAX (1u << 18)       /* 12 MiB: then the order is taken as it is */
+#define LIST_MAX (1u << 18)       /* 14 MiB: then the order is taken as it is */
 #define JOINS (1u << 14)          /* a power of two; of them, half may be in use */
 #define EVENTS_FIRST 256u
 #define EVENTS_MAX (1u << 20)
@@ -260,7 +260,7 @@ void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks)
     waits->count -= taken;
 }
 
-int cuda_wait_told(struct cuda_process *cuda, const struct wire_record *record, uint32_t words)
+CUDA_TOLD(cuda_wait_told)
 {
     struct cuda_waits *waits = &cuda->waits;
     if (words < WIRE_HEAD_WORDS + 3 || record->a < WIRE_CUDA_EVENT_RECORD || record->a > WIRE_CUDA_CONTEXT_SYNC)
@@ -294,8 +294,6 @@ void cuda_waits_finish(struct cuda_process *cuda)
 }
 
 /* ---- What CUPTI tells ------------------------------------------------------------------------------------------------------------- */
-
-#define FIELD(type, name) cupti_field(layout, record, CUPTI_##type##_##name)
 
 static int64_t or_nothing(int64_t value)
 {

@@ -23,7 +23,6 @@ struct wire_cuda_buffer {
     _Atomic uint32_t state;
     _Atomic uint32_t next_free;
     uint32_t bytes;        /* of records; when delivered */
-    uint32_t context, stream;
     uint32_t names_words;  /* how far the texts reached, in 8-byte words, when it was delivered; 0: not told */
     uint64_t number;       /* wire_header.cuda_deliveries when it was delivered; until then the agent's, ticks when it was lent */
     _Alignas(64) char end[0];
@@ -70,15 +69,11 @@ static inline uint64_t wire_arena_bytes(uint32_t chunk_count, uint32_t buffer_co
     return wire_cuda_names_offset(chunk_count, buffer_count) + WIRE_CUDA_NAMES_BYTES + (uint64_t)buffer_count * WIRE_CUDA_BUFFER_BYTES;
 }
 
-/* CUPTI wants nanoseconds: ticks times a factor that is fixed for the arena, so that the collector can go back to ticks
- * and map those as it maps all others. */
+/* CUPTI wants nanoseconds: ticks times a factor that is fixed for the arena, so that the collector's map from ticks to time
+ * holds for these too (src/collect/cuda_time.h). */
 static inline uint64_t wire_cuda_time(uint64_t ticks, uint64_t ns_per_tick)
 {
     return (uint64_t)((unsigned __int128)ticks * ns_per_tick >> WIRE_SCALE_SHIFT);
-}
-static inline uint64_t wire_cuda_ticks(uint64_t ns, uint64_t ns_per_tick)
-{
-    return (uint64_t)(((unsigned __int128)ns << WIRE_SCALE_SHIFT) / ns_per_tick);
 }
 
 #endif

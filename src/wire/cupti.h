@@ -1,6 +1,6 @@
 /* The parts of CUPTI's and the CUDA driver's ABI that Tacho uses, declared here so that no vendor header is ever needed.
  *
- * Names are ours (CUPTI_KIND_MEMCPY, not CUPTI_ACTIVITY_KIND_MEMCPY), so that tests/house/cupti_abi.sh can include the
+ * Names are ours (CUPTI_KIND_MEMCPY, not CUPTI_ACTIVITY_KIND_MEMCPY), so that tests/house/cupti_abi.py can include the
  * vendor's headers beside this one and compare every number, size and offset. Nothing here may be called from outside the
  * agent: the tables name functions that it looks up at run time. How records are laid out is another matter, as that
  * changes from version to version: cupti_layout.h.                                                                      */
@@ -86,18 +86,13 @@ enum cupti_kind {
 
 /* cuptiActivitySetAttribute(attribute, size_t *bytes, void *value); the type of the value in the comment */
 enum cupti_attribute {
-    CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE = 0,               /* size_t */
-    CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT = 2,         /* size_t */
-    CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER = 5,       /* uint8_t; 1: we hand out buffers that are all zeros */
-    CUPTI_ATTRIBUTE_DEVICE_BUFFER_PRE_ALLOCATE_VALUE = 6, /* size_t */
-    CUPTI_ATTRIBUTE_MEM_ALLOCATION_TYPE_HOST_PINNED = 8,  /* uint8_t */
-    CUPTI_ATTRIBUTE_PER_THREAD_ACTIVITY_BUFFER = 9,       /* uint8_t; from 12.1 on; before anything else is enabled */
+    CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER = 5, /* uint8_t; 1: we hand out buffers that are all zeros */
 };
 
 enum { CUPTI_FLUSH_FORCED = 1 };                            /* cuptiActivityFlushAll: buffers that are not full too */
-enum { CUPTI_THREAD_ID_DEFAULT = 0, CUPTI_THREAD_ID_SYSTEM = 1 }; /* the second: gettid() */
+enum { CUPTI_THREAD_ID_SYSTEM = 1 };                        /* cuptiSetThreadIdType: gettid() */
 
-enum { CUPTI_UNIFIED_MEMORY_ONE_DEVICE = 1, CUPTI_UNIFIED_MEMORY_ALL_DEVICES = 2 }; /* scope */
+enum { CUPTI_UNIFIED_MEMORY_ALL_DEVICES = 2 };              /* scope */
 enum cupti_unified_memory {
     CUPTI_UNIFIED_MEMORY_HTOD = 1, CUPTI_UNIFIED_MEMORY_DTOH, CUPTI_UNIFIED_MEMORY_CPU_FAULT, CUPTI_UNIFIED_MEMORY_GPU_FAULT,
     CUPTI_UNIFIED_MEMORY_THRASHING, CUPTI_UNIFIED_MEMORY_THROTTLING, CUPTI_UNIFIED_MEMORY_REMOTE_MAP, CUPTI_UNIFIED_MEMORY_DTOD,
@@ -108,34 +103,21 @@ struct cupti_unified_memory_config {
 _Static_assert(sizeof(struct cupti_unified_memory_config) == 16, "as CUPTI has it");
 
 enum { CUPTI_SYNC_EVENT = 1, CUPTI_SYNC_STREAM_WAIT, CUPTI_SYNC_STREAM, CUPTI_SYNC_CONTEXT };
-enum { CUPTI_LAUNCH_REGULAR, CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_MULTI, CUPTI_LAUNCH_COMMAND_LIST };
+enum { CUPTI_LAUNCH_REGULAR, CUPTI_LAUNCH_COOPERATIVE, CUPTI_LAUNCH_COOPERATIVE_MULTI };
 
-/* What fields hold where nothing is known. */
-#define CUPTI_NO_DEVICE UINT32_MAX
-#define CUPTI_NO_CHANNEL UINT32_MAX
-#define CUPTI_NO_SYNC UINT32_MAX       /* stream and event of a synchronisation that concerns none */
+#define CUPTI_NO_SYNC UINT32_MAX /* stream and event of a synchronisation that concerns none */
 
 /* ---- Callbacks ----------------------------------------------------------------------------------------------- */
 
 enum { CUPTI_ENTER = 0, CUPTI_EXIT = 1 };
 
-enum cupti_domain {
-    CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME, CUPTI_DOMAIN_RESOURCE, CUPTI_DOMAIN_SYNCHRONIZE, CUPTI_DOMAIN_NVTX,
-    CUPTI_DOMAIN_STATE, /* from 12.6 on */
-};
+enum cupti_domain { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME, CUPTI_DOMAIN_RESOURCE };
 
 enum cupti_resource {
     CUPTI_RESOURCE_CONTEXT_CREATED = 1, CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
     CUPTI_RESOURCE_STREAM_CREATED, CUPTI_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_RESOURCE_CU_INIT_FINISHED,
     CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_RESOURCE_MODULE_PROFILED,
-    CUPTI_RESOURCE_GRAPH_CREATED, CUPTI_RESOURCE_GRAPH_DESTROY_STARTING, CUPTI_RESOURCE_GRAPH_CLONED,
-    CUPTI_RESOURCE_GRAPHNODE_CREATE_STARTING, CUPTI_RESOURCE_GRAPHNODE_CREATED, CUPTI_RESOURCE_GRAPHNODE_DESTROY_STARTING,
-    CUPTI_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED, CUPTI_RESOURCE_GRAPHNODE_DEPENDENCY_DESTROY_STARTING,
-    CUPTI_RESOURCE_GRAPHEXEC_CREATE_STARTING, CUPTI_RESOURCE_GRAPHEXEC_CREATED, CUPTI_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
-    CUPTI_RESOURCE_GRAPHNODE_CLONED, CUPTI_RESOURCE_STREAM_ATTRIBUTE_CHANGED,
 };
-
-enum { CUPTI_STATE_FATAL_ERROR = 1, CUPTI_STATE_ERROR, CUPTI_STATE_WARNING };
 
 /* In the domains DRIVER and RUNTIME. */
 struct cupti_call {
@@ -159,33 +141,6 @@ struct cupti_resource_data {
 };
 _Static_assert(sizeof(struct cupti_resource_data) == 24, "as CUPTI has it");
 
-struct cupti_module_data { /* MODULE_… */
-    uint32_t module;
-    size_t cubin_bytes;
-    const char *cubin;
-};
-_Static_assert(sizeof(struct cupti_module_data) == 24, "as CUPTI has it");
-
-struct cupti_graph_data { /* GRAPH… */
-    void *graph, *original_graph;
-    void *node, *original_node;
-    uint32_t node_type;
-    void *dependency;
-    void *graph_exec;
-};
-_Static_assert(sizeof(struct cupti_graph_data) == 56 && offsetof(struct cupti_graph_data, graph_exec) == 48, "as CUPTI has it");
-
-struct cupti_synchronize_data { /* in the domain SYNCHRONIZE */
-    void *context, *stream;
-};
-_Static_assert(sizeof(struct cupti_synchronize_data) == 16, "as CUPTI has it");
-
-struct cupti_state_data { /* in the domain STATE */
-    uint32_t result;
-    const char *message;
-};
-_Static_assert(sizeof(struct cupti_state_data) == 16, "as CUPTI has it");
-
 /* Given to cuptiSubscribe_v2; old_name then holds who has the subscription. */
 struct cupti_subscriber_parameters {
     size_t bytes;                 /* CUPTI_SUBSCRIBER_BYTES: as 13.0 has it, which newer ones take too */
@@ -208,12 +163,9 @@ typedef uint64_t (*cupti_clock)(void);
  * Without a REQUIRED one CUDA is not traced; OPTIONAL ones are NULL in versions that lack them. All return a CUptiResult. */
 #define CUPTI_FUNCTIONS(X)                                                                                            \
     X(REQUIRED, 18, cuptiGetVersion, (uint32_t *version))                                                             \
-    X(REQUIRED, 18, cuptiGetResultString, (uint32_t result, const char **text))                                       \
-    X(REQUIRED, 18, cuptiGetTimestamp, (uint64_t *ns))                                                                \
     X(REQUIRED, 18, cuptiSubscribe, (void **subscriber, cupti_callback callback, void *user))                         \
     X(REQUIRED, 18, cuptiUnsubscribe, (void *subscriber))                                                             \
     X(REQUIRED, 18, cuptiEnableCallback, (uint32_t enable, void *subscriber, uint32_t domain, uint32_t id))           \
-    X(REQUIRED, 18, cuptiEnableDomain, (uint32_t enable, void *subscriber, uint32_t domain))                          \
     X(REQUIRED, 18, cuptiGetCallbackName, (uint32_t domain, uint32_t id, const char **name))                          \
     X(REQUIRED, 18, cuptiActivityRegisterCallbacks, (cupti_buffer_wanted wanted, cupti_buffer_done done))             \
     X(REQUIRED, 18, cuptiActivityRegisterTimestampCallback, (cupti_clock now))                                        \
@@ -227,24 +179,10 @@ typedef uint64_t (*cupti_clock)(void);
     X(REQUIRED, 18, cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))              \
     X(REQUIRED, 18, cuptiGetDeviceId, (void *context, uint32_t *id))                                                  \
     X(REQUIRED, 18, cuptiSetThreadIdType, (uint32_t type))                                                            \
-    X(OPTIONAL, 18, cuptiActivityGetAttribute, (uint32_t attribute, size_t *bytes, void *value))                      \
-    X(OPTIONAL, 18, cuptiActivityFlushPeriod, (uint32_t ms))                                                          \
     X(OPTIONAL, 18, cuptiActivityConfigureUnifiedMemoryCounter,                                                       \
       (struct cupti_unified_memory_config *configs, uint32_t count))                                                  \
-    X(OPTIONAL, 18, cuptiActivityEnableLatencyTimestamps, (uint8_t enable))                                           \
-    X(OPTIONAL, 18, cuptiActivityEnableLaunchAttributes, (uint8_t enable))                                            \
-    X(OPTIONAL, 18, cuptiGetGraphId, (void *graph, uint32_t *id))                                                     \
-    X(OPTIONAL, 18, cuptiGetGraphNodeId, (void *node, uint64_t *id))                                                  \
-    X(OPTIONAL, 18, cuptiGetLastError, (void))                                                                        \
-    X(OPTIONAL, 18, cuptiFinalize, (void))                                                                            \
-    X(OPTIONAL, 20, cuptiGetErrorMessage, (uint32_t result, const char **text))                                       \
-    X(OPTIONAL, 21, cuptiGetGraphExecId, (void *graph_exec, uint32_t *id))                                            \
-    X(OPTIONAL, 21, cuptiActivityEnableDeviceGraph, (uint8_t enable))                                                 \
     X(OPTIONAL, 23, cuptiActivityEnableRuntimeApi, (uint32_t id, uint8_t enable))                                     \
     X(OPTIONAL, 23, cuptiActivityEnableDriverApi, (uint32_t id, uint8_t enable))                                      \
-    X(OPTIONAL, 24, cuptiActivityEnableAllocationSource, (uint8_t enable))                                            \
-    X(OPTIONAL, 26, cuptiActivityEnableHWTrace, (uint8_t enable))                                                     \
-    X(OPTIONAL, 26, cuptiActivityEnableAllSyncRecords, (uint8_t enable))                                              \
     X(OPTIONAL, 130000, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable))                               \
     X(OPTIONAL, 130000, cuptiSubscribe_v2,                                                                            \
       (void **subscriber, cupti_callback callback, void *user, struct cupti_subscriber_parameters *parameters))       \
@@ -280,10 +218,7 @@ static inline uint32_t cupti_version_told_apart(uint32_t version, int has_call_o
     X(OPTIONAL, cuDeviceGetPCIBusId, (char *text, int bytes, int device))                                             \
     X(OPTIONAL, cuCtxSynchronize, (void))                                                                             \
     X(OPTIONAL, cuCtxPushCurrent_v2, (void *context))                                                                 \
-    X(OPTIONAL, cuCtxPopCurrent_v2, (void **context))                                                                 \
-    X(OPTIONAL, cuCtxGetCurrent, (void **context))                                                                    \
-    X(OPTIONAL, cuStreamGetPriority, (void *stream, int *priority))                                                   \
-    X(OPTIONAL, cuStreamGetFlags, (void *stream, unsigned *flags))
+    X(OPTIONAL, cuCtxPopCurrent_v2, (void **context))
 
 struct cuda_driver_functions {
 #define CUDA_DRIVER_FUNCTION(need, name, parameters) int(*name) parameters;
@@ -291,9 +226,7 @@ struct cuda_driver_functions {
 #undef CUDA_DRIVER_FUNCTION
 };
 
-enum { CUDA_STREAM_NON_BLOCKING = 1 };          /* cuStreamGetFlags */
-#define CUDA_STREAM_LEGACY ((void *)1)          /* handles with a meaning of their own; NULL is one of these two */
-#define CUDA_STREAM_PER_THREAD ((void *)2)
+#define CUDA_STREAM_PER_THREAD ((void *)2) /* a handle with a meaning of its own: the calling thread's default stream */
 
 /* cuDeviceGetAttribute; clocks in kHz, sizes in bytes, the bus in bits */
 enum cuda_device_attribute {
@@ -333,7 +266,6 @@ struct cuda_event_record_parameters { void *event, *stream; };                 /
 struct cuda_stream_wait_parameters { void *stream, *event; unsigned flags; };
 struct cuda_event_parameters { void *event; };
 struct cuda_stream_parameters { void *stream; };
-struct cuda_context_parameters { void *context; };                             /* of cuCtxSynchronize_v2 alone */
 _Static_assert(sizeof(struct cuda_event_record_parameters) == 16, "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_stream_wait_parameters) == 24, "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_event_parameters) == 8 && sizeof(struct cuda_stream_parameters) == 8, "as CUPTI has it");

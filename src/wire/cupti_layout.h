@@ -106,9 +106,14 @@ static inline int64_t cupti_field(const struct cupti_layout *layout, const void 
     return at.is_signed ? (int64_t)word >> at.right : (int64_t)(word >> at.right);
 }
 
-static inline int cupti_has(const struct cupti_layout *layout, enum cupti_field field)
+/* The same for a field that every version has and that is never negative: no more than two shifts. */
+static inline int64_t cupti_plain_field(const struct cupti_layout *layout, const void *record, enum cupti_field field)
 {
-    return layout->at[field].present;
+    const struct cupti_at *at = &layout->at[field];
+    uint64_t word;
+
+    memcpy(&word, (const unsigned char *)record + at->word, sizeof word);
+    return (int64_t)(word << at->left >> at->right);
 }
 
 /* The i-th pointer to text of a record, i < layout->text_count. */

@@ -77,11 +77,10 @@ enum wire_cuda_flag {
     WIRE_CUDA_YIELD = 128,          /* a program that uses CUPTI itself may have it */
 };
 
-/* Which calls have their call chain stored, once they take at least backtrace_ns: groups of cuda_calls.def, as bits. */
 struct wire_cuda_settings {
     uint32_t flags;                 /* enum wire_cuda_flag */
-    uint32_t backtrace_groups;
-    uint64_t backtrace_ns;
+    uint32_t backtrace_groups;      /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
+    uint64_t backtrace_ns;          /* … once they take so long */
     uint32_t flush_interval_ms;     /* 0: the agent's own */
     uint32_t buffer_count;          /* struct wire_cuda_buffer */
     uint64_t ns_per_tick;           /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
@@ -216,16 +215,16 @@ enum wire_type {
     /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
     WIRE_CUDA_LOADED,    /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body: [cuptiGetVersion()] text, its path */
     WIRE_CUDA_REFUSED,   /* and this is why not; a: the CUptiResult; body: text, a sentence */
-    WIRE_CUDA_DEVICE,    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][driver version |
-                          * runtime version << 32][PCI domain << 32 | bus << 16 | device << 8 | function]
+    WIRE_CUDA_DEVICE,    /* a: ordinal, b: number of attributes; body: [bytes of memory][uuid, 2 words][version of CUDA that
+                          * the driver serves][PCI domain << 32 | bus << 16 | device << 8 | function]
                           * [attributes by CUdevice_attribute, from 0, int32, two a word] text, its name */
-    WIRE_CUDA_STREAM,    /* made (a: 1) or found (a: 2); body: [handle][context id << 32 | stream id] */
+    WIRE_CUDA_STREAM,    /* one was made; body: [handle][context id << 32 | stream id] */
     WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait; b: 1 if the handle stands for the
                           * thread's own default stream; body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
     WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
                           * record's time; body: [correlation id | result << 32][duration in ticks] */
     WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
-    WIRE_CUDA_SWITCH,    /* kinds were enabled (a: 1) or disabled (a: 0) for a capture range; b: 1 all API calls, 2 the chosen ones */
+    WIRE_CUDA_SWITCH,    /* from now on b: 1 all API calls, 2 the chosen ones are recorded (a: 1), or nothing of CUDA is (a: 0) */
 
     /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where LIBRARY is among
      * the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:

@@ -1,0 +1,19 @@
+/* What a toolkit calls CUPTI's file, and where it has it. For the agent, which loads it, and for doctor, which only looks. */
+#ifndef TACHO_WIRE_CUPTI_PLACES_H
+#define TACHO_WIRE_CUPTI_PLACES_H
+
+#if defined(__x86_64__)
+#define CUPTI_TARGET "x86_64-linux"
+#else
+#define CUPTI_TARGET "sbsa-linux"
+#endif
+
+/* Below the root of a toolkit, in the order to look. */
+#define CUPTI_TOOLKIT_FOLDERS "/extras/CUPTI/lib64", "/targets/" CUPTI_TARGET "/lib", "/lib64", "/lib"
+
+/* libcupti.so.12 and so on; the oldest has its minor number behind that. */
+#define CUPTI_FILE "libcupti.so."
+#define CUPTI_OLDEST_MAJOR 11
+#define CUPTI_OLDEST_MINOR ".8"
+
+#endif
