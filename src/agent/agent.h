@@ -69,9 +69,10 @@ struct agent_level {
 #define AGENT_LIBRARY_FRAMES 14 /* nested calls into libraries; deeper ones are counted as lost */
 
 struct agent_cuda {
-    uint32_t depth, epoch; /* of calls into CUDA that have callbacks */
-    uint64_t start;        /* ticks, of the outermost */
-    uintptr_t frame;       /* and where its callback stood on the stack */
+    uint32_t call;         /* into CUDA, the outermost of those that have callbacks: domain << 16 | id; 0: none */
+    uint32_t correlation;
+    uint32_t epoch, round; /* struct cuda's and its own, when it was entered */
+    uint64_t start;        /* ticks */
 };
 
 struct agent_thread {

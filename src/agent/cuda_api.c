@@ -138,6 +138,7 @@ void cuda_api_callbacks(enum cuda_stage stage)
             uint8_t wanted = (uint8_t)(api->range || (stage != CUDA_STAGE_NONE && has_callback(api)));
             if (wanted != api->called_back)
                 cuda.cupti.cuptiEnableCallback(wanted, cuda.subscriber, domains[domain].domain, id);
+            api->round = (uint8_t)(api->round + (api->called_back && !wanted));
             api->called_back = wanted;
         }
 }

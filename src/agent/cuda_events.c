@@ -188,18 +188,35 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
         emit_wait(thread, api, call);
 }
 
-/* Whether it is the outermost of the calls that have callbacks. Where callbacks were switched in the midst of a call, its
- * other half is missing: a call that stands no deeper on the stack is not inside it. The runtime is not called from inside a call. */
-static int enter_call(struct agent_thread *thread, const struct made_call *made)
+static uint32_t key_of(const struct made_call *made)
 {
-    struct agent_cuda *state = &thread->cuda;
-    uint32_t epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
-    if (state->epoch != epoch || made->domain == CUDA_RUNTIME || (uintptr_t)made->frame >= state->frame) {
-        state->epoch = epoch;
-        state->depth = 0;
-        state->frame = (uintptr_t)made->frame;
-    }
-    return ++state->depth == 1;
+    return (uint32_t)made->domain << 16 | made->id; /* never 0: ids begin at 1 */
+}
+
+/* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call in itself. Where callbacks
+ * were switched in the midst of the outer call, or the program left it by longjmp(), its other half never comes. */
+static int is_inside(const struct agent_cuda *state, const struct made_call *made)
+{
+    return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
+           state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed) &&
+           state->round == cuda_apis[state->call >> 16][state->call & 0xffff].round;
+}
+
+static void enter_call(struct agent_thread *thread, const struct made_call *made)
+{
+    if (is_inside(&thread->cuda, made))
+        return;
+    thread->cuda = (struct agent_cuda){
+        .call = key_of(made), .correlation = made->call->correlation_id, .round = cuda_apis[made->domain][made->id].round,
+        .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed), .start = agent_ticks(),
+    };
+}
+
+/* Calls inside it may have been left unheard: it is known by itself. */
+static int is_left(const struct agent_cuda *state, const struct made_call *made)
+{
+    return state->call == key_of(made) && state->correlation == made->call->correlation_id &&
+           state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
 }
 
 /* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself: the
@@ -228,14 +245,11 @@ static void call_made(const struct made_call *made)
     if (!thread)
         return;
     if (call->site == CUPTI_ENTER) {
-        if (enter_call(thread, made))
-            thread->cuda.start = agent_ticks();
-        return;
-    }
-    if (thread->cuda.epoch != atomic_load_explicit(&cuda.epoch, memory_order_relaxed) || thread->cuda.depth == 0)
-        return;
-    if (--thread->cuda.depth == 0)
+        enter_call(thread, made);
+    } else if (is_left(&thread->cuda, made)) {
+        thread->cuda.call = 0;
         leave_call(thread, made);
+    }
 }
 
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)

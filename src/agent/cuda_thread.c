@@ -213,11 +213,15 @@ int cuda_thread_start(void)
     return result == 0 ? 0 : -1;
 }
 
+/* Several handlers may ask, one for each capture: for a flush that hangs only one of them waits. */
 void cuda_thread_finish(uint64_t patience_ns)
 {
-    atomic_store(&finish, FINISH_ASKED);
+    static _Atomic uint32_t in_vain;
+    if (atomic_exchange(&finish, FINISH_ASKED) == FINISH_ASKED && atomic_load(&in_vain))
+        return;
     cuda_thread_wake();
     uint64_t end_ms = now_ms() + patience_ns / 1000000;
     for (uint64_t now = now_ms(); now < end_ms && atomic_load(&finish) == FINISH_ASKED; now = now_ms())
         sys_futex_wait(&finish, FINISH_ASKED, (end_ms - now) * 1000000);
+    atomic_store(&in_vain, atomic_load(&finish) == FINISH_ASKED);
 }

@@ -66,6 +66,8 @@ static void on_resource(int which, void *context, void *handle, void *descriptor
         return;
     if (which == RESOURCE_MODULE_UNLOADED)
         activity_deliver_all();
+    if (which == RESOURCE_CONTEXT_CREATED)
+        activity_context();
     struct resource_data data = { context, handle, descriptor };
     if (subscribed && enabled[DOMAIN_RESOURCE][which])
         tell(DOMAIN_RESOURCE, (uint32_t)which, &data);

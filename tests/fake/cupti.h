@@ -41,6 +41,7 @@ void record_write(unsigned char *to, const struct fake_work *work);
 /* cupti_activity.c */
 void activity_start(void);                           /* the tool has been attached */
 void activity_call(struct fake_call *call, int leaves);
+void activity_context(void);                         /* one has been made */
 void activity_work(const struct fake_work *work);
 void activity_deliver_all(void);                     /* everything that has ended */
 uint64_t activity_now(void);

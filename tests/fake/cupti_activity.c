@@ -36,7 +36,9 @@ static struct {
     buffer_complete complete;
     uint64_t (*now)(void);
     unsigned char kinds[KIND_COUNT];
-    unsigned char calls[3][CALLS_MAX]; /* by domain: whose calls are recorded */
+    unsigned char calls[3][CALLS_MAX]; /* by domain: whose calls are recorded… */
+    unsigned char armed[3][CALLS_MAX]; /* …without their kind: those that were asked for when the first context was made */
+    _Atomic int has_context;
     unsigned char counters[16];        /* of unified memory */
     int event_timestamps, system_thread_ids;
     _Atomic size_t dropped;
@@ -169,9 +171,22 @@ static uint32_t thread_id(void)
     return state.system_thread_ids ? (uint32_t)gettid() : (uint32_t)pthread_self();
 }
 
+/* As the real one does: a call that is asked for by its name later than that, and without its kind, is silently not recorded. */
+void activity_context(void)
+{
+    if (!atomic_exchange(&state.has_context, 1))
+        memcpy(state.armed, state.calls, sizeof state.armed);
+}
+
+static int is_call_wanted(const struct fake_call *call)
+{
+    return state.calls[call->domain][call->cbid] && (!state.has_context || state.armed[call->domain][call->cbid] ||
+                                                     state.kinds[call->domain == FAKE_DRIVER ? KIND_DRIVER : KIND_RUNTIME]);
+}
+
 void activity_call(struct fake_call *call, int leaves)
 {
-    if (!state.calls[call->domain][call->cbid]) {
+    if (!is_call_wanted(call)) {
         call->start = 0;
         return;
     }

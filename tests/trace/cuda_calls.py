@@ -1,5 +1,6 @@
 """Which calls into CUDA are recorded: those that matter, all until the first kernel has finished, or all. On the stand-ins."""
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
@@ -63,6 +64,16 @@ class Calls(fakelib.Case):
         self.assertEqual(named(everything, "cudaLaunchKernel"), sum(fakelib.kernels(report).values()))
         before = fakelib.calls(report, "start < ?", starts(report, "first"))
         self.assertEqual(named(before, "cudaGetDevice"), 5)
+
+    def test_calls_inside_of_calls(self):
+        """The driver's calls that the runtime makes are not the program's, where callbacks tell of both."""
+        for version in ("12.4", "13.0"):
+            with self.subTest(cupti=version):
+                report = self.cuda("cuda_range", "runtime", 2, options=["-c", "cudaProfilerApi", "--capture-range-end=repeat"],
+                                   settings={"nested": 1}, variables={"TACHO_CUPTI": fakelib.cupti(version)}, stdin=subprocess.DEVNULL)
+                counts = fakelib.calls(report, "value NOT LIKE '%Profiler%'")
+                self.assertEqual({name.split("_v")[0]: count for name, count in counts.items()}, {"cudaLaunchKernel": 2, "cudaDeviceSynchronize": 2})
+                self.assertEqual(report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION WHERE end > start"), 2)
 
     def test_what_a_call_returned(self):
         report = self.cuda("cuda_work", "calls", options=["--cuda-trace-all-apis=true"])

@@ -129,7 +129,13 @@ int main(int argc, char **argv)
         fake_set("duration_ns", 60000000000); /* a kernel that does not end while we live */
         MUST(cudaLaunchKernel(fake_kernel("unfinished"), ONE, ONE, NULL, 0, NULL));
     }
-    if (strcmp(ending, "hang") == 0)
+    for (int i = 0; i < 40 && strcmp(ending, "hang-after-ranges") == 0; i++) {
+        MUST(cudaProfilerStart());
+        MUST(cudaLaunchKernel(fake_kernel("in_range"), ONE, ONE, NULL, 0, NULL));
+        MUST(cudaDeviceSynchronize());
+        MUST(cudaProfilerStop());
+    }
+    if (strncmp(ending, "hang", 4) == 0)
         fake_set("hang", 1);
     printf("{\"what\": \"end\"}\n");
     return 0;

@@ -66,6 +66,11 @@ class Ends(fakelib.Case):
         self.assertEqual(self.said[-1], {"what": "end"})
         self.assertEqual(fakelib.kernels(report), {"work": 10})
 
+    def test_cupti_that_hangs_after_many_ranges(self):
+        """Each of them has its own handler of exit(); all together they wait for CUPTI no longer than one does."""
+        report = self.cuda("cuda_end", "hang-after-ranges", 1, timeout=50, options=["-c", "cudaProfilerApi", "--capture-range-end=repeat"])
+        self.assertEqual(fakelib.kernels(report), {"in_range": 40})
+
     def test_buffers_given_back_late(self):
         """The worker thread of CUPTI's is still at it while the program ends."""
         report = self.cuda("cuda_end", "return", 100, settings={"late_ms": 50})
