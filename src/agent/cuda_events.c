@@ -1,9 +1,9 @@
 /* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose callers are
  * wanted, and the calls that begin and end a capture range.
  *
- * Only calls with a reason have a callback: one costs about 40 ns, as much as a record. The runtime's calls lead to the
- * driver's, whose callback then comes inside: it is the outer call that the program made and that counts. No callback may
- * be enabled for a whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
+ * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's, whose
+ * callback then comes inside: it is the outer call that the program made and that counts. No callback may be enabled for a
+ * whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
 #include "cuda.h"
 
 struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
