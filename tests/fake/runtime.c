@@ -32,14 +32,11 @@ static int leave(struct fake_call *call, int result)
 #define BEGIN_LAUNCH(call, function, params, kernel)                                                                 \
     (ready() ? (last_error = ready()) : (ENTER_LAUNCH(call, RUNTIME, function, params, kernel), take_context(), 0))
 
-/* The runtime asks the driver, which a tool may or may not be told of: what comes of the action inside of such a call. */
-#define NESTED(function, params, action) NESTED_LAUNCH(function, params, NULL, action)
-#define NESTED_LAUNCH(function, params, kernel, action)                                                              \
-    __extension__({                                                                                                  \
-        struct fake_call nested;                                                                                     \
-        ENTER_LAUNCH(nested, DRIVER, function, params, kernel);                                                      \
-        fake_leave(&nested, action);                                                                                 \
-    })
+/* Where the driver has the same call, it does the work: a tool may or may not be told of the call inside. */
+static cudaStream_t own(cudaStream_t stream, int per_thread)
+{
+    return per_thread && !stream ? cudaStreamPerThread : stream;
+}
 
 /* ---- What programs ask all the time ---- */
 
@@ -122,7 +119,7 @@ EXPORT int cudaDeviceSynchronize(void)
 {
     struct fake_call call;
     int failed = BEGIN(call, cudaDeviceSynchronize, NULL);
-    return failed ? failed : leave(&call, NESTED(cuCtxSynchronize, NULL, gpu_synchronize()));
+    return failed ? failed : leave(&call, cuCtxSynchronize());
 }
 
 EXPORT int cudaProfilerStart(void)
@@ -146,7 +143,7 @@ EXPORT int cudaMalloc(void **pointer, size_t bytes)
     struct { void **pointer; size_t bytes; } params = { pointer, bytes };
     struct fake_call call;
     int failed = BEGIN(call, cudaMalloc, &params);
-    return failed ? failed : leave(&call, NESTED(cuMemAlloc_v2, &params, gpu_allocate(pointer, bytes, 3, NULL, NULL)));
+    return failed ? failed : leave(&call, cuMemAlloc_v2((CUdeviceptr *)pointer, bytes));
 }
 
 EXPORT int cudaFree(void *pointer)
@@ -154,7 +151,7 @@ EXPORT int cudaFree(void *pointer)
     struct { void *pointer; } params = { pointer };
     struct fake_call call;
     int failed = BEGIN(call, cudaFree, &params);
-    return failed ? failed : leave(&call, pointer ? NESTED(cuMemFree_v2, &params, gpu_free(pointer, 0)) : 0);
+    return failed ? failed : leave(&call, pointer ? cuMemFree_v2((CUdeviceptr)pointer) : 0);
 }
 
 EXPORT int cudaMallocHost(void **pointer, size_t bytes)
@@ -282,14 +279,15 @@ FILL_ASYNC(cudaMemsetAsync_ptsz, 1)
 
 /* ---- Launches ---- */
 
-static int launch(const struct gpu_launch *what, void **arguments, cudaStream_t stream, int per_thread)
+/* As the driver's cuLaunchKernel(), which cannot say all of it; a function of its own, as deep in the stack as that would be. */
+__attribute__((noinline)) static int launch(const struct gpu_launch *what, void **arguments, cudaStream_t stream, int per_thread)
 {
     struct { const void *kernel; unsigned grid[3], block[3], shared; cudaStream_t stream; void **arguments, **extra; } params =
         { what->kernel, { what->grid[0], what->grid[1], what->grid[2] }, { what->block[0], what->block[1], what->block[2] },
-          (unsigned)what->shared, stream, arguments, NULL };
-    if (per_thread)
-        return NESTED_LAUNCH(cuLaunchKernel_ptsz, &params, what->kernel, gpu_launch(what, stream, 1));
-    return NESTED_LAUNCH(cuLaunchKernel, &params, what->kernel, gpu_launch(what, stream, 0));
+          (unsigned)what->shared, own(stream, per_thread), arguments, NULL };
+    struct fake_call call;
+    ENTER_LAUNCH(call, DRIVER, cuLaunchKernel, &params, what->kernel);
+    return fake_leave(&call, gpu_launch(what, params.stream, 0));
 }
 
 static struct gpu_launch launch_of(const void *kernel, struct dim3 grid, struct dim3 block, size_t shared)
@@ -362,13 +360,13 @@ EXPORT int cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, in
         int failed = BEGIN(call, function, &params);                                                                 \
         return failed ? failed : leave(&call, action);                                                               \
     }
-ON_HANDLE(cudaStreamDestroy, NESTED(cuStreamDestroy_v2, &params, gpu_stream_destroy(handle)))
-ON_HANDLE(cudaStreamSynchronize, NESTED(cuStreamSynchronize, &params, gpu_stream_synchronize(handle, 0)))
-ON_HANDLE(cudaStreamSynchronize_ptsz, gpu_stream_synchronize(handle, 1))
+ON_HANDLE(cudaStreamDestroy, cuStreamDestroy_v2(handle))
+ON_HANDLE(cudaStreamSynchronize, cuStreamSynchronize(handle))
+ON_HANDLE(cudaStreamSynchronize_ptsz, cuStreamSynchronize(own(handle, 1)))
 ON_HANDLE(cudaStreamQuery, gpu_stream_done(handle))
-ON_HANDLE(cudaEventSynchronize, NESTED(cuEventSynchronize, &params, gpu_event_synchronize(handle)))
+ON_HANDLE(cudaEventSynchronize, cuEventSynchronize(handle))
 ON_HANDLE(cudaEventQuery, gpu_event_done(handle))
-ON_HANDLE(cudaEventDestroy, NESTED(cuEventDestroy_v2, &params, gpu_event_destroy(handle)))
+ON_HANDLE(cudaEventDestroy, cuEventDestroy_v2(handle))
 ON_HANDLE(cudaGraphExecDestroy, handle ? 0 : 1)
 ON_HANDLE(cudaGraphDestroy, handle ? 0 : 1)
 ON_HANDLE(cudaLibraryUnload, gpu_module_unload(handle))
@@ -395,7 +393,7 @@ EXPORT int cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
         struct { cudaEvent_t event; cudaStream_t stream; } params = { event, stream };                               \
         struct fake_call call;                                                                                       \
         int failed = BEGIN(call, function, &params);                                                                 \
-        return failed ? failed : leave(&call, NESTED(cuEventRecord, &params, gpu_event_record(event, stream, per_thread))); \
+        return failed ? failed : leave(&call, cuEventRecord(event, own(stream, per_thread)));                        \
     }
 RECORD(cudaEventRecord, 0)
 RECORD(cudaEventRecord_ptsz, 1)
@@ -405,7 +403,7 @@ EXPORT int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsi
     struct { cudaEvent_t event; cudaStream_t stream; unsigned flags; } params = { event, stream, flags };
     struct fake_call call;
     int failed = BEGIN(call, cudaEventRecordWithFlags, &params);
-    return failed ? failed : leave(&call, gpu_event_record(event, stream, 0));
+    return failed ? failed : leave(&call, cuEventRecord(event, stream));
 }
 
 #define WAIT(function, per_thread)                                                                                   \
@@ -414,7 +412,7 @@ EXPORT int cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsi
         struct { cudaStream_t stream; cudaEvent_t event; unsigned flags; } params = { stream, event, flags };        \
         struct fake_call call;                                                                                       \
         int failed = BEGIN(call, function, &params);                                                                 \
-        return failed ? failed : leave(&call, NESTED(cuStreamWaitEvent, &params, gpu_stream_wait(stream, event, per_thread))); \
+        return failed ? failed : leave(&call, cuStreamWaitEvent(own(stream, per_thread), event, flags));             \
     }
 WAIT(cudaStreamWaitEvent, 0)
 WAIT(cudaStreamWaitEvent_ptsz, 1)
@@ -461,7 +459,7 @@ EXPORT int cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     struct { cudaGraphExec_t exec; cudaStream_t stream; } params = { exec, stream };
     struct fake_call call;
     int failed = BEGIN(call, cudaGraphLaunch, &params);
-    return failed ? failed : leave(&call, NESTED(cuGraphLaunch, &params, gpu_graph_launch(exec, stream, 0)));
+    return failed ? failed : leave(&call, cuGraphLaunch(exec, stream));
 }
 
 EXPORT int cudaLibraryLoadData(cudaLibrary_t *library, const void *code, void *a, void *b, unsigned c, void *d, void *e, unsigned f)
