@@ -4,24 +4,27 @@
 #include <string.h>
 
 /* Old spellings, of PyTorch 1.8 to 1.12. */
-static const struct { const char *spelling; enum kineto_key key; } spellings[] = {
-#define KINETO_KEY(name, spelling) { spelling, KEY_##name },
+static const struct { struct slice spelling; enum kineto_key key; } spellings[] = {
+#define KINETO_KEY(name, spelling) { SLICE(spelling), KEY_##name },
     KINETO_KEYS(KINETO_KEY)
 #undef KINETO_KEY
-    { "external id", KEY_EXTERNAL }, { "Input dims", KEY_DIMS }, { "Sequence Number", KEY_SEQUENCE }, { "Fwd Thread Id", KEY_FORWARD_THREAD },
+    { SLICE("external id"), KEY_EXTERNAL }, { SLICE("Input dims"), KEY_DIMS }, { SLICE("Sequence Number"), KEY_SEQUENCE },
+    { SLICE("Fwd Thread Id"), KEY_FORWARD_THREAD },
 };
 enum { SPELLINGS = sizeof spellings / sizeof *spellings, SLOTS = KINETO_KEY_SLOTS };
 
-static unsigned slot_of(const char *bytes, size_t length)
+static unsigned slot_of(struct slice name)
 {
-    return (unsigned)(length * 7 + (unsigned char)bytes[0] * 3 + (unsigned char)bytes[length - 1] * 5 + (unsigned char)bytes[length / 2]) % SLOTS;
+    const unsigned char *bytes = (const unsigned char *)name.bytes;
+
+    return (unsigned)(name.length * 7 + bytes[0] * 3u + bytes[name.length - 1] * 5u + bytes[name.length / 2]) % SLOTS;
 }
 
 void kineto_event_init(struct kineto_event *event)
 {
     memset(event, 0, sizeof *event);
     for (unsigned i = 0; i < SPELLINGS; i++) {
-        unsigned slot = slot_of(spellings[i].spelling, strlen(spellings[i].spelling));
+        unsigned slot = slot_of(spellings[i].spelling);
         while (event->slots[slot])
             slot = (slot + 1) % SLOTS;
         event->slots[slot] = (unsigned char)(i + 1);
@@ -32,11 +35,9 @@ static enum kineto_key find_key(const unsigned char *slots, struct slice name)
 {
     if (name.length == 0)
         return KEY_OTHER;
-    for (unsigned slot = slot_of(name.bytes, name.length); slots[slot]; slot = (slot + 1) % SLOTS) {
-        const char *spelling = spellings[slots[slot] - 1].spelling;
-        if (strlen(spelling) == name.length && memcmp(spelling, name.bytes, name.length) == 0)
+    for (unsigned slot = slot_of(name); slots[slot]; slot = (slot + 1) % SLOTS)
+        if (slice_equal(name, spellings[slots[slot] - 1].spelling))
             return spellings[slots[slot] - 1].key;
-    }
     return KEY_OTHER;
 }
 
@@ -98,15 +99,16 @@ static int read_args(struct scan *scan, struct kineto_event *event)
 
 static struct slice *find_field(struct kineto_event *event, struct slice name)
 {
-    static const struct { const char *name; size_t offset; } fields[] = {
-        { "ph", offsetof(struct kineto_event, phase) }, { "cat", offsetof(struct kineto_event, category) },
-        { "name", offsetof(struct kineto_event, name) }, { "pid", offsetof(struct kineto_event, pid) },
-        { "tid", offsetof(struct kineto_event, tid) }, { "ts", offsetof(struct kineto_event, ts) },
-        { "dur", offsetof(struct kineto_event, dur) }, { "id", offsetof(struct kineto_event, id) },
+    static const struct { struct slice name; size_t offset; } fields[] = {
+        { SLICE("ph"), offsetof(struct kineto_event, phase) }, { SLICE("cat"), offsetof(struct kineto_event, category) },
+        { SLICE("name"), offsetof(struct kineto_event, name) }, { SLICE("pid"), offsetof(struct kineto_event, pid) },
+        { SLICE("tid"), offsetof(struct kineto_event, tid) }, { SLICE("ts"), offsetof(struct kineto_event, ts) },
+        { SLICE("dur"), offsetof(struct kineto_event, dur) }, { SLICE("id"), offsetof(struct kineto_event, id) },
     };
 
+    name = slice_inside(name);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (slice_is(name, fields[i].name))
+        if (slice_equal(name, fields[i].name))
             return (struct slice *)(void *)((char *)event + fields[i].offset);
     return NULL;
 }

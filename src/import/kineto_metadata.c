@@ -80,14 +80,14 @@ static void add_all(struct kineto *import, struct text *path, struct slice value
 
 static void add_gpu(struct kineto *import, struct slice properties)
 {
-    static const struct { const char *name; int column; } numbers[] = {
-        { "id", TARGET_INFO_GPU_id }, { "totalGlobalMem", TARGET_INFO_GPU_totalMemory },
-        { "computeMajor", TARGET_INFO_GPU_computeMajor }, { "computeMinor", TARGET_INFO_GPU_computeMinor },
-        { "maxThreadsPerBlock", TARGET_INFO_GPU_maxThreadsPerBlock }, { "regsPerBlock", TARGET_INFO_GPU_maxRegistersPerBlock },
-        { "warpSize", TARGET_INFO_GPU_threadsPerWarp }, { "sharedMemPerBlock", TARGET_INFO_GPU_maxShmemPerBlock },
-        { "numSms", TARGET_INFO_GPU_smCount }, { "regsPerMultiprocessor", TARGET_INFO_GPU_maxRegistersPerSm },
-        { "sharedMemPerBlockOptin", TARGET_INFO_GPU_maxShmemPerBlockOptin },
-        { "sharedMemPerMultiprocessor", TARGET_INFO_GPU_maxShmemPerSm },
+    static const struct { struct slice name; int column; } numbers[] = {
+        { SLICE("id"), TARGET_INFO_GPU_id }, { SLICE("totalGlobalMem"), TARGET_INFO_GPU_totalMemory },
+        { SLICE("computeMajor"), TARGET_INFO_GPU_computeMajor }, { SLICE("computeMinor"), TARGET_INFO_GPU_computeMinor },
+        { SLICE("maxThreadsPerBlock"), TARGET_INFO_GPU_maxThreadsPerBlock }, { SLICE("regsPerBlock"), TARGET_INFO_GPU_maxRegistersPerBlock },
+        { SLICE("warpSize"), TARGET_INFO_GPU_threadsPerWarp }, { SLICE("sharedMemPerBlock"), TARGET_INFO_GPU_maxShmemPerBlock },
+        { SLICE("numSms"), TARGET_INFO_GPU_smCount }, { SLICE("regsPerMultiprocessor"), TARGET_INFO_GPU_maxRegistersPerSm },
+        { SLICE("sharedMemPerBlockOptin"), TARGET_INFO_GPU_maxShmemPerBlockOptin },
+        { SLICE("sharedMemPerMultiprocessor"), TARGET_INFO_GPU_maxShmemPerSm },
     };
     struct row_TARGET_INFO_GPU row = {0};
     struct scan scan = inside_of(properties);
@@ -100,7 +100,7 @@ static void add_gpu(struct kineto *import, struct slice properties)
         if (slice_is(name, "name"))
             ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, slice_text(value, &import->scratch)));
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers && slice_integer(value, &number); i++)
-            if (slice_is(name, numbers[i].name)) {
+            if (slice_equal(slice_inside(name), numbers[i].name)) {
                 ((int64_t *)(void *)&row)[1 + numbers[i].column] = number;
                 row.present |= UINT64_C(1) << numbers[i].column;
             }

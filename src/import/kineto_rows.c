@@ -19,7 +19,8 @@ struct subject {
 };
 
 struct category {
-    const char *spelling, *name; /* in the trace; as we call it */
+    struct slice spelling; /* in the trace */
+    const char *name;      /* as we call it */
     void (*add)(struct kineto *import, const struct subject *subject);
     uint64_t taken; /* arguments that have columns of their own */
 };
@@ -449,31 +450,32 @@ static void add_on_gpu(struct kineto *import, const struct subject *subject)
 #define KERNEL_TAKEN (WORK_TAKEN | BIT(REGISTERS) | BIT(SHARED) | BIT(GRID) | BIT(BLOCK) | BIT(GRAPH))
 #define MOVE_TAKEN (WORK_TAKEN | BIT(BYTES) | BIT(BANDWIDTH)) /* the bandwidth is bytes by time */
 static const struct category categories[] = {
-    { "python_function", "python_function", add_python, PYTHON_TAKEN },
-    { "cpu_op", "cpu_op", add_op, OP_TAKEN },
-    { "cuda_runtime", "cuda_runtime", add_call, CALL_TAKEN },
-    { "kernel", "kernel", add_kernel, KERNEL_TAKEN },
-    { "cuda_driver", "cuda_driver", add_call, CALL_TAKEN },
-    { "user_annotation", "user_annotation", add_op, OP_TAKEN },
-    { "gpu_memcpy", "gpu_memcpy", add_copy, MOVE_TAKEN },
-    { "gpu_memset", "gpu_memset", add_fill, MOVE_TAKEN },
-    { "gpu_user_annotation", "gpu_user_annotation", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
-    { "cuda_sync", "cuda_sync", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
+    { SLICE("python_function"), "python_function", add_python, PYTHON_TAKEN },
+    { SLICE("cpu_op"), "cpu_op", add_op, OP_TAKEN },
+    { SLICE("cuda_runtime"), "cuda_runtime", add_call, CALL_TAKEN },
+    { SLICE("kernel"), "kernel", add_kernel, KERNEL_TAKEN },
+    { SLICE("cuda_driver"), "cuda_driver", add_call, CALL_TAKEN },
+    { SLICE("user_annotation"), "user_annotation", add_op, OP_TAKEN },
+    { SLICE("gpu_memcpy"), "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { SLICE("gpu_memset"), "gpu_memset", add_fill, MOVE_TAKEN },
+    { SLICE("gpu_user_annotation"), "gpu_user_annotation", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
+    { SLICE("cuda_sync"), "cuda_sync", add_on_gpu, BIT(EXTERNAL) | BIT(DEVICE) | BIT(STREAM) },
     /* before PyTorch 1.12 */
-    { "Operator", "cpu_op", add_op, OP_TAKEN },
-    { "Runtime", "cuda_runtime", add_call, CALL_TAKEN },
-    { "Kernel", "kernel", add_kernel, KERNEL_TAKEN },
-    { "Memcpy", "gpu_memcpy", add_copy, MOVE_TAKEN },
-    { "Memset", "gpu_memset", add_fill, MOVE_TAKEN },
-    { "Python", "python_function", add_python, PYTHON_TAKEN },
+    { SLICE("Operator"), "cpu_op", add_op, OP_TAKEN },
+    { SLICE("Runtime"), "cuda_runtime", add_call, CALL_TAKEN },
+    { SLICE("Kernel"), "kernel", add_kernel, KERNEL_TAKEN },
+    { SLICE("Memcpy"), "gpu_memcpy", add_copy, MOVE_TAKEN },
+    { SLICE("Memset"), "gpu_memset", add_fill, MOVE_TAKEN },
+    { SLICE("Python"), "python_function", add_python, PYTHON_TAKEN },
 };
-static const struct category any_category = { NULL, NULL, add_op, OP_TAKEN };
-static const struct category instant_category = { NULL, "instant", NULL, BIT(INDEX) };
+static const struct category any_category = { .add = add_op, .taken = OP_TAKEN };
+static const struct category instant_category = { .name = "instant", .taken = BIT(INDEX) };
 
 static const struct category *find_category(struct slice spelling)
 {
+    spelling = slice_inside(spelling);
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-        if (slice_is(spelling, categories[i].spelling))
+        if (slice_equal(spelling, categories[i].spelling))
             return &categories[i];
     return &any_category;
 }

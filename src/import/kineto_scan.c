@@ -184,13 +184,6 @@ int scan_mark(struct scan *scan, char mark)
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
-int slice_is(struct slice slice, const char *string)
-{
-    struct slice inside = slice_inside(slice);
-
-    return inside.bytes && inside.length == strlen(string) && memcmp(inside.bytes, string, inside.length) == 0;
-}
-
 /* Digits into a number that must stay below 2^63; 0 if it does not. */
 static int add_digit(uint64_t *number, char digit)
 {

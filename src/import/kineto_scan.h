@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "../base/text.h"
 
@@ -46,7 +47,17 @@ static inline struct slice slice_inside(struct slice slice)
 {
     return slice_is_string(slice) ? (struct slice){ slice.bytes + 1, slice.length - 2 } : slice;
 }
-int slice_is(struct slice slice, const char *string); /* the string between the quotes */
+/* A literal as a slice, for tables of names. */
+#define SLICE(literal) { literal, sizeof literal - 1 }
+static inline int slice_equal(struct slice a, struct slice b)
+{
+    return a.length == b.length && a.bytes && memcmp(a.bytes, b.bytes, b.length) == 0;
+}
+/* Whether that string is between the quotes. */
+static inline int slice_is(struct slice slice, const char *string)
+{
+    return slice_equal(slice_inside(slice), (struct slice){ string, strlen(string) });
+}
 
 /* The integer, whole or in quotes; 0 if it is none or does not fit. */
 int slice_integer(struct slice slice, int64_t *out);
