@@ -3,8 +3,8 @@
 
     bench/gpu.py [CASE ...] [--json FILE] [--rounds N] [--budget SECONDS] [--workloads FOLDER]
 
-A round runs every variant once, in an order that rotates. The programs of a few rounds are started beside each other, so that
-their start is paid for once, but each waits at a gate (tests/gpu/programs/gate.py) and is measured alone. Every figure is kept
+A round runs every variant once, in an order that rotates, each alone on the machine: beside other processes that have the GPU
+open, if only waiting, tracing costs several times as much. Every figure is kept
 in FILE as soon as it is there. At the end, and at any time from such files, bench/gpu_table.py makes the table; it puts several
 runs together. Takes Tacho from the variable TACHO or from build/bin/tacho; tests/gpu/tools.py says what else can be chosen. Needs
 Python and, for the C++ programs, nvcc.
@@ -46,40 +46,19 @@ RUN_SECONDS = 60  # the longest that one run may take
 GIVE_UP = 2  # a variant that fails so often in a row is left out of its case
 
 
-class Run:
-    """One program under one variant, from its start to its figure."""
-
-    def __init__(self, bench, case, variant, folder):
-        self.case, self.variant, self.folder = case, variant, folder
-        self.gate = os.path.join(folder, "gate") if case.figure else None
-        if self.gate:
-            os.mkfifo(self.gate + ".go")
-        # Only where the end counts must nsys have what it needs to make a report.
-        env = {"GATE": self.gate} if self.gate else tools.nsys_environment() if variant == "nsys" else {}
-        self.began = time.monotonic()
-        self.process = tools.start(bench.command(case, variant, folder), env, folder)
-
-    def ready(self):
-        return not self.gate or os.path.exists(self.gate + ".ready") or self.process.poll() is not None
-
-    def measure(self):
-        """Opens the gate and waits for the end: (figure, None) or (None, why not)."""
-        go, seconds = None, RUN_SECONDS
-        if self.gate:
-            go = os.open(self.gate + ".go", os.O_RDWR)  # does not wait for a reader
-            os.write(go, b"g")
-            seconds = RUN_SECONDS if self.ready() else 1
-        done = tools.finish(self.process, self.began, seconds)
-        if go is not None:
-            os.close(go)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if not self.case.figure:
-            return (done.seconds, None) if done.status == 0 else (None, str(done))
-        found = re.search(rf"\b{self.case.figure}=([0-9.]+)", done.stdout)
-        # What nsys makes of its records afterwards does not matter here.
-        if found and (done.status == 0 or self.variant == "nsys"):
-            return float(found.group(1)), None
-        return None, str(done)
+def measure(bench, case, variant, folder):
+    """One program under one variant: (figure, None) or (None, why not)."""
+    # Only where the end counts must nsys have what it needs to make a report.
+    env = tools.nsys_environment() if variant == "nsys" and not case.figure else {}
+    done = tools.run(bench.command(case, variant, folder), RUN_SECONDS, env, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    if not case.figure:
+        return (done.seconds, None) if done.status == 0 else (None, str(done))
+    found = re.search(rf"\b{case.figure}=([0-9.]+)", done.stdout)
+    # What nsys makes of its records afterwards does not matter here.
+    if found and (done.status == 0 or variant == "nsys"):
+        return float(found.group(1)), None
+    return None, str(done)
 
 
 def build(tacho):
@@ -156,35 +135,22 @@ class Bench:
 
     # ---- Rounds ---------------------------------------------------------------------------------------------------------
 
-    def rounds(self, case, count):
-        """So many rounds of a case; the programs of all of them start now, and are measured one after another."""
-        rounds = self.result["cases"].setdefault(case.name, [])
-        first = len(rounds)
-        rounds.extend({} for _ in range(count))
+    def round(self, case):
+        """One more round of a case: every variant, one after another."""
+        kept, number = {}, len(self.result["cases"].setdefault(case.name, []))
+        self.result["cases"][case.name].append(kept)
         began = time.monotonic()
-        if case.figure:
-            plan = [(number, variant) for number in range(first, first + count) for variant in self.variants(case, number)]
-            runs = [(number, Run(self, case, variant, self.fresh_folder())) for number, variant in plan]
-            while not all(run.ready() for _, run in runs) and time.monotonic() < began + RUN_SECONDS:
-                time.sleep(0.005)
-            for number, run in runs:
-                self.take(rounds[number], run)
-        else:
-            for number in range(first, first + count):
-                for variant in self.variants(case, number):
-                    self.take(rounds[number], Run(self, case, variant, self.fresh_folder()))
-        self.took[case.name] = (time.monotonic() - began) / count
-        print(f"{case.name}: {len(rounds)} rounds, {self.took[case.name]:.1f} s each, last {rounds[-1]}", flush=True)
-
-    def take(self, kept, run):
-        value, why = run.measure()
-        key = run.case.name, run.variant
-        self.failed[key] = 0 if why is None else self.failed.get(key, 0) + 1
-        if why is None:
-            kept[run.variant] = value
-        else:
-            self.error(f"{run.case.name} {run.variant}", why)
-        self.keep()
+        for variant in self.variants(case, number):
+            value, why = measure(self, case, variant, self.fresh_folder())
+            key = case.name, variant
+            self.failed[key] = 0 if why is None else self.failed.get(key, 0) + 1
+            if why is None:
+                kept[variant] = value
+            else:
+                self.error(f"{case.name} {variant}", why)
+            self.keep()
+        self.took[case.name] = time.monotonic() - began
+        print(f"{case.name}: {number + 1} rounds, {self.took[case.name]:.1f} s each, last {kept}", flush=True)
 
     def cases(self, wanted):
         """Round after round of all cases, so that whatever ends the run leaves each with about the same."""
@@ -192,14 +158,14 @@ class Bench:
             return len(self.result["cases"].get(case.name, []))
 
         def fits(case):
-            return self.took.get(case.name, 0) * self.options.ahead < self.left()
+            return self.took.get(case.name, 0) < self.left()
 
         while True:
             lacking = [case for case in wanted if done(case) < self.options.rounds]
             if not any(fits(case) for case in lacking) or self.left() <= 0:
                 return not lacking
             for case in filter(fits, lacking):
-                self.rounds(case, min(self.options.ahead, self.options.rounds - done(case)))
+                self.round(case)
 
     # ---- One long run ---------------------------------------------------------------------------------------------------
 
@@ -260,7 +226,6 @@ def options():
     parser.add_argument("names", nargs="*", metavar="CASE", help=", ".join(names) + " (default: all)")
     parser.add_argument("--json", metavar="FILE", help="keep the figures")
     parser.add_argument("--rounds", type=int, default=15, help="rounds of each case (15)")
-    parser.add_argument("--ahead", type=int, default=2, help="rounds whose programs start beside each other (2)")
     parser.add_argument("--budget", type=float, default=3600, metavar="SECONDS", help="begin nothing that would not end in this time")
     parser.add_argument("--launches", type=int, default=300_000, help="of storm, in a round (300000)")
     parser.add_argument("--operators", type=int, default=100_000, help="of launch_storm.py and emit_storm.py (100000)")

@@ -158,15 +158,13 @@ static void begin_recording(void)
         refuse(result, NULL);
         return;
     }
-    enum cuda_stage stage = cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage();
     atomic_fetch_add_explicit(&cuda.epoch, 1, memory_order_relaxed);
     cuda_api_records(1);
     cuda_events_enable(1);
-    cuda_api_callbacks(stage);
+    cuda_api_callbacks(cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage());
     if (!cuda.starting)
         cuda_exit_register();
     atomic_store_explicit(&cuda.state, CUDA_RECORDING, memory_order_release);
-    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 1, .b = (uint16_t)stage });
 }
 
 static void end_recording(void)
@@ -177,7 +175,6 @@ static void end_recording(void)
     if (cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
         cuda.cupti.cuptiActivityFlushAll(0);
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
-    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 0 });
 }
 
 /* ---- The life of the source -------------------------------------------------------------------------------------------- */

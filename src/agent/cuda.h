@@ -31,7 +31,7 @@ enum cuda_state {
     CUDA_OVER,       /* refused, yielded to the program, or forked off: CUPTI is not touched again */
 };
 
-enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in WIRE_CUDA_LOADED and WIRE_CUDA_SWITCH */
+enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in WIRE_CUDA_LOADED */
 
 struct cuda {
     _Atomic uint32_t state;          /* enum cuda_state; changed under `switching` */

@@ -145,10 +145,8 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
     enum cuda_stage stage = is_new ? CUDA_STAGE_ALL : cuda_api_last_stage();
     if (atomic_load(&cuda.stage) == stage || !cuda_lock())
         return;
-    if (atomic_load(&cuda.state) == CUDA_RECORDING) {
+    if (atomic_load(&cuda.state) == CUDA_RECORDING)
         cuda_api_callbacks(stage);
-        cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_SWITCH, .a = 1, .b = (uint16_t)stage });
-    }
     cuda_unlock();
 }
 

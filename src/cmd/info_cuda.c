@@ -195,7 +195,6 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
         { "TACHO_CUDA_CHECK", "finding", "kernel-without-launch", "kernels without a launch" },
         { "TACHO_CUDA_CHECK", "finding", "kernel-before-launch", "kernels that began before their launch" },
         { "TACHO_COUNT", "cause", "recovered", "found in memory that CUPTI had not handed over" },
-        { "TACHO_CUDA_CHECK", "finding", "call-not-recorded", "calls left out, at most" },
     };
     enum { MISMATCHES = 3 }; /* of them, the first ones */
     const struct report_table *cupti = report_table(report, "TACHO_CUPTI"), *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");

@@ -123,7 +123,6 @@ struct collect_cuda_result {
     uint64_t launches_without_kernel;
     uint64_t kernels_without_launch;
     uint64_t kernels_before_launch;    /* began before the call that launched them */
-    uint64_t calls_not_recorded;       /* at most: calls that the list of those to record leaves out */
     uint64_t recovered;                /* records from buffers that were never delivered; they count as recorded too */
     uint64_t unfinished;               /* records in them that were not finished: lost */
     uint64_t unknown_kind;             /* of a kind that we know nothing of: lost */

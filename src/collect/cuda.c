@@ -43,11 +43,6 @@ const struct cuda_counts *cuda_process_counts(const struct cuda_process *cuda)
     return &cuda->counts;
 }
 
-void cuda_set_calls(struct cuda_process *cuda, unsigned which)
-{
-    cuda->chosen_calls = which == 2;
-}
-
 static struct wire_cuda_buffer *buffers_of(const struct cuda_process *cuda)
 {
     return wire_cuda_buffers(cuda->setup.arena, cuda->setup.chunk_count);
@@ -262,16 +257,9 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
 
 /* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */
 
-static CUDA_TOLD(switch_told)
-{
-    if (record->a)
-        cuda_set_calls(cuda, record->b);
-    return 0;
-}
-
 static const cuda_told told[] = {
     [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
-    [WIRE_CUDA_CALL] = cuda_call_told, [WIRE_CUDA_CHAIN] = cuda_chain_told, [WIRE_CUDA_SWITCH] = switch_told,
+    [WIRE_CUDA_CALL] = cuda_call_told, [WIRE_CUDA_CHAIN] = cuda_chain_told,
 };
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
@@ -293,9 +281,6 @@ static void take_pairs(struct cuda_process *cuda)
     cuda->counts.launches_without_kernel = cuda->pairs.launches_without_kernel;
     cuda->counts.kernels_without_launch = cuda->pairs.kernels_without_launch;
     cuda->counts.kernels_before_launch = cuda->pairs.kernels_before_launch;
-    uint64_t ids = cuda->counts.calls ? (uint64_t)(cuda->last_id - cuda->first_id) + 1 : 0, known = cuda->counts.calls + cuda->own_calls;
-    if (cuda->chosen_calls && ids > known)
-        cuda->counts.calls_not_recorded = ids - known;
 }
 
 void cuda_finish(struct cuda_process *cuda)

@@ -51,7 +51,6 @@ struct cuda_counts {
     uint64_t unknown_kind;     /* at least: nothing says where the record behind one of these begins */
     uint64_t kernels, copies, fills, graphs, calls;
     uint64_t launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
-    uint64_t calls_not_recorded;
 };
 
 /* NULL when memory is short. The writer, the clock and the arena must outlive it. */
@@ -68,11 +67,8 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL, _CHAIN, _SWITCH of a thread; `words` as the caller read and checked it. */
+/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL, _CHAIN of a thread; `words` as the caller read and checked it. */
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);
-
-/* WIRE_CUDA_LOADED and WIRE_CUDA_REFUSED have their row elsewhere; which calls are recorded matters here: 1 all, 2 chosen ones. */
-void cuda_set_calls(struct cuda_process *cuda, unsigned which);
 
 /* A stream that was named through NVTX. */
 void cuda_name_stream(struct cuda_process *cuda, uint64_t handle, int64_t name_id);

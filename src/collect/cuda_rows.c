@@ -181,23 +181,11 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
         cuda_waits_call(cuda, call->id, cuda_time(cuda, (int64_t)call->from_ns), cuda_time(cuda, (int64_t)call->to_ns));
 }
 
-/* Ids of all calls, ours too: the gaps between them are what was left out. */
-static void note_id(struct cuda_process *cuda, uint32_t id)
-{
-    if (cuda->counts.calls + cuda->own_calls == 0)
-        cuda->first_id = cuda->last_id = id;
-    else if ((int32_t)(id - cuda->last_id) > 0)
-        cuda->last_id = id;
-    else if ((int32_t)(id - cuda->first_id) < 0)
-        cuda->first_id = id;
-}
-
 /* A call as CUPTI or the agent told of it. */
 static void add_call(struct cuda_process *cuda, uint32_t callback_id, const struct cuda_launch *call, int64_t result)
 {
     enum cuda_domain domain = call->is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, callback_id);
-    note_id(cuda, call->id);
     int64_t chain = cuda_chain_of(cuda, domain, call->id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
@@ -220,11 +208,8 @@ static CUDA_HANDLER(call_record)
 {
     struct cuda_launch call = {.from_ns = (uint64_t)PLAIN(API, start), .to_ns = (uint64_t)PLAIN(API, end), .id = (uint32_t)PLAIN(API, correlationId),
                                .thread = (uint32_t)PLAIN(API, threadId), .is_driver = cupti_kind_of(record) == CUPTI_KIND_DRIVER};
-    if (call.thread == cuda->own_thread && call.thread) {
-        note_id(cuda, call.id);
-        cuda->own_calls++;
+    if (call.thread == cuda->own_thread && call.thread)
         return;
-    }
     add_call(cuda, (uint32_t)PLAIN(API, cbid), &call, PLAIN(API, returnValue));
 }
 

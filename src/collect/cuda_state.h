@@ -121,10 +121,7 @@ struct cuda_process {
     uint64_t latest_ns;                    /* then: no timestamp can be later */
 
     struct cuda_pairs pairs;
-    uint32_t first_id, last_id;            /* correlation ids of calls */
     uint32_t own_thread;                   /* the agent's; 0: not known */
-    uint64_t own_calls;
-    int chosen_calls;
     struct cuda_target target;
     struct cuda_waits waits;
     struct cuda_chains chains;

@@ -320,7 +320,6 @@ static void finish_cuda(struct process *process)
     check_row(process, "launch-without-kernel", counts->launches_without_kernel);
     check_row(process, "kernel-without-launch", counts->kernels_without_launch);
     check_row(process, "kernel-before-launch", counts->kernels_before_launch);
-    check_row(process, "call-not-recorded", counts->calls_not_recorded);
     total->kernels += counts->kernels;
     total->copies += counts->copies;
     total->fills += counts->fills;
@@ -330,7 +329,6 @@ static void finish_cuda(struct process *process)
     total->launches_without_kernel += counts->launches_without_kernel;
     total->kernels_without_launch += counts->kernels_without_launch;
     total->kernels_before_launch += counts->kernels_before_launch;
-    total->calls_not_recorded += counts->calls_not_recorded;
     total->recovered += counts->recovered;
     total->unfinished += counts->unfinished;
     total->unknown_kind += counts->unknown_kind;

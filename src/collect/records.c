@@ -195,8 +195,6 @@ static void cuda_loaded(const struct origin *origin, const struct wire_record *r
     ROW_SET(&row, TACHO_CUPTI, path, text_id(origin, record, words, 1));
     ROW_SET(&row, TACHO_CUPTI, calls, collector_string(origin->collector, record->a == 1 ? "all" : "chosen"));
     cupti_row(origin, record, &row);
-    if (origin->process->cuda)
-        cuda_set_calls(origin->process->cuda, record->a);
     if (result->processes++)
         return;
     result->cupti_version = (uint32_t)record->body[0];
@@ -274,6 +272,6 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_OSRT_CALL] = osrt_call,
     [WIRE_CUDA_LOADED] = cuda_loaded,
     [WIRE_CUDA_REFUSED] = cuda_refused,
-    [WIRE_CUDA_DEVICE ... WIRE_CUDA_SWITCH] = cuda,
+    [WIRE_CUDA_DEVICE ... WIRE_CUDA_CHAIN] = cuda,
     [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
 };

@@ -224,7 +224,6 @@ enum wire_type {
     WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
                           * record's time; body: [correlation id | result << 32][duration in ticks] */
     WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
-    WIRE_CUDA_SWITCH,    /* from now on b: 1 all API calls, 2 the chosen ones are recorded (a: 1), or nothing of CUDA is (a: 0) */
 
     /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where LIBRARY is among
      * the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:

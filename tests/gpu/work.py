@@ -167,7 +167,6 @@ class Calls(Work):
         self.figure("calls of cudaGetDevice recorded, of 50 and 1000", recorded)
         self.assertGreaterEqual(recorded, made["before"])
         self.assertLess(recorded, made["after"])
-        self.assertGreaterEqual(report.finding("call-not-recorded"), made["before"] + made["after"] - recorded)
 
     def test_all_calls(self):
         report, made = self.case("queries", "--cuda-trace-all-apis=true")

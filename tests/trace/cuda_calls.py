@@ -27,14 +27,13 @@ class Calls(fakelib.Case):
         return {name: named(counts, name) for name in ASKING}
 
     def test_the_chosen_ones(self):
-        """Once the first kernel has been seen to finish, calls that only ask leave no record. How many did not is told."""
+        """Once the first kernel has been seen to finish, calls that only ask leave no record."""
         report = self.cuda("cuda_work", "calls")
         self.assertEqual(self.asking(report, "quiet", "last"), dict.fromkeys(ASKING, 0))
         everything = fakelib.calls(report)
         launched = sum(fakelib.kernels(report).values())
         self.assertEqual(named(everything, "cudaLaunchKernel"), launched)
         self.assertEqual(named(everything, "cudaDeviceSynchronize"), launched - 1)
-        self.assertGreaterEqual(fakelib.findings(report).get("call-not-recorded", 0), 600)
 
     def test_all_until_the_first_kernel(self):
         report = self.cuda("cuda_work", "calls")

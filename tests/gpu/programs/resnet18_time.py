@@ -3,7 +3,6 @@ import contextlib
 import sys
 import time
 
-import gate
 import torch
 import torchvision
 
@@ -24,7 +23,6 @@ def step():
 for _ in range(WARM_UP):
     step()
 torch.cuda.synchronize()
-gate.wait()
 mode = sys.argv[1]
 profiler = torch.profiler.profile() if mode == "torch" else contextlib.nullcontext()
 with profiler:

@@ -1,13 +1,11 @@
 // What a kernel launch costs the thread that makes it: storm [LAUNCHES [THREADS [range]]]
 //
 // With "range" a capture range of 1000 launches goes before the measured ones, so that what a profiler leaves behind after
-// its range can be measured. 1000 launches warm up in any case. The line at the end is what bench/gpu.py reads; gate.py
-// says what GATE is for.
+// its range can be measured. 1000 launches warm up in any case. The line at the end is what bench/gpu.py reads.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <string>
 #include <thread>
 #include <vector>
 #include <cuda_profiler_api.h>
@@ -32,17 +30,6 @@ static void launch(int count, cudaStream_t stream)
         tick<<<1, 32, 0, stream>>>(nullptr);
 }
 
-static void wait_at_gate()
-{
-    const char *path = getenv("GATE");
-    if (!path)
-        return;
-    fclose(fopen((std::string(path) + ".ready").c_str(), "w"));
-    FILE *go = fopen((std::string(path) + ".go").c_str(), "r");
-    fgetc(go);
-    fclose(go);
-}
-
 int main(int count, char **arguments)
 {
     int launches = count > 1 ? atoi(arguments[1]) : 500000;
@@ -59,7 +46,6 @@ int main(int count, char **arguments)
     cudaDeviceSynchronize();
     if (range)
         cudaProfilerStop();
-    wait_at_gate();
 
     long long start = now_ns();
     std::vector<std::thread> workers;
