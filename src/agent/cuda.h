@@ -101,6 +101,7 @@ struct cuda_api {
     uint8_t unloads;                    /* names of kernels go away with it */
     uint8_t called_back;                /* its callback is enabled */
     uint8_t of_cupti;                   /* CUPTI makes it at each launch, for the name: not the program's doing */
+    uint8_t refused;                    /* CUPTI would not write its records */
     uint8_t round;                      /* counts the times that its callback was switched off */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */

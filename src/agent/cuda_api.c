@@ -97,10 +97,11 @@ void cuda_api_records(int on)
     if (!atomic_load_explicit(&cuda.by_records, memory_order_relaxed) && !(on && cuda.starting && can_choose()))
         return;
     for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
-        if (is_recorded(&cuda_apis[CUDA_RUNTIME][id]))
-            cuda.cupti.cuptiActivityEnableRuntimeApi(id, (uint8_t)on);
-        if (is_recorded(&cuda_apis[CUDA_DRIVER][id]))
-            cuda.cupti.cuptiActivityEnableDriverApi(id, (uint8_t)on);
+        struct cuda_api *runtime = &cuda_apis[CUDA_RUNTIME][id], *driver = &cuda_apis[CUDA_DRIVER][id];
+        if (is_recorded(runtime))
+            runtime->refused = cuda.cupti.cuptiActivityEnableRuntimeApi(id, (uint8_t)on) != CUPTI_RESULT_SUCCESS;
+        if (is_recorded(driver))
+            driver->refused = cuda.cupti.cuptiActivityEnableDriverApi(id, (uint8_t)on) != CUPTI_RESULT_SUCCESS;
     }
     if (on || atomic_load(&cuda.contexts_seen) == 0) /* off when the first context is made, they are off for good */
         atomic_store_explicit(&cuda.by_records, (uint32_t)on, memory_order_relaxed);
@@ -115,7 +116,7 @@ enum cuda_stage cuda_api_last_stage(void)
 
 int cuda_api_is_ours(const struct cuda_api *api)
 {
-    if (api->chosen && atomic_load_explicit(&cuda.by_records, memory_order_relaxed))
+    if (api->chosen && !api->refused && atomic_load_explicit(&cuda.by_records, memory_order_relaxed))
         return 0;
     return is_recorded(api) || (!api->of_cupti && atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL);
 }

@@ -450,6 +450,8 @@ EXPORT int cuptiActivityDisable(uint32_t kind)
 #if FAKE_CUPTI >= 1205
 static int change_call(int domain, uint32_t id, int on)
 {
+    if (fake_get("choose_error"))
+        return (int)fake_get("choose_error");
     if (id == 0 || id >= CALLS_MAX)
         return INVALID_PARAMETER;
     state.calls[domain][id] = (unsigned char)on;

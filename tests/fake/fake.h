@@ -23,6 +23,7 @@
     X(nested, 0)                 /* 1: driver calls that the runtime makes are reported, too */                       \
     X(subscribe_error, 0)        /* a CUptiResult: every subscription is refused with it */                           \
     X(enable_error, 0)           /* a CUptiResult: cuptiActivityEnable() answers it */                                \
+    X(choose_error, 0)           /* a CUptiResult: no call can be enabled by its name */                              \
     X(reserve, 0)                /* 1: a record has its place from the launch on, and its times once it is flushed */  \
     X(skip_records, 0)           /* so many kernels get no record, and nobody is told */                              \
     X(drop_records, 0)           /* so many records are dropped and counted */                                        \

@@ -64,6 +64,13 @@ class Calls(fakelib.Case):
         before = fakelib.calls(report, "start < ?", starts(report, "first"))
         self.assertEqual(named(before, "cudaGetDevice"), 5)
 
+    def test_a_cupti_that_refuses_to_choose(self):
+        report = self.cuda("cuda_work", "calls", settings={"choose_error": 27})
+        everything = fakelib.calls(report)
+        launched = sum(fakelib.kernels(report).values())
+        self.assertEqual(named(everything, "cudaLaunchKernel"), launched)
+        self.assertEqual(named(everything, "cudaDeviceSynchronize"), launched - 1)
+
     def test_calls_inside_of_calls(self):
         """The driver's calls that the runtime makes are not the program's, where callbacks tell of both."""
         for version in ("12.4", "13.0"):

@@ -1,4 +1,4 @@
-/* Says itself what is to be recorded: cuda_range runtime|driver|dlsym|busy RANGES. Waits for its stdin to end.
+/* Says itself what is to be recorded: cuda_range runtime|driver|dlsym|busy|early RANGES. Waits for its stdin to end.
  * Busy: other threads launch all the while.                                                                          */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -64,6 +64,11 @@ int main(int argc, char **argv)
     if (strcmp(how, "busy") == 0) {
         busy(ranges);
         ranges = 0;
+    }
+    if (strcmp(how, "early") == 0) { /* one that begins before CUDA does, and is over before there is a context */
+        cuProfilerStart();
+        MUST(cuInit(0));
+        MUST(cuProfilerStop());
     }
     work("before");
     for (int i = 0; i < ranges; i++) {

@@ -53,6 +53,12 @@ class Ranges(fakelib.Case):
         self.addCleanup(os.close, read_end)
         self.assertEqual(self.kernels("runtime", 2, "--capture-range-end=repeat-shutdown:2", stdin=read_end), {"inside_0": 1, "inside_1": 1})
 
+    def test_calls_after_a_range_that_ended_before_the_first_context(self):
+        """What CUPTI was asked to record then it does not record later."""
+        self.assertEqual(self.kernels("early", 2, "--capture-range-end=repeat"), {"inside_0": 1, "inside_1": 1})
+        counts = {name.split("_v")[0]: count for name, count in fakelib.calls(self.last).items()}
+        self.assertEqual((counts.get("cudaLaunchKernel"), counts.get("cudaDeviceSynchronize")), (2, 2))
+
     def test_flush_on_stop(self):
         for wanted in ("true", "false"):
             with self.subTest(flush=wanted):
