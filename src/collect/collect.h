@@ -113,19 +113,14 @@ struct collect_counts {
 /* Of all processes together. Which CUPTI, and how well its records fit together: also in TACHO_CUPTI and TACHO_CUDA_CHECK. */
 struct collect_cuda_result {
     uint64_t processes;                /* in which CUPTI was used */
-    uint32_t cupti_version;            /* in the first of them: wire_header.cupti_version */
-    char cupti_path[256];
     uint64_t refused;                  /* processes in which it could not be used */
     char refusal[256];                 /* why not, in the first of them */
 
-    uint64_t kernels, copies, fills, graphs, calls;
-    uint64_t launches;                 /* calls that start kernels or graphs */
+    uint64_t kernels;
     uint64_t launches_without_kernel;
     uint64_t kernels_without_launch;
     uint64_t kernels_before_launch;    /* began before the call that launched them */
     uint64_t recovered;                /* records from buffers that were never delivered; they count as recorded too */
-    uint64_t unfinished;               /* records in them that were not finished: lost */
-    uint64_t unknown_kind;             /* of a kind that we know nothing of: lost */
 };
 
 /* Filled as far as things went, also when collect_run() fails. Freed by collect_result_free(). */

@@ -49,8 +49,7 @@ struct cuda_counts {
     uint64_t damaged;          /* what the program wrote over */
     uint64_t unfinished;       /* in buffers that were never delivered: begun, but without their end */
     uint64_t unknown_kind;     /* at least: nothing says where the record behind one of these begins */
-    uint64_t kernels, copies, fills, graphs, calls;
-    uint64_t launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
+    uint64_t kernels, launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };
 
 /* NULL when memory is short. The writer, the clock and the arena must outlive it. */

@@ -87,7 +87,6 @@ static void migration(struct cuda_process *cuda, const struct cupti_layout *layo
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, migrationCause, FIELD(UNIFIED_MEMORY_COUNTER, flags));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, virtualAddress, FIELD(UNIFIED_MEMORY_COUNTER, address));
     writer_append(cuda->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
-    cuda->counts.copies++;
 }
 
 static void cpu_fault(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)

@@ -100,13 +100,12 @@ static CUDA_HANDLER(kernel_record)
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, FIELD(type, streamId));                                             \
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, FIELD(type, correlationId));                                   \
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, cuda->setup.global_pid);                                           \
+    if (node != CUPTI_NO_FIELD && node != 0)                                                                               \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, node);                                                       \
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, FIELD(type, bytes));                                                   \
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, FIELD(type, copyKind));                                             \
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, cuda_memory_kind(FIELD(type, srcKind)));                             \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)));                             \
-    if (node != CUPTI_NO_FIELD && node != 0)                                                                               \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, node);                                                       \
-    cuda->counts.copies++
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)))
 
 static CUDA_HANDLER(memcpy_record)
 {
@@ -143,7 +142,6 @@ static CUDA_HANDLER(memset_record)
     if (node != CUPTI_NO_FIELD && node != 0)
         ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMSET, graphNodeId, node);
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_MEMSET);
-    cuda->counts.fills++;
 }
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------------------ */
@@ -163,7 +161,6 @@ static CUDA_HANDLER(graph_record)
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphId, graph);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphExecId, graph); /* CUPTI tells of the executable graph, and of no other */
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    cuda->counts.graphs++;
     cuda_pairs_kernel(&cuda->pairs, (uint32_t)FIELD(GRAPH_TRACE, correlationId), (uint64_t)start);
 }
 
@@ -199,7 +196,6 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
     SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chain, chain >= 0);
     row->present = present;
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
-    cuda->counts.calls++;
     if (result == 0)
         note_call(cuda, name, call);
 }

@@ -321,17 +321,10 @@ static void finish_cuda(struct process *process)
     check_row(process, "kernel-without-launch", counts->kernels_without_launch);
     check_row(process, "kernel-before-launch", counts->kernels_before_launch);
     total->kernels += counts->kernels;
-    total->copies += counts->copies;
-    total->fills += counts->fills;
-    total->graphs += counts->graphs;
-    total->calls += counts->calls;
-    total->launches += counts->launches;
     total->launches_without_kernel += counts->launches_without_kernel;
     total->kernels_without_launch += counts->kernels_without_launch;
     total->kernels_before_launch += counts->kernels_before_launch;
     total->recovered += counts->recovered;
-    total->unfinished += counts->unfinished;
-    total->unknown_kind += counts->unknown_kind;
     cuda_process_free(process->cuda);
     process->cuda = NULL;
 }

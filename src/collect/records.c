@@ -187,7 +187,6 @@ static void copy_text(char *out, size_t size, const struct wire_record *record, 
 
 static void cuda_loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    struct collect_cuda_result *result = &origin->collector->result->cuda;
     struct row_TACHO_CUPTI row = {0};
     if (!has_body(origin, words, 1))
         return;
@@ -195,10 +194,7 @@ static void cuda_loaded(const struct origin *origin, const struct wire_record *r
     ROW_SET(&row, TACHO_CUPTI, path, text_id(origin, record, words, 1));
     ROW_SET(&row, TACHO_CUPTI, calls, collector_string(origin->collector, record->a == 1 ? "all" : "chosen"));
     cupti_row(origin, record, &row);
-    if (result->processes++)
-        return;
-    result->cupti_version = (uint32_t)record->body[0];
-    copy_text(result->cupti_path, sizeof result->cupti_path, record, words, 1);
+    origin->collector->result->cuda.processes++;
 }
 
 static void cuda_refused(const struct origin *origin, const struct wire_record *record, uint32_t words)

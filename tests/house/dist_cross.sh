@@ -1,12 +1,6 @@
 # The tarball for the other architecture: cross-built, and its parts run under emulation. Its agent obeys the same rules.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-case $(uname -m) in
-x86_64) other=aarch64 ;;
-aarch64) other=x86_64 ;;
-*) skip "there is no cross-compiler for this machine" ;;
-esac
-command -v $other-linux-gnu-gcc >/dev/null || skip "$other-linux-gnu-gcc is not installed"
-command -v qemu-$other >/dev/null || skip "qemu-$other (package qemu-user) is not installed"
+need_other_architecture
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -8,6 +8,16 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+# Sets $other to the architecture that this machine can build for and emulate.
+need_other_architecture() {
+    case $(uname -m) in
+    x86_64) other=aarch64 ;;
+    aarch64) other=x86_64 ;;
+    *) skip "there is no cross-compiler for this machine" ;;
+    esac
+    command -v $other-linux-gnu-gcc >/dev/null || skip "$other-linux-gnu-gcc is not installed"
+    command -v qemu-$other >/dev/null || skip "qemu-$other (package qemu-user) is not installed"
+}
 table=$SOURCE/cmake/glibc-2.28.symbols
 
 # "symbol library version" for every versioned symbol that a shared library imports.

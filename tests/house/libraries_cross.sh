@@ -1,13 +1,7 @@
 # The stubs of the other architecture, emulated: the callers and stand-ins of tests/trace/libraries.py, with a recorder in the
 # agent's place that spoils every register it may.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-case $(uname -m) in
-x86_64) other=aarch64 ;;
-aarch64) other=x86_64 ;;
-*) skip "there is no cross-compiler for this machine" ;;
-esac
-command -v $other-linux-gnu-gcc >/dev/null || skip "$other-linux-gnu-gcc is not installed"
-command -v qemu-$other >/dev/null || skip "qemu-$other (package qemu-user) is not installed"
+need_other_architecture
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

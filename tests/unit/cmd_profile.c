@@ -15,14 +15,9 @@
 #include "../../src/cmd/cgroup.h"
 #include "../../src/cmd/closing.h"
 #include "../../src/cmd/output_name.h"
-#include "../../src/cmd/profile.h"
+#include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
-static struct profile_settings settings;
-static const char *program[64];
-static size_t program_count;
-static struct error err;
-static struct text warnings;
 
 static int enter_folder(void **state)
 {
@@ -33,36 +28,9 @@ static int leave_folder(void **state)
 {
     char command[128];
 
-    text_free(&warnings);
-    profile_settings_free(&settings);
+    free_line();
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return chdir("/") == 0 ? system(command) : -1;
-}
-
-/* Parses a line, split at blanks, and finishes it; returns the code. */
-static int parse(const char *line)
-{
-    static char copy[1024];
-    char *argv[64] = { (char *)"profile" };
-    int argc = 1;
-
-    strcpy(copy, line);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
-        argv[argc++] = word;
-    argv[argc] = NULL;
-    profile_settings_free(&settings);
-    profile_settings_init(&settings);
-    memset(&err, 0, sizeof err);
-    text_clear(&warnings);
-    struct option_parse rules = { .options = profile_options, .settings = &settings, .stop_at_operand = 1, .operands = program };
-    int code = options_parse(&rules, argc, argv, &err);
-    program_count = rules.operand_count;
-    text_add(&warnings, text_string(&rules.warnings));
-    text_free(&rules.warnings);
-    if (code == 0)
-        code = profile_settings_finish(&settings, &err);
-    text_add(&warnings, text_string(&settings.warnings));
-    return code;
 }
 
 static void defaults(void **state)

@@ -8,39 +8,12 @@
 
 #include <cmocka.h>
 
-#include "../../src/cmd/profile.h"
 #include "../../src/wire/libraries.h"
-
-static struct profile_settings settings;
-static const char *program[64];
-static size_t program_count;
-static struct error err;
-
-/* Parses a line, split at blanks, and finishes it; returns the code. Warnings of options without an effect come first. */
-static int parse(const char *line)
-{
-    static char copy[1024];
-    char *argv[64] = { (char *)"profile" };
-    int argc = 1;
-
-    strcpy(copy, line);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
-        argv[argc++] = word;
-    argv[argc] = NULL;
-    profile_settings_free(&settings);
-    profile_settings_init(&settings);
-    memset(&err, 0, sizeof err);
-    struct option_parse rules = { .options = profile_options, .settings = &settings, .stop_at_operand = 1, .operands = program };
-    int code = options_parse(&rules, argc, argv, &err);
-    program_count = rules.operand_count;
-    text_add(&settings.warnings, text_string(&rules.warnings));
-    text_free(&rules.warnings);
-    return code ? code : profile_settings_finish(&settings, &err);
-}
+#include "profile_line.h"
 
 static int free_settings(void **state)
 {
-    profile_settings_free(&settings);
+    free_line();
     return 0;
 }
 
@@ -53,7 +26,7 @@ static void expect(const char *line)
 static void expect_no_warning(const char *line)
 {
     expect(line);
-    assert_string_equal(text_string(&settings.warnings), "");
+    assert_string_equal(text_string(&warnings), "");
 }
 
 static void defaults(void **state)
@@ -93,7 +66,7 @@ static void command_lines_of_tutorials(void **state)
         assert_int_equal(settings.collect.range_end, ends[i]);
         assert_int_equal(settings.collect.cuda_backtrace_groups != 0, is_long);
         assert_int_equal(settings.collect.cuda_backtrace_ns, thresholds[i]);
-        assert_string_equal(text_string(&settings.warnings), is_long ? "--sample has no effect: CPU sampling is not in this version yet\n" : "");
+        assert_string_equal(text_string(&warnings), is_long ? "--sample has no effect: CPU sampling is not in this version yet\n" : "");
     }
 }
 
@@ -149,7 +122,7 @@ static void flags(void **state)
     expect_no_warning("--cuda-flush-interval=250 p");
     assert_int_equal(settings.collect.cuda_flush_interval_ms, 250);
     expect("--cuda-graph-trace=graph:host-and-device p");
-    assert_non_null(strstr(text_string(&settings.warnings), "is taken as host-only"));
+    assert_non_null(strstr(text_string(&warnings), "is taken as host-only"));
 }
 
 static void backtraces(void **state)
@@ -193,7 +166,7 @@ static void thresholds_of_backtraces(void **state)
         expect(cases[i].line);
         if (settings.collect.cuda_backtrace_ns != cases[i].ns)
             fail_msg("%s: the threshold is %llu", cases[i].line, (unsigned long long)settings.collect.cuda_backtrace_ns);
-        assert_int_equal(strstr(text_string(&settings.warnings), "one threshold for all groups") != NULL, cases[i].warns);
+        assert_int_equal(strstr(text_string(&warnings), "one threshold for all groups") != NULL, cases[i].warns);
     }
 }
 
@@ -226,7 +199,7 @@ static void wrong_values(void **state)
 static void without_cuda_they_have_no_effect(void **state)
 {
     expect("-t nvtx --cudabacktrace=all --cuda-memory-usage=true p");
-    assert_string_equal(text_string(&settings.warnings), "the options for CUDA have no effect: --trace does not name cuda\n");
+    assert_string_equal(text_string(&warnings), "the options for CUDA have no effect: --trace does not name cuda\n");
     expect_no_warning("-t nvtx p");
     expect_no_warning("-t nvtx --cuda-event-trace=false --cudabacktrace=none p");
 }
