@@ -4,7 +4,7 @@
     bench/torch.py [--megabytes N] [--times N] [--json FILE]
 
 The trace is a real one (tests/golden/kineto/train.json.gz: resnet18, two steps, with shapes, stacks and memory) repeated with times,
-ids and addresses moved on, until it has N megabytes (default 300, which is 200,000 operators). Beside it stand Python's own JSON parser
+ids and addresses moved on, until it has N megabytes (default 320, which is 200,000 operators). Beside it stand Python's own JSON parser
 on the same file, and the bare reading of it. Takes Tacho from the variable TACHO or from build/bin/tacho.
 """
 import argparse
@@ -61,7 +61,7 @@ def median(times, *command):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--megabytes", type=int, default=300)
+    parser.add_argument("--megabytes", type=int, default=320)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--json")
     options = parser.parse_args()

@@ -17,6 +17,17 @@ static uint64_t hash_key(const int64_t *key, size_t width)
     return hash ^ hash >> 32;
 }
 
+/* Keys are short: a call of memcmp costs more than the comparison. */
+static int is_key(const struct keys *keys, uint32_t number, const int64_t *key)
+{
+    const int64_t *other = keys_get(keys, number);
+
+    for (size_t i = 0; i < keys->width; i++)
+        if (other[i] != key[i])
+            return 0;
+    return 1;
+}
+
 static int grow_slots(struct keys *keys)
 {
     size_t slot_count = keys->slot_count ? keys->slot_count * 2 : 256;
@@ -58,7 +69,7 @@ uint32_t keys_add(struct keys *keys, const int64_t *key)
         return NO_KEY;
     size_t at = hash_key(key, keys->width) & (keys->slot_count - 1);
     for (; keys->slots[at] != NO_KEY; at = (at + 1) & (keys->slot_count - 1))
-        if (memcmp(keys_get(keys, keys->slots[at]), key, keys->width * sizeof *key) == 0)
+        if (is_key(keys, keys->slots[at], key))
             return keys->slots[at];
     memcpy(keys->list + keys->count * keys->width, key, keys->width * sizeof *key);
     keys->slots[at] = (uint32_t)keys->count;
@@ -70,7 +81,7 @@ uint32_t keys_find(const struct keys *keys, const int64_t *key)
     if (!keys->slot_count)
         return NO_KEY;
     size_t at = hash_key(key, keys->width) & (keys->slot_count - 1);
-    while (keys->slots[at] != NO_KEY && memcmp(keys_get(keys, keys->slots[at]), key, keys->width * sizeof *key) != 0)
+    while (keys->slots[at] != NO_KEY && !is_key(keys, keys->slots[at], key))
         at = (at + 1) & (keys->slot_count - 1);
     return keys->slots[at];
 }
