@@ -224,7 +224,7 @@ def mutations():
         status, said, _ = run("ops", "mutated.json")
         if status not in (0, 1) or (status == 1 and said.count("\n") > 2):
             check(f"mutation {number}", "0 or 1 and a sentence", (status, said))
-            shutil.copy("mutated.json", f"/tmp/kineto_mutation_{number}.json")
+            print(f"  the file: {bytes(content)!r}")
 
 
 def main():
