@@ -1,5 +1,5 @@
 /* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose callers are
- * wanted, and the calls that begin and end a capture range.
+ * wanted or that CUPTI writes no record of, and the calls that begin and end a capture range.
  *
  * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's, whose
  * callback then comes inside: it is the outer call that the program made and that counts. No callback may be enabled for a
