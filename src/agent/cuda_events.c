@@ -242,6 +242,8 @@ static void call_made(const struct made_call *made)
     if (api->unloads)
         unload(call->site);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
+    if (!thread && !agent_recording(WIRE_BIT(CUDA)) && atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
+        thread = agent_thread(); /* CUPTI's records of calls go on until our thread has switched it off, so waits do, too */
     if (!thread)
         return;
     if (call->site == CUPTI_ENTER) {

@@ -108,6 +108,14 @@ class OtherRanges(fakelib.Case):
         self.assertGreater(found, 0)
         self.assertLess(found, 60)
 
+    def test_waits_until_the_end_of_the_capture(self):
+        """It ends in the midst of things: a call that is recorded has its wait beside it."""
+        waiting = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId WHERE s.value LIKE 'cudaStreamSynchronize%'"
+        for _ in range(5):
+            report = self.cuda("cuda_end", "for-ever", options=["-d", "0.2"], settings={"duration_ns": 200})
+            self.assertGreater(report.value(waiting), 0)
+            self.assertEqual(report.value(waiting + " AND correlationId NOT IN (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)"), 0)
+
 
 if __name__ == "__main__":
     fakelib.main()
