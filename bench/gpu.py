@@ -3,10 +3,8 @@
 
     bench/gpu.py [CASE ...] [--json FILE] [--rounds N] [--budget SECONDS] [--workloads FOLDER]
 
-A round runs every variant once, in an order that rotates, each alone on the machine: beside other processes that have the GPU
-open, if only waiting, tracing costs several times as much. Every figure is kept
-in FILE as soon as it is there. At the end, and at any time from such files, bench/gpu_table.py makes the table; it puts several
-runs together. Takes Tacho from the variable TACHO or from build/bin/tacho; tests/gpu/tools.py says what else can be chosen. Needs
+A round runs every variant once, in an order that rotates, each alone on the machine. Every figure is kept in FILE as soon as it
+is there. At the end, and at any time from such files, bench/gpu_table.py makes the table; it puts several runs together. Takes Tacho from the variable TACHO or from build/bin/tacho; tests/gpu/tools.py says what else can be chosen. Needs
 Python and, for the C++ programs, nvcc.
 """
 import argparse

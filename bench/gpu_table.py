@@ -105,7 +105,8 @@ def merge(results):
     """One result with the rounds of all. The long run is the last one's that has it."""
     merged = {**results[-1], "cases": {}, "errors": []}
     for result in results:
-        if any(result[key] != merged[key] for key in ("build", "gpu", "nsys", "launches", "operators")):
+        merged["nsys"] = merged["nsys"] or result["nsys"]  # a run may leave it out
+        if any(result[key] != merged[key] for key in ("build", "gpu", "launches", "operators")) or result["nsys"] not in (None, merged["nsys"]):
             sys.exit("gpu_table.py: these figures are of different builds, hosts or sizes; they do not belong into one table")
         for name, rounds in result["cases"].items():
             merged["cases"].setdefault(name, []).extend(rounds)
