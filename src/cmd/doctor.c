@@ -65,6 +65,11 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, NULL, operands, &count, &status))
         return status;
+    if (count) {
+        struct error err = {0};
+        error_set(&err, ERR_BAD_ARGUMENT, "it looks at this machine and takes no '%s'; tacho info FILE looks at a report", operands[0]);
+        return command_fail(self, &err);
+    }
     for (const struct examination *at = examinations; at->name; at++) {
         struct finding finding = { .verdict = VERDICT_WORKS };
         at->look(&finding);
@@ -76,7 +81,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (counts[VERDICT_FAILS])
         text_addf(&out, "\n%zu of these keep Tacho from working here; the arrows say what to do.\n", counts[VERDICT_FAILS]);
     else
-        text_add(&out, "\nAll that this version records can be recorded here.\n");
+        text_add(&out, "\nNothing keeps Tacho from recording what there is here.\n");
     status = command_write(self, &out);
     text_free(&out);
     return status;

@@ -209,7 +209,7 @@ static void cuda_refused(const struct origin *origin, const struct wire_record *
     if (result->refused++)
         return;
     memcpy(result->refusal, text, sizeof text);
-    collector_warn(origin->collector, origin->process->global_pid, "CUDA was not traced in process %d (%s): %s", (int)origin->process->pid, origin->process->name, text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name, (int)origin->process->pid, text);
 }
 
 static void cuda(const struct origin *origin, const struct wire_record *record, uint32_t words)

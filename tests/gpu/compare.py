@@ -125,7 +125,8 @@ class Compared(gpulib.Case):
 
 
 class Mix(Compared):
-    program = "mix"
+    # nsys records the copies of unified memory in any case, we with these options
+    program, options = "mix", ("--cuda-um-cpu-page-faults=true", "--cuda-um-gpu-page-faults=true")
 
 
 class WaitStream(Compared):
