@@ -289,7 +289,6 @@ const struct cuda_kind cuda_kinds[CUPTI_KIND_LIMIT] = {
     [CUPTI_KIND_RUNTIME] = {call_record, SPAN_OF_CALL(API)},
     [CUPTI_KIND_DRIVER] = {call_record, SPAN_OF_CALL(API)},
     [CUPTI_KIND_GRAPH_TRACE] = {graph_record, SPAN_OF_CALL(GRAPH_TRACE)},
-    [CUPTI_KIND_SYNCHRONIZATION] = {cuda_sync_record, SPAN(SYNCHRONIZATION)},
     [CUPTI_KIND_CUDA_EVENT] = {cuda_event_record, NO_SPAN},
     [CUPTI_KIND_OVERHEAD] = {overhead_record, SPAN(OVERHEAD)},
     [CUPTI_KIND_JIT] = {jit_record, SPAN(JIT)},

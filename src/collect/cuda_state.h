@@ -75,7 +75,6 @@ struct cuda_waits {
     struct cuda_join *joins;               /* by correlation id */
     uint32_t join_count;
     int64_t last_sync_id;
-    int has_sync_records;                  /* CUPTI tells of waits itself */
 };
 
 struct cuda_chain_id {
@@ -213,7 +212,6 @@ void cuda_target_finish(struct cuda_process *cuda);
 /* ---- cuda_waits.c ------------------------------------------------------------------------------------------------------------------ */
 
 CUDA_HANDLER(cuda_event_record);
-CUDA_HANDLER(cuda_sync_record);
 
 /* An API call that waits or orders streams; times are the report's. */
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns);

@@ -4,7 +4,7 @@
  * order in time, but threads are read one after another: so they are kept until all threads have been read up to a moment, and then
  * taken in order. A recording is a row of CUPTI_ACTIVITY_KIND_CUDA_EVENT with a number of its own (eventSyncId); a wait is a
  * row of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION that names it, and lasts as long as the API call that waited: the two are joined by
- * their correlation id, whichever comes first. What CUPTI itself tells of events and waits, if it was asked to, is joined likewise. */
+ * their correlation id, whichever comes first. What CUPTI itself tells of recordings, if it was asked to, is joined likewise. */
 #include <stdlib.h>
 
 #include "../base/hash.h"
@@ -63,7 +63,13 @@ static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, i
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
 }
 
-static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t type, int64_t start_ns, int64_t end_ns)
+/* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
+static const uint8_t sync_types[] = {
+    [WIRE_CUDA_STREAM_WAIT] = CUPTI_SYNC_STREAM_WAIT, [WIRE_CUDA_EVENT_WAIT] = CUPTI_SYNC_EVENT,
+    [WIRE_CUDA_STREAM_SYNC] = CUPTI_SYNC_STREAM, [WIRE_CUDA_CONTEXT_SYNC] = CUPTI_SYNC_CONTEXT,
+};
+
+static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t start_ns, int64_t end_ns)
 {
     struct row_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, start, start_ns);
@@ -73,17 +79,11 @@ static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, in
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, streamId, wait->stream);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, correlationId, wait->correlation);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, globalPid, cuda->setup.global_pid);
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, syncType, type);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, syncType, sync_types[wait->what]);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, eventId, wait->event_id);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, eventSyncId, wait->sync_id);
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 }
-
-/* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
-static const uint8_t sync_types[] = {
-    [WIRE_CUDA_STREAM_WAIT] = CUPTI_SYNC_STREAM_WAIT, [WIRE_CUDA_EVENT_WAIT] = CUPTI_SYNC_EVENT,
-    [WIRE_CUDA_STREAM_SYNC] = CUPTI_SYNC_STREAM, [WIRE_CUDA_CONTEXT_SYNC] = CUPTI_SYNC_CONTEXT,
-};
 
 /* ---- Halves ------------------------------------------------------------------------------------------------------------------- */
 
@@ -118,8 +118,8 @@ static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
         event_row(cuda, wait, join->start_ns);
     else if (join->state & JOIN_WAIT && wait->what == WIRE_CUDA_EVENT_RECORD)
         event_row(cuda, wait, 0);
-    else if (join->state & JOIN_WAIT && !cuda->waits.has_sync_records)
-        sync_row(cuda, wait, sync_types[wait->what], time_ns, time_ns);
+    else if (join->state & JOIN_WAIT)
+        sync_row(cuda, wait, time_ns, time_ns);
 }
 
 static void settle_joins(struct cuda_process *cuda)
@@ -155,11 +155,11 @@ static void add_join(struct cuda_waits *waits, struct cuda_join *slot, const str
 void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t start_ns, int64_t end_ns)
 {
     struct cuda_waits *waits = &cuda->waits;
-    struct cuda_join *join = waits->has_sync_records ? NULL : get_join(cuda, correlation);
+    struct cuda_join *join = get_join(cuda, correlation);
     if (!join)
         return;
     if (join->state == JOIN_WAIT && join->wait.what != WIRE_CUDA_EVENT_RECORD) {
-        sync_row(cuda, &join->wait, sync_types[join->wait.what], start_ns, end_ns);
+        sync_row(cuda, &join->wait, start_ns, end_ns);
         remove_join(waits, join);
     } else if (!join->state) {
         add_join(waits, join, &(struct cuda_join){.state = JOIN_CALL, .correlation = correlation, .start_ns = start_ns, .end_ns = end_ns});
@@ -179,7 +179,7 @@ static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
         return;
     }
     if (join->state == JOIN_CALL && !is_recording) {
-        sync_row(cuda, wait, sync_types[wait->what], join->start_ns, join->end_ns);
+        sync_row(cuda, wait, join->start_ns, join->end_ns);
         remove_join(waits, join);
         return;
     }
@@ -328,22 +328,4 @@ CUDA_HANDLER(cuda_event_record)
     } else {
         event_row(cuda, &wait, time_ns);
     }
-}
-
-CUDA_HANDLER(cuda_sync_record)
-{
-    struct cuda_wait wait = {
-        .correlation = (uint32_t)FIELD(SYNCHRONIZATION, correlationId), .context = (uint32_t)FIELD(SYNCHRONIZATION, contextId),
-        .stream = (uint32_t)FIELD(SYNCHRONIZATION, streamId), .event_id = FIELD(SYNCHRONIZATION, eventId),
-        .sync_id = or_nothing(FIELD(SYNCHRONIZATION, eventSyncId)),
-    };
-    wait.device = device_of(cuda, CUPTI_NO_FIELD, wait.context);
-    cuda->waits.has_sync_records = 1;
-    struct cuda_join *join = get_join(cuda, wait.correlation);
-    if (join && join->state == JOIN_WAIT && join->wait.what != WIRE_CUDA_EVENT_RECORD) { /* our numbers: recordings have them */
-        wait.event_id = join->wait.event_id;
-        wait.sync_id = join->wait.sync_id;
-        remove_join(&cuda->waits, join);
-    }
-    sync_row(cuda, &wait, FIELD(SYNCHRONIZATION, type), cuda_time(cuda, FIELD(SYNCHRONIZATION, start)), cuda_time(cuda, FIELD(SYNCHRONIZATION, end)));
 }

@@ -154,22 +154,6 @@ static void with_event_trace_recordings_say_when_the_gpu_got_there(void **state)
     scene_end(scene);
 }
 
-static void waits_that_cupti_records_have_its_times_and_our_numbers(void **state)
-{
-    struct scene *scene = begin(0);
-    unsigned char sync[56] = {0};
-    put32(sync, 0, 38), put32(sync, 4, 2), put64(sync, 8, 3060), put64(sync, 16, 3070);
-    put32(sync, 24, 80), put32(sync, 28, 1), put32(sync, 32, 13), put32(sync, 36, 19), put64(sync, 40, 777);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3000, 74, 7, 0xe0);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, 3100, 80, 13, 0xe0);
-    scene_send(scene, sync, sizeof sync);
-    send_call(scene, STREAM_WAIT, 80, 3050, 3099);
-    scene_finish(scene);
-    assert_int_equal(scene_rows(scene, SYNCS), 1);
-    scene_expect(scene, SYNCS, 0, (struct scene_expected[]){{"start", 2060}, {"end", 2070}, {"syncType", 2}, {"eventId", 1}, {"eventSyncId", 1}, {0}});
-    scene_end(scene);
-}
-
 /* ---- Launches and kernels ------------------------------------------------------------------------------------------------------------- */
 
 static void expect_truth(struct scene *scene, uint64_t launches, uint64_t without_kernel, uint64_t without_launch, uint64_t before)
@@ -408,7 +392,6 @@ int main(void)
         cmocka_unit_test(every_kind_of_wait_has_its_type),
         cmocka_unit_test(a_call_may_come_before_or_never),
         cmocka_unit_test(with_event_trace_recordings_say_when_the_gpu_got_there),
-        cmocka_unit_test(waits_that_cupti_records_have_its_times_and_our_numbers),
         cmocka_unit_test(launches_and_kernels_are_counted_against_each_other),
         cmocka_unit_test(a_launch_that_failed_has_no_kernel_to_miss),
         cmocka_unit_test(a_launch_into_a_graph_has_none_either),
