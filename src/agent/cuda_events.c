@@ -152,7 +152,6 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     if (!record)
         return;
     record->a = api->wait;
-    record->b = (uint16_t)per_thread;
     record->ticks = agent_ticks();
     record->body[0] = call->correlation_id | (uint64_t)device << 32;
     record->body[1] = (uint64_t)call->context_id << 32 | stream;

@@ -219,8 +219,8 @@ enum wire_type {
                           * the driver serves][PCI domain << 32 | bus << 16 | device << 8 | function]
                           * [attributes by CUdevice_attribute, from 0, int32, two a word] text, its name */
     WIRE_CUDA_STREAM,    /* one was made; body: [handle][context id << 32 | stream id] */
-    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait; b: 1 if the handle stands for the
-                          * thread's own default stream; body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
+    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait;
+                          * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
     WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
                           * record's time; body: [correlation id | result << 32][duration in ticks] */
     WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
