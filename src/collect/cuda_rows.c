@@ -168,7 +168,7 @@ static CUDA_HANDLER(graph_record)
 
 static void note_call(struct cuda_process *cuda, const struct cuda_call_name *name, const struct cuda_launch *call)
 {
-    if (name->work == CUDA_LAUNCH || name->work == CUDA_GRAPH)
+    if (name->work == CUDA_LAUNCH)
         cuda_pairs_launch(&cuda->pairs, call);
     if (name->capture > 0)
         cuda_pairs_capture_begins(&cuda->pairs, call->thread, call->from_ns);

@@ -278,13 +278,11 @@ static void calls_have_group_work_and_wait(void **state)
     const struct cuda_call *call = cuda_call_find(CUDA_RUNTIME, "cudaGraphLaunch_ptsz_v10000");
 
     assert_int_equal(call->group, CUDA_KERNEL);
-    assert_int_equal(call->work, CUDA_GRAPH);
+    assert_int_equal(call->work, CUDA_LAUNCH);
     assert_int_equal(call->wait, 0);
     call = cuda_call_find(CUDA_DRIVER, "cuMemcpyDtoH_v2");
     assert_int_equal(call->group, CUDA_MEMORY);
-    assert_int_equal(call->work, CUDA_COPY);
-    call = cuda_call_find(CUDA_RUNTIME, "cudaMemsetAsync_v3020");
-    assert_int_equal(call->work, CUDA_FILL);
+    assert_int_equal(call->work, CUDA_NONE);
     call = cuda_call_find(CUDA_RUNTIME, "cudaStreamWaitEvent_ptsz_v7000");
     assert_int_equal(call->group, CUDA_SYNC);
     assert_int_equal(call->work, CUDA_NONE);
