@@ -291,6 +291,7 @@ static void finish(struct collector *collector)
     capture_end(collector, end_ns);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
+    machine_describe_cuda(collector);
     streams_store(collector);
     write_details(collector, end_ns);
     if (result->ending == COLLECT_RUNNING) {

@@ -26,6 +26,7 @@ struct process;
 struct cuda_gpus {
     unsigned char uuids[CUDA_GPUS_MAX][16];
     uint32_t count;
+    uint32_t cuda_version;     /* that the driver serves: 13000 is 13.0; 0: no driver told */
 };
 
 /* Everything but the arena's memory is the collector's own copy. */

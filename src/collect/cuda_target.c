@@ -142,6 +142,7 @@ CUDA_TOLD(cuda_device_told)
     device.name = (const char *)record + (size_t)fixed * 8;
     device.name_length = strnlen(device.name, (size_t)(words - fixed) * 8);
     uint32_t gpu = gpu_of(cuda, &device);
+    cuda->setup.gpus->cuda_version = (uint32_t)device.body[DEVICE_CUDA_VERSION];
     struct row_TARGET_INFO_CUDA_DEVICE row = {0};
     if (gpu < CUDA_GPUS_MAX)
         ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu);

@@ -260,3 +260,11 @@ void machine_describe(struct collector *collector)
     describe_start(collector);
     describe_capture(collector);
 }
+
+void machine_describe_cuda(struct collector *collector)
+{
+    char value[16] = "";
+    if (collector->gpus.cuda_version)
+        snprintf(value, sizeof value, "%u", collector->gpus.cuda_version);
+    fact(collector, "CudaDriverVersion", 611, value); /* as nsys has it */
+}

@@ -31,4 +31,7 @@ uint64_t machine_memory_limit(void);
 /* Writes the rows that are known at the start. */
 void machine_describe(struct collector *collector);
 
+/* Writes the row that is known once a program has used CUDA, if one has. */
+void machine_describe_cuda(struct collector *collector);
+
 #endif

@@ -204,6 +204,7 @@ class Devices(fakelib.Case):
         report = self.cuda("cuda_work", "devices", settings={"devices": 2})
         rows = report.rows("SELECT id, name, totalMemory, smCount FROM TARGET_INFO_GPU ORDER BY id")
         self.assertEqual(rows, [(device["id"], device["name"], device["bytes"], device["processors"]) for device in self.truth("device")])
+        self.assertEqual(report.rows("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'CudaDriverVersion'"), [("13000",)])  # the fake driver's
 
     def test_streams(self):
         """Every stream that has work is known, with its priority."""
