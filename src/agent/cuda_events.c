@@ -119,34 +119,28 @@ static int result_of(const struct cupti_call *call)
     return call->result ? *(const int *)call->result : 0;
 }
 
-struct wait_arguments { void *event, *stream; };
+/* Where a call's block of arguments has its event and its stream. */
+#define NOT_THERE UINT8_MAX
+static const struct { uint8_t event, stream; } places[] = {
+    [WIRE_CUDA_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event), offsetof(struct cuda_event_record_parameters, stream) },
+    [WIRE_CUDA_STREAM_WAIT] = { offsetof(struct cuda_stream_wait_parameters, event), offsetof(struct cuda_stream_wait_parameters, stream) },
+    [WIRE_CUDA_EVENT_WAIT] = { offsetof(struct cuda_event_parameters, event), NOT_THERE },
+    [WIRE_CUDA_STREAM_SYNC] = { NOT_THERE, offsetof(struct cuda_stream_parameters, stream) },
+    [WIRE_CUDA_CONTEXT_SYNC] = { NOT_THERE, NOT_THERE },
+};
 
-static struct wait_arguments arguments_of(uint8_t wait, const void *parameters)
+static void *argument_at(const void *parameters, uint8_t place)
 {
-    const struct cuda_event_record_parameters *record = parameters;
-    const struct cuda_stream_wait_parameters *stream_wait = parameters;
-    switch (wait) {
-    case WIRE_CUDA_EVENT_RECORD: return (struct wait_arguments){ record->event, record->stream };
-    case WIRE_CUDA_STREAM_WAIT: return (struct wait_arguments){ stream_wait->event, stream_wait->stream };
-    case WIRE_CUDA_EVENT_WAIT: return (struct wait_arguments){ ((const struct cuda_event_parameters *)parameters)->event, NULL };
-    case WIRE_CUDA_STREAM_SYNC: return (struct wait_arguments){ NULL, ((const struct cuda_stream_parameters *)parameters)->stream };
-    default: return (struct wait_arguments){ NULL, NULL };
-    }
-}
-
-static int has_stream(uint8_t wait)
-{
-    return wait == WIRE_CUDA_EVENT_RECORD || wait == WIRE_CUDA_STREAM_WAIT || wait == WIRE_CUDA_STREAM_SYNC;
+    return place == NOT_THERE ? NULL : *(void *const *)((const char *)parameters + place);
 }
 
 static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, const struct cupti_call *call)
 {
-    struct wait_arguments arguments = arguments_of(api->wait, call->parameters);
-    int per_thread = has_stream(api->wait) &&
-                     (arguments.stream == CUDA_STREAM_PER_THREAD || (!arguments.stream && api->per_thread));
+    void *event = argument_at(call->parameters, places[api->wait].event), *handle = argument_at(call->parameters, places[api->wait].stream);
+    uint8_t per_thread = handle == CUDA_STREAM_PER_THREAD || (!handle && api->per_thread);
     uint32_t stream = CUPTI_NO_SYNC;
-    if (has_stream(api->wait) && call->context)
-        cuda.cupti.cuptiGetStreamIdEx(call->context, arguments.stream, (uint8_t)per_thread, &stream);
+    if (places[api->wait].stream != NOT_THERE && call->context)
+        cuda.cupti.cuptiGetStreamIdEx(call->context, handle, per_thread, &stream);
     uint32_t device = device_of(call->context, call->context_id);
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
     if (!record)
@@ -155,7 +149,7 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     record->ticks = agent_ticks();
     record->body[0] = call->correlation_id | (uint64_t)device << 32;
     record->body[1] = (uint64_t)call->context_id << 32 | stream;
-    record->body[2] = (uintptr_t)arguments.event;
+    record->body[2] = (uintptr_t)event;
     emit_commit(thread, record);
 }
 
