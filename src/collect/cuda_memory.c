@@ -65,8 +65,12 @@ CUDA_HANDLER(cuda_pool_record)
 /* ---- Unified memory ---------------------------------------------------------------------------------------------------------------- */
 
 /* Migrations are copies in nsys's tables: of unknown kinds of memory, in no context and no stream. */
-static void migration(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record, int64_t copy_kind)
+static CUDA_HANDLER(migration)
 {
+    static const uint8_t copy_kinds[] = {
+        [CUPTI_UNIFIED_MEMORY_HTOD] = UVM_HTOD, [CUPTI_UNIFIED_MEMORY_DTOH] = UVM_DTOH, [CUPTI_UNIFIED_MEMORY_DTOD] = UVM_DTOD,
+    };
+    int64_t copy_kind = copy_kinds[FIELD(UNIFIED_MEMORY_COUNTER, counterKind)];
     int64_t from = FIELD(UNIFIED_MEMORY_COUNTER, srcId), to = FIELD(UNIFIED_MEMORY_COUNTER, dstId);
     struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
@@ -89,7 +93,7 @@ static void migration(struct cuda_process *cuda, const struct cupti_layout *layo
     writer_append(cuda->writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
 }
 
-static void cpu_fault(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)
+static CUDA_HANDLER(cpu_fault)
 {
     int64_t pc = FIELD(UNIFIED_MEMORY_COUNTER, value); /* of the instruction */
     const struct cuda_frame *frame = cuda_frame_of(cuda, (uint64_t)pc);
@@ -104,7 +108,7 @@ static void cpu_fault(struct cuda_process *cuda, const struct cupti_layout *layo
     writer_append(cuda->writer, TABLE_CUDA_UM_CPU_PAGE_FAULT_EVENTS, &row);
 }
 
-static void gpu_fault(struct cuda_process *cuda, const struct cupti_layout *layout, const void *record)
+static CUDA_HANDLER(gpu_fault)
 {
     struct row_CUDA_UM_GPU_PAGE_FAULT_EVENTS row = {0};
     ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, start, cuda_time(cuda, FIELD(UNIFIED_MEMORY_COUNTER, start)));
@@ -117,17 +121,15 @@ static void gpu_fault(struct cuda_process *cuda, const struct cupti_layout *layo
     writer_append(cuda->writer, TABLE_CUDA_UM_GPU_PAGE_FAULT_EVENTS, &row);
 }
 
+/* One function for each counter; those that nobody asked for have none. */
+static const cuda_handler counters[] = {
+    [CUPTI_UNIFIED_MEMORY_HTOD] = migration,      [CUPTI_UNIFIED_MEMORY_DTOH] = migration,      [CUPTI_UNIFIED_MEMORY_DTOD] = migration,
+    [CUPTI_UNIFIED_MEMORY_CPU_FAULT] = cpu_fault, [CUPTI_UNIFIED_MEMORY_GPU_FAULT] = gpu_fault,
+};
+
 CUDA_HANDLER(cuda_unified_memory_record)
 {
-    int64_t kind = FIELD(UNIFIED_MEMORY_COUNTER, counterKind);
-    if (kind == CUPTI_UNIFIED_MEMORY_HTOD)
-        migration(cuda, layout, record, UVM_HTOD);
-    else if (kind == CUPTI_UNIFIED_MEMORY_DTOH)
-        migration(cuda, layout, record, UVM_DTOH);
-    else if (kind == CUPTI_UNIFIED_MEMORY_DTOD)
-        migration(cuda, layout, record, UVM_DTOD);
-    else if (kind == CUPTI_UNIFIED_MEMORY_CPU_FAULT)
-        cpu_fault(cuda, layout, record);
-    else if (kind == CUPTI_UNIFIED_MEMORY_GPU_FAULT)
-        gpu_fault(cuda, layout, record);
+    uint64_t kind = (uint64_t)FIELD(UNIFIED_MEMORY_COUNTER, counterKind);
+    if (kind < sizeof counters / sizeof *counters && counters[kind])
+        counters[kind](cuda, layout, record);
 }
