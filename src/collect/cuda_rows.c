@@ -88,35 +88,38 @@ static CUDA_HANDLER(kernel_record)
 
 /* ---- Copies and fills ------------------------------------------------------------------------------------------------------- */
 
-/* What copies between GPUs have too, with the same names of fields. */
-#define COPY_ROW(type)                                                                                                     \
-    int64_t node = FIELD(type, graphNodeId);                                                                               \
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_MEMCPY);                               \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(type, start)));                                  \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, end, cuda_time(cuda, FIELD(type, end)));                                      \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, FIELD(type, deviceId));                                             \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, greenContextId, 0);                                                           \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, parent_context(cuda, FIELD(type, contextId), &row->greenContextId)); \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, FIELD(type, streamId));                                             \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, FIELD(type, correlationId));                                   \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, cuda->setup.global_pid);                                           \
-    if (node != CUPTI_NO_FIELD && node != 0)                                                                               \
-        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, node);                                                       \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, FIELD(type, bytes));                                                   \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, FIELD(type, copyKind));                                             \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, cuda_memory_kind(FIELD(type, srcKind)));                             \
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)))
+/* The columns that copies on one GPU and between two have in common: fields of both have the same names. */
+#define SET_COPY(row, type)                                                                                                        \
+    do {                                                                                                                           \
+        int64_t copy_node_ = FIELD(type, graphNodeId);                                                                             \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, start, cuda_time(cuda, FIELD(type, start)));                                      \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, end, cuda_time(cuda, FIELD(type, end)));                                          \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, FIELD(type, deviceId));                                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, greenContextId, 0);                                                               \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, parent_context(cuda, FIELD(type, contextId), &(row)->greenContextId)); \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, FIELD(type, streamId));                                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, FIELD(type, correlationId));                                       \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, cuda->setup.global_pid);                                               \
+        if (copy_node_ != CUPTI_NO_FIELD && copy_node_ != 0)                                                                       \
+            ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, graphNodeId, copy_node_);                                                     \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, FIELD(type, bytes));                                                       \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, FIELD(type, copyKind));                                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, cuda_memory_kind(FIELD(type, srcKind)));                                 \
+        ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, cuda_memory_kind(FIELD(type, dstKind)));                                 \
+    } while (0)
 
 static CUDA_HANDLER(memcpy_record)
 {
-    COPY_ROW(MEMCPY);
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_MEMCPY);
+    SET_COPY(row, MEMCPY);
     CUDA_SET_IF(row, CUPTI_ACTIVITY_KIND_MEMCPY, copyCount, FIELD(MEMCPY, copyCount));
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_MEMCPY);
 }
 
 static CUDA_HANDLER(peer_copy_record)
 {
-    COPY_ROW(MEMCPY2);
+    struct row_CUPTI_ACTIVITY_KIND_MEMCPY *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_MEMCPY);
+    SET_COPY(row, MEMCPY2);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcDeviceId, FIELD(MEMCPY2, srcDeviceId));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, srcContextId, FIELD(MEMCPY2, srcContextId));
     ROW_SET(row, CUPTI_ACTIVITY_KIND_MEMCPY, dstDeviceId, FIELD(MEMCPY2, dstDeviceId));
