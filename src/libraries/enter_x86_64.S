@@ -121,6 +121,11 @@ library_enter:
 
     movq CALL+ENTER_STACK_BYTES(%rbp), %rcx
     subq %rcx, %rsp
+    leaq 16(%rbp), %rdx         /* the copy lies on its 64 bytes as the original does: an argument may be a vector */
+    movq %rsp, %rax
+    subq %rdx, %rax
+    andq $63, %rax
+    subq %rax, %rsp
     testq %rcx, %rcx
     jz 4f
 3:  movups (%rbp,%rcx), %xmm0   /* 16 bytes before the end of what is left: the arguments begin at 16(%rbp) */

@@ -98,8 +98,10 @@ static void *vectors(void *unused)
     for (int i = 0; i < 2; i++) { /* the first call, and one after it */
         if (__builtin_cpu_supports("avx"))
             avx();
+#if !defined(__clang__) /* in a file that is not built for AVX-512 it passes these on the stack, more words than any known function has */
         if (__builtin_cpu_supports("avx512f"))
             avx512();
+#endif
     }
     return unused;
 }
