@@ -190,6 +190,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
         .ns_per_tick = clock_map_slope(&collector->clock),
     };
     arena->libraries = options->libraries;
+    arena->torch = options->torch_flags;
     atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
     atomic_store(&arena->recording, capture->on ? options->sources : 0);
 }

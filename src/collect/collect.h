@@ -60,6 +60,11 @@ struct collect_options {
     uint64_t cuda_backtrace_ns;        /* …if they take so long */
     uint32_t libraries;                /* rows of libraries.def, as bits; the upper half: verbose */
 
+    uint32_t torch_flags;              /* enum wire_torch_flag */
+    int torch_nvtx;                    /* 1: operators are NVTX ranges too, worded as torch.autograd.profiler.emit_nvtx does */
+    int torch_functions;               /* 1: functions-trace: calls of torch's Python functions are NVTX ranges */
+    int torch_replace;                 /* 1: Python programs find our classes in the place of torch.profiler's */
+
     int64_t delay_ns;                  /* recording begins so long after the program */
     int64_t duration_ns;               /* the capture ends so long after recording began; 0: with the program */
     int run_on_exit;                   /* 1: -x false: the end of the program does not end the capture, the duration does */

@@ -20,7 +20,8 @@
     X(NVTX, "nvtx")                                                                                                  \
     X(OSRT, "osrt")                                                                                                  \
     X(CUDA, "cuda")                                                                                                  \
-    X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */
+    X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */                                             \
+    X(TORCH, "pytorch")     /* operators and memory, through PyTorch's own observers */
 
 enum wire_source {
 #define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
@@ -77,6 +78,12 @@ enum wire_cuda_flag {
     WIRE_CUDA_YIELD = 128,          /* a program that uses CUPTI itself may have it */
 };
 
+enum wire_torch_flag {
+    WIRE_TORCH_SHAPES = 1,          /* shapes and types of an operator's inputs, and the values of those that are no tensors */
+    WIRE_TORCH_MEMORY = 2,          /* what its allocators take and give back */
+    WIRE_TORCH_STACKS = 4,          /* the Python frames that an operator is called from */
+};
+
 struct wire_cuda_settings {
     uint32_t flags;                 /* enum wire_cuda_flag */
     uint32_t backtrace_groups;      /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
@@ -104,6 +111,7 @@ struct wire_header {
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
     struct wire_cuda_settings cuda;
     uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
+    uint32_t torch;                 /* enum wire_torch_flag */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
@@ -145,7 +153,7 @@ struct wire_thread {
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 320, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 384, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
@@ -248,6 +256,15 @@ enum wire_type {
     WIRE_NVTX_COUNTER,
     WIRE_NVTX_SAMPLE,
     WIRE_NVTX_SYNC,      /* user synchronisation objects; flags: which call; body: [handle] text */
+
+    /* PyTorch. A number is torch's own of one run of an operator; it ends in another thread where it is asynchronous. */
+    WIRE_TORCH_LOADED,   /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
+    WIRE_TORCH_REFUSED,  /* and this is why not; body: text, a sentence */
+    WIRE_TORCH_BEGIN,    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number]
+                          * [thread that ran forward] [inputs, see torch.h] text, its name */
+    WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
+    WIRE_TORCH_BYTES,    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left;
+                          * body: [address][bytes, below 0: given back][bytes in use][bytes held] */
 
     WIRE_TYPE_COUNT
 };
