@@ -44,8 +44,7 @@ static int open_trace(struct trace *trace, struct report *report, const struct a
     int64_t *const *values = trace->columns.values;
     trace->order = malloc((trace->columns.rows + 1) * sizeof *trace->order);
     for (size_t row = 0; trace->order && row < trace->columns.rows; row++)
-        if (span_overlaps(trace->filter.span, values[START][row], values[END][row]) &&
-            filter_thread(&trace->filter, values[THREAD][row]))
+        if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], values[END][row]))
             trace->order[trace->count++] = (uint32_t)row;
     if (!trace->order || order_by_time(trace->order, trace->count, values[START]) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");

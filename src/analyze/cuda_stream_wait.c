@@ -216,11 +216,10 @@ static int read_waits(struct join *join, struct error *err)
 static int counts(const struct join *join, size_t row)
 {
     int64_t *const *values = join->waits.values;
-    struct gpu_place place = { values[WAIT_PROCESS][row], values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
+    struct gpu_place place = { values[WAIT_START][row], values[WAIT_END][row], values[WAIT_PROCESS][row], values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
 
     return values[WAIT_TYPE][row] == SYNC_STREAM_WAIT && !columns_is_null(&join->waits, WAIT_ID, row) && values[WAIT_ID][row] != NO_EVENT &&
-           !columns_is_null(&join->waits, WAIT_CORRELATION, row) &&
-           span_overlaps(join->filter.span, values[WAIT_START][row], values[WAIT_END][row]) && filter_gpu(&join->filter, &place);
+           !columns_is_null(&join->waits, WAIT_CORRELATION, row) && filter_gpu(&join->filter, &place);
 }
 
 static int set_name(struct join *join, struct table *table, struct table_cell *cell, uint32_t at)

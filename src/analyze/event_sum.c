@@ -60,13 +60,11 @@ static int counts(const struct report_block *block, const struct scan *scan, siz
         return 0;
     if ((scan->source->named_only && is_null(block, scan, NAME, row)) || (scan->source->value && is_null(block, scan, VALUE, row)))
         return 0;
-    if (!span_overlaps(scan->filter.span, start, end))
-        return 0;
     if (!scan->filter.only.only)
-        return 1;
+        return span_overlaps(scan->filter.span, start, end);
     if (!scan->source->process)
-        return filter_thread(&scan->filter, at(block, scan, THREAD, row));
-    struct gpu_place place = { at(block, scan, THREAD, row),
+        return filter_thread(&scan->filter, at(block, scan, THREAD, row), start, end);
+    struct gpu_place place = { start, end, at(block, scan, THREAD, row),
                                is_null(block, scan, CORRELATION, row) ? NO_CORRELATION : at(block, scan, CORRELATION, row),
                                at(block, scan, DEVICE, row), at(block, scan, STREAM, row) };
     return filter_gpu(&scan->filter, &place);

@@ -1,14 +1,16 @@
-/* Filters by process, thread, device and stream; and the span of an NVTX range. */
+/* Filters by process, thread, step, device and stream. */
 #include "filter.h"
 
 #include <stdlib.h>
+
+#include "steps.h"
 
 int filter_open(struct filter *filter, struct report *report, const struct analysis_request *request, struct error *err)
 {
     *filter = (struct filter){ .span = request->span };
     if (request->filter)
         filter->only = *request->filter;
-    if (!(filter->only.only & ONLY_TID))
+    if (!(filter->only.only & (ONLY_TID | ONLY_STEPS)))
         return 0;
     filter->calls = malloc(sizeof *filter->calls);
     if (!filter->calls)
@@ -24,6 +26,14 @@ void filter_close(struct filter *filter)
     filter->calls = NULL;
 }
 
+int filter_step(const struct filter *filter, int64_t process, int64_t time_ns)
+{
+    uint32_t step = steps_at(filter->only.steps, process, time_ns);
+
+    return step != NO_STEP && filter->only.steps->list[step].is_chosen;
+}
+
+/* Work that no call is known of is of the step in which it began, and of no thread. */
 int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place)
 {
     const struct analysis_filter *only = &filter->only;
@@ -31,8 +41,10 @@ int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place
     if ((only->only & ONLY_PID && global_pid_number(place->process) != only->pid) ||
         (only->only & ONLY_DEVICE && place->device != only->device) || (only->only & ONLY_STREAM && place->stream != only->stream))
         return 0;
-    if (!(only->only & ONLY_TID))
+    if (!(only->only & (ONLY_TID | ONLY_STEPS)))
         return 1;
     uint32_t call = calls_find(filter->calls, place->process, place->correlation);
-    return call != NO_CALL && global_tid_number(filter->calls->thread[call]) == only->tid;
+    if (only->only & ONLY_TID && (call == NO_CALL || global_tid_number(filter->calls->thread[call]) != only->tid))
+        return 0;
+    return !(only->only & ONLY_STEPS) || filter_step(filter, global_process(place->process), call == NO_CALL ? place->start_ns : filter->calls->start[call]);
 }

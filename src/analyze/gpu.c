@@ -63,9 +63,9 @@ int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row)
 
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter)
 {
-    struct gpu_place place = { ops->process[row], ops->correlation[row], ops->device[row], ops->stream[row] };
+    struct gpu_place place = { ops->start[row], ops->end[row], ops->process[row], ops->correlation[row], ops->device[row], ops->stream[row] };
 
-    return span_overlaps(filter->span, ops->start[row], ops->end[row]) && filter_gpu(filter, &place);
+    return filter_gpu(filter, &place);
 }
 
 static const char *find_name(const char *const *names, size_t count, int64_t kind)

@@ -93,12 +93,15 @@ static int counts(const struct walk *walk, const struct report_block *block, siz
 {
     const struct filter *filter = &walk->filter;
 
-    if (!span_overlaps(filter->span, block->values[START][row], block->values[END][row]))
-        return 0;
-    if (!filter->only.only)
-        return 1;
-    return filter_gpu(filter, &(struct gpu_place){ .process = block->values[PROCESS][row], .device = block->values[DEVICE][row],
-        .correlation = block_is_null(block, CORRELATION, row) ? NO_CORRELATION : block->values[CORRELATION][row], .stream = block->values[STREAM][row] });
+    struct gpu_place place = { .start_ns = block->values[START][row], .end_ns = block->values[END][row] };
+
+    if (filter->only.only) { /* else these columns were not read */
+        place.process = block->values[PROCESS][row];
+        place.device = block->values[DEVICE][row];
+        place.stream = block->values[STREAM][row];
+        place.correlation = block_is_null(block, CORRELATION, row) ? NO_CORRELATION : block->values[CORRELATION][row];
+    }
+    return filter_gpu(filter, &place);
 }
 
 /* The rows that count, by their start. */

@@ -85,8 +85,7 @@ static int read_all(struct trace *trace, struct error *err)
             int64_t *const *values = trace->events[i].values;
             trace->starts[total] = values[START][row];
             int64_t end = columns_is_null(&trace->events[i], END, row) ? values[START][row] : values[END][row];
-            if (span_overlaps(trace->filter.span, values[START][row], end) &&
-                filter_thread(&trace->filter, values[THREAD][row]))
+            if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], end))
                 trace->order[trace->count++] = (uint32_t)total;
         }
     return order_by_time(trace->order, trace->count, trace->starts) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;

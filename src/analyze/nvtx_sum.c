@@ -101,8 +101,7 @@ static int visit(void *context, int worker, const struct report_block *block)
                 return ERR_NO_MEMORY;
             continue;
         }
-        if (!span_overlaps(scan->filter.span, starts[row], is_open ? INT64_MAX : end) ||
-            !filter_thread(&scan->filter, block->values[NVTX_THREAD][row]))
+        if (!filter_thread(&scan->filter, block->values[NVTX_THREAD][row], starts[row], is_open ? INT64_MAX : end))
             continue;
         int64_t domain = block_is_null(block, NVTX_DOMAIN, row) ? 0 : block->values[NVTX_DOMAIN][row];
         int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;

@@ -79,8 +79,7 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
     for (size_t row = 0; row < columns->rows; row++) {
         if (types[row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(reading, row) != 0)
             return ERR_NO_MEMORY;
-        if (!(style_of(types[row]) & styles) || !filter_thread(filter, threads[row]) ||
-            !span_overlaps(filter->span, columns->values[NVTX_START][row], reading->ends[row]) ||
+        if (!(style_of(types[row]) & styles) || !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
             (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
             continue;
         reading->order[reading->count++] = (uint32_t)row;

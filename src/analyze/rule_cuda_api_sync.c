@@ -42,7 +42,7 @@ static int cuda_api_sync(struct report *report, const struct analysis_request *r
     struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
     code = calls_read(&calls, report, err);
     for (size_t call = 0; table && call < calls.count && code == 0; call++) {
-        if (!span_overlaps(filter.span, calls.start[call], calls.end[call]) || !filter_thread(&filter, calls.thread[call]))
+        if (!filter_thread(&filter, calls.thread[call], calls.start[call], calls.end[call]))
             continue;
         if (calls.name[call] != last_name) {
             last_name = calls.name[call];

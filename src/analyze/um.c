@@ -78,8 +78,7 @@ static int add_faults(struct pages *pages, struct report *report, const char *na
         return err->code;
     for (size_t row = 0; row < columns.rows && code == 0; row++) {
         int64_t start = columns.values[0][row];
-        if (!span_overlaps(pages->filter.span, start, start) ||
-            (pages->filter.only.only & ONLY_PID && global_pid_number(columns.values[1][row]) != pages->filter.only.pid))
+        if (!filter_process(&pages->filter, columns.values[1][row], start, start))
             continue;
         struct page *page = find_page(pages, columns.values[2][row]);
         if (!page)
@@ -268,8 +267,7 @@ static int count_faults(const struct report_columns *rows, const struct filter *
 {
     for (size_t row = 0; row < rows->rows; row++) {
         int64_t start = rows->values[0][row];
-        if (!span_overlaps(filter->span, start, start) ||
-            (filter->only.only & ONLY_PID && global_pid_number(rows->values[1][row]) != filter->only.pid))
+        if (!filter_process(filter, rows->values[1][row], start, start))
             continue;
         uint32_t key = keys_add(keys, (int64_t[]){ rows->values[2][row], rows->values[3][row], rows->values[4][row] });
         if (key == NO_KEY)

@@ -379,9 +379,11 @@ static int run(const struct command *self, int argc, char **argv)
             compare_all(job, wanted, &err);
     }
     status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
-    for (size_t i = 0; job && i < job->before + job->after; i++)
+    for (size_t i = 0; job && i < job->before + job->after; i++) {
+        part_free(&job->runs[i].part);
         if (job->runs[i].report)
             close_report(job->runs[i].report, job->runs[i].path);
+    }
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)

@@ -81,12 +81,21 @@ struct job {
 };
 
 /* Notes about what is done, on the terminal; never into a table. */
-static void note(const struct job *job, const struct text *notes)
+static void note(const struct delivery *delivery, const struct text *notes)
 {
     const struct destination console = { .output = "-" };
 
-    if (!job->delivery->quiet)
-        deliver(job->delivery, &console, NULL, notes, NULL);
+    if (!delivery->quiet)
+        deliver(delivery, &console, NULL, notes, NULL);
+}
+
+static void note_part(const struct delivery *delivery, const struct part *part)
+{
+    struct text notes = {0};
+
+    part_note(&notes, part);
+    note(delivery, &notes);
+    text_free(&notes);
 }
 
 /* The table goes to a file or a command; the notes about it stay on the terminal. */
@@ -106,7 +115,7 @@ static int send_away(const struct job *job, struct error *err)
     add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
     if (code == ERR_NO_DATA)
         add_skipped(&notes, job->path, analysis, job->report);
-    note(job, &notes);
+    note(job->delivery, &notes);
     if (code == 0) {
         add_table(&out, table, analysis, &style);
         code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
@@ -137,7 +146,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     struct report *report = NULL;
     struct error err = {0};
     struct text found = {0};
-    struct part part;
+    struct part part = {0};
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = nsys_rep_find(path, &settings->input, &found, &err);
 
@@ -145,12 +154,15 @@ static int show_file(const struct command *self, const char *path, const struct 
         code = open_report(text_string(&found), &report, &err);
     if (code == 0)
         code = part_find(&settings->part, report, &part, &err);
+    if (code == 0 && part.steps.count)
+        note_part(delivery, &part);
     for (size_t i = 0; i < jobs && code == 0; i++) {
         const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
         struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = &settings->part,
                            .request = part_request(&part, one), .delivery = delivery, .destination = delivery_at(delivery, i) };
         code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
     }
+    part_free(&part);
     if (report)
         close_report(report, text_string(&found));
     text_free(&found);

@@ -93,6 +93,7 @@ void wanted_name(struct text *out, const struct wanted *wanted, const struct par
     const struct { const char *name, *value; } words[] = {
         { "time", part->time }, { "nvtx", part->nvtx }, { "pid", part->pid },
         { "tid", part->tid },   { "device", part->device }, { "stream", part->stream },
+        { "steps", part->steps }, { "step-range", part->step_range }, { "step-op", part->step_operator },
     };
 
     text_add(out, wanted->analysis->name);
@@ -162,6 +163,34 @@ static int parse_number(const char *option, const char *text, int bit, int64_t *
     return 0;
 }
 
+static int find_steps(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+{
+    const struct steps_request request = { settings->step_range, settings->step_operator };
+
+    if (!settings->steps && !request.range && !request.operator)
+        return 0;
+    if (steps_read(&out->steps, report, &request, err) != 0 || (settings->steps && steps_choose(&out->steps, settings->steps, err) != 0))
+        return err->code;
+    out->filter.only |= settings->steps ? ONLY_STEPS : 0;
+    out->filter.steps = &out->steps;
+    return 0;
+}
+
+void part_free(struct part *part)
+{
+    steps_free(&part->steps);
+}
+
+void part_note(struct text *out, const struct part *part)
+{
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < part->steps.count; i++)
+        chosen += (size_t)part->steps.list[i].is_chosen;
+    if (part->steps.count)
+        text_addf(out, "Counting %zu of %zu %s.\n", chosen, part->steps.count, part->steps.source);
+}
+
 int part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
 {
     struct report_span range;
@@ -172,6 +201,8 @@ int part_find(const struct part_settings *settings, struct report *report, struc
         parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
         parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
         parse_number("stream", settings->stream, ONLY_STREAM, &filter->stream, filter, err) != 0)
+        return err->code;
+    if (find_steps(settings, report, out, err) != 0)
         return err->code;
     if (settings->time && parse_span(settings->time, &out->span, err) != 0)
         return err->code;
@@ -188,7 +219,7 @@ int part_find(const struct part_settings *settings, struct report *report, struc
 struct analysis_request part_request(const struct part *part, const struct wanted *wanted)
 {
     return (struct analysis_request){
-        .options = wanted->options, .option_count = wanted->option_count,
-        .span = part->has_span ? &part->span : NULL, .filter = part->filter.only ? &part->filter : NULL,
+        .options = wanted->options, .option_count = wanted->option_count, .span = part->has_span ? &part->span : NULL,
+        .filter = part->filter.only || part->filter.steps ? &part->filter : NULL,
     };
 }

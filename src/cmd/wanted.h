@@ -3,6 +3,7 @@
 #define TACHO_CMD_WANTED_H
 
 #include "../analyze/analyze.h"
+#include "../analyze/steps.h"
 #include "option.h"
 
 enum { WANTED_MOST = 128, WANTED_MOST_OPTIONS = 16 };
@@ -38,9 +39,18 @@ void wanted_name(struct text *out, const struct wanted *wanted, const struct par
 struct part_settings {
     const char *time, *nvtx;
     const char *pid, *tid, *device, *stream;
+    const char *steps, *step_range, *step_operator;
 };
 
-/* Their rows in a table of options: PART_OPTIONS(struct settings, part). */
+/* Their rows in a table of options: PART_OPTIONS(struct settings, part); those of steps alone for commands that have no others. */
+#define STEP_OPTIONS(type, member)                                                                                        \
+    { .name = "steps", .kind = OPTION_TEXT, .offset = offsetof(type, member.steps), .value = "N[-M],…",                   \
+      .help = "Only these steps (3-7, or 3,5,9-): what began in them, and work on a GPU that was launched in them." },    \
+    { .name = "step-range", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_range), .value = "PATTERN",         \
+      .help = "Ranges that match this basic regular expression are the steps. Default: ProfilerStep#N, else ranges "      \
+              "called 'iteration N' or 'step N'." },                                                                      \
+    { .name = "step-op", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_operator), .value = "NAME",            \
+      .help = "Each call of this operator begins a step." }
 #define PART_OPTIONS(type, member)                                                                                        \
     { .name = "filter-time", .kind = OPTION_TEXT, .offset = offsetof(type, member.time), .value = "[START]/[END]",        \
       .help = "Only events that overlap this time, in ns or with a unit (1.5s/2s). Either side may be left out." },       \
@@ -53,15 +63,21 @@ struct part_settings {
     { .name = "filter-device", .kind = OPTION_TEXT, .offset = offsetof(type, member.device), .value = "N",                \
       .help = "Of the work on GPUs only that on this one." },                                                             \
     { .name = "filter-stream", .kind = OPTION_TEXT, .offset = offsetof(type, member.stream), .value = "N",                \
-      .help = "Of the work on GPUs only that on this stream." }
+      .help = "Of the work on GPUs only that on this stream." },                                                          \
+    STEP_OPTIONS(type, member)
 
 /* The part as an analysis wants it. */
 struct part {
     struct report_span span;
     struct analysis_filter filter;
     int has_span;
+    struct steps steps; /* owned */
 };
+/* Either way the part is to be freed, before the report is closed. */
 int part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err);
+void part_free(struct part *part);
+/* Which steps count, in a line; nothing where none were asked for. */
+void part_note(struct text *out, const struct part *part);
 /* A request for one of those wanted and that part; it points into both. */
 struct analysis_request part_request(const struct part *part, const struct wanted *wanted);
 
