@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define TACHO_API_VERSION 1
+#define TACHO_API_VERSION 2 /* 1 ended with tacho_profiled() */
 
 /* The functions are inline here, and real ones in libtacho.so for whoever takes their address or looks them up. */
 #if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus)
@@ -35,6 +35,9 @@ struct tacho_calls {
     void (*mark)(const char *text);
     void (*push)(const char *text);
     void (*pop)(void);
+    int (*recording)(void);
+    int (*flush)(void);
+    const char *(*report)(void);
 };
 
 /* NULL when the program is not being profiled. Read it through the functions below. */
@@ -63,6 +66,16 @@ TACHO_INLINE void tacho_pop(void);
 
 /* Is the program being profiled? */
 TACHO_INLINE int tacho_profiled(void);
+
+/* Is recording on in this process? */
+TACHO_INLINE int tacho_recording(void);
+
+/* Waits until all that was recorded before, by the GPU too, is in the report, which can be read while it grows. 0, or a
+ * negative errno: the profiler did not answer. Takes milliseconds, and longer while a GPU is at work. */
+TACHO_INLINE int tacho_flush(void);
+
+/* The path of the report that is being written; NULL when the program is not being profiled. */
+TACHO_INLINE const char *tacho_report_path(void);
 
 /* The version of the library, as "0.1.0". */
 const char *tacho_version(void);
@@ -106,6 +119,24 @@ TACHO_INLINE void tacho_pop(void)
 TACHO_INLINE int tacho_profiled(void)
 {
     return tacho_calls != NULL;
+}
+
+/* An agent of an older version lacks what came later. */
+#define TACHO_HAS(member) (tacho_calls && tacho_calls->size > offsetof(struct tacho_calls, member))
+
+TACHO_INLINE int tacho_recording(void)
+{
+    return TACHO_HAS(recording) ? tacho_calls->recording() : 0;
+}
+
+TACHO_INLINE int tacho_flush(void)
+{
+    return TACHO_HAS(flush) ? tacho_calls->flush() : 0;
+}
+
+TACHO_INLINE const char *tacho_report_path(void)
+{
+    return TACHO_HAS(report) ? tacho_calls->report() : NULL;
 }
 
 #ifdef __cplusplus

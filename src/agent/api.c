@@ -59,8 +59,30 @@ static void step(void)
     atomic_store(&open_step, nvtx_start(&event));
 }
 
+static int recording(void)
+{
+    return agent_attached() && agent_recording(UINT32_MAX);
+}
+
+static int flush(void)
+{
+    if (!agent_thread())
+        return -ENOTCONN;
+    int saved_errno = errno;
+    cuda_flush();
+    int result = attach_flush();
+    errno = saved_errno;
+    return result;
+}
+
+static const char *report(void)
+{
+    return agent_attached() && agent.arena->report_path ? agent.arena->text + agent.arena->report_path : NULL;
+}
+
 static const struct tacho_calls calls = {
     .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
+    .recording = recording, .flush = flush, .report = report,
 };
 
 /* Found by name; NULL when this process is not being recorded. */

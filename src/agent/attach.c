@@ -13,7 +13,8 @@
 #include "core.h"
 #include "sys.h"
 
-#define PATIENCE_SECONDS 2 /* a stopped or dead collector must not hold up the program */
+#define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program */
+#define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
 
 struct session {
     uint8_t token[16];
@@ -55,12 +56,12 @@ static int connect_to(int socket, const char *name, size_t length, int abstract)
     return sys_connect(socket, (const struct sockaddr *)&address, abstract ? size : (socklen_t)sizeof address);
 }
 
-static int open_session(const struct session *session)
+static int open_session(const struct session *session, int patience_seconds)
 {
     int socket = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (socket < 0)
         return socket;
-    struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+    struct timeval patience = { .tv_sec = patience_seconds };
     sys_setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     int result = connect_to(socket, session->name, session->name_length, 1);
@@ -91,28 +92,24 @@ static int send_hello(int socket, const struct session *session, enum wire_origi
     return sent == (long)sizeof hello ? 0 : sent < 0 ? (int)sent : -EPROTO;
 }
 
-/* The descriptor of the arena, or -errno. */
-static int receive_welcome(int socket, struct wire_welcome *welcome)
+/* 0, or -errno; *descriptor is that of the arena, or -1. */
+static int receive_welcome(int socket, struct wire_welcome *welcome, int *descriptor)
 {
     union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
     struct iovec part = { welcome, sizeof *welcome };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes };
     long received;
+    *descriptor = -1;
     do
         received = sys_recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     while (received == -EINTR);
     if (received < 0)
         return (int)received;
-    int descriptor = -EPROTO;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len >= CMSG_LEN(sizeof(int)))
-        memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-    if (received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC && welcome->status == 0)
-        return descriptor;
-    if (descriptor >= 0)
-        sys_close(descriptor);
-    return received == (long)sizeof *welcome && welcome->status < 0 ? welcome->status : -EPROTO;
+        memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+    return received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC ? welcome->status : -EPROTO;
 }
 
 /* The arena must not be inherited: a forked child gets its own, and must not write into its parent's. */
@@ -144,22 +141,39 @@ static int map_arena(int descriptor, uint64_t bytes)
     return 0;
 }
 
-int attach_arena(enum wire_origin origin)
+/* One question and its answer: 0, or -errno. */
+static int ask(enum wire_origin origin, int patience_seconds, struct wire_welcome *welcome, int *descriptor)
 {
     struct session session;
     int result = parse_session(agent.session, &session);
     if (result < 0)
         return result;
-    int socket = open_session(&session);
+    int socket = open_session(&session, patience_seconds);
     if (socket < 0)
         return socket;
-    struct wire_welcome welcome;
     result = send_hello(socket, &session, origin);
-    int descriptor = result < 0 ? result : receive_welcome(socket, &welcome);
+    if (result == 0)
+        result = receive_welcome(socket, welcome, descriptor);
     sys_close(socket);
-    if (descriptor < 0)
-        return descriptor;
-    result = map_arena(descriptor, welcome.arena_bytes);
-    sys_close(descriptor);
+    return result;
+}
+
+int attach_arena(enum wire_origin origin)
+{
+    struct wire_welcome welcome;
+    int descriptor = -1, result = ask(origin, PATIENCE_SECONDS, &welcome, &descriptor);
+    if (result == 0)
+        result = descriptor < 0 ? -EPROTO : map_arena(descriptor, welcome.arena_bytes);
+    if (descriptor >= 0)
+        sys_close(descriptor);
+    return result;
+}
+
+int attach_flush(void)
+{
+    struct wire_welcome welcome;
+    int descriptor = -1, result = ask(WIRE_ORIGIN_KNOWN, FLUSH_PATIENCE_SECONDS, &welcome, &descriptor);
+    if (descriptor >= 0)
+        sys_close(descriptor);
     return result;
 }

@@ -8,6 +8,7 @@
 
 /* Asks the collector for an arena and maps it: 0, or -errno. Fills `agent`. */
 int attach_arena(enum wire_origin origin);
+int attach_flush(void);                        /* waits until the collector has written down what was recorded: 0, or -errno */
 
 void thread_prepare(void);                     /* once per process, before the first thread_attach() */
 struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
@@ -27,6 +28,7 @@ void cuda_follow(int is_own_thread);           /* the recording was switched on 
 void cuda_range_begin(void);                   /* the program has called cuProfilerStart() or one of its siblings */
 void cuda_range_end(void);
 void cuda_after_fork_in_child(void);
-void cuda_exit(void);                          /* the process ends: waits for GPU records, two seconds at most */
+void cuda_flush(void);                         /* waits for the GPU, and for CUPTI to hand over its records; two seconds at most */
+void cuda_exit(void);                          /* the same, since the process ends */
 
 #endif

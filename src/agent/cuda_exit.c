@@ -10,9 +10,20 @@
 
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
+static int may_wait(void)
+{
+    return cuda_in_use() && os_is_own_process() && agent_self != AGENT_OWN_THREAD;
+}
+
+void cuda_flush(void)
+{
+    if (may_wait())
+        cuda_thread_finish(PATIENCE_NS);
+}
+
 void cuda_exit(void)
 {
-    if (!cuda_in_use() || !os_is_own_process() || agent_self == AGENT_OWN_THREAD)
+    if (!may_wait())
         return;
     cuda_thread_finish(PATIENCE_NS);
     if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)

@@ -57,6 +57,13 @@ static void tell(void *context, const char *sentence)
     text_free(&out);
 }
 
+/* What the caller needs to load the agent, a line each. */
+static void announce(void *context, const char *session, const char *agent_path)
+{
+    printf("%s\n%s\n", session, agent_path);
+    fflush(stdout);
+}
+
 struct naming {
     const struct profile_settings *settings;
     struct text *path;
@@ -258,9 +265,15 @@ static int run(const struct command *self, int argc, char **argv)
         }
         settings->collect.argv = (char *const *)program;
         settings->collect.command_line = text_string(&command_line);
+        if (settings->attach) {
+            settings->collect.announce = announce;
+            settings->quiet = 1;
+        }
         if (!settings->quiet)
             settings->collect.tell = tell;
-        if (count == 0)
+        if (count && settings->attach)
+            error_set(&err, ERR_BAD_ARGUMENT, "--attach=caller takes no program: it records the process that runs tacho");
+        else if (count == 0 && !settings->attach)
             error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
         else
             profile_settings_finish(settings, &err);

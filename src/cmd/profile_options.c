@@ -1,6 +1,7 @@
 /* The options of `tacho profile`, with nsys's names and meanings, as rows; and the functions that read their values. */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,6 +459,13 @@ static int take_export(void *context, const char *value, struct error *err)
     return err->code;
 }
 
+static const char *const *attach_names(void)
+{
+    static const char *const names[] = { "caller", NULL };
+
+    return names;
+}
+
 static const char *const *preload_names(void)
 {
     static const char *const names[] = { "yes", "no", NULL };
@@ -539,6 +547,8 @@ const struct option profile_options[] = {
               "256M, less in a small container." },
     { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
       .help = "no leaves only what CUDA and NVTX injection reach: no OS runtime, no library calls, no process that uses neither." },
+    { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
+      .help = "Record the process that runs tacho, which loads the agent itself, instead of a program: what the Python package does." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
       .help = "No summary at the end." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL", .take = take_stop_on_range_end, .hidden = 1,
@@ -561,8 +571,8 @@ void profile_settings_init(struct profile_settings *settings)
     settings->collect.kill_signal = collect_signal_number("sigterm");
 }
 
-#define LONGEST_NAMES 30000 /* all of them fit into the settings that agents get (WIRE_TEXT_BYTES) */
-_Static_assert(LONGEST_NAMES + 64 < WIRE_TEXT_BYTES, "no name is cut or left out");
+#define LONGEST_NAMES 28000 /* all of them and the report's path fit into the settings that agents get (WIRE_TEXT_BYTES) */
+_Static_assert(LONGEST_NAMES + PATH_MAX + 64 < WIRE_TEXT_BYTES, "no name is cut or left out");
 
 static size_t names_length(const struct collect_options *collect)
 {
@@ -591,6 +601,8 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     collect->trace_fork_before_exec = settings->trace_fork;
     collect->no_preload = !settings->preload;
     collect->environment = settings->environment;
+    if (settings->attach)
+        collect->kill_signal = 0;
     if (collect->range == COLLECT_RANGE_NVTX && !(collect->sources & WIRE_BIT(NVTX)))
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=nvtx needs --trace=nvtx");
     if (collect->range == COLLECT_RANGE_NVTX && !collect->range_text)

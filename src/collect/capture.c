@@ -184,6 +184,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     arena->domain_exclude = put_list(arena, &used, options->nvtx_domain_exclude);
     arena->capture_range = put_text(arena, &used, options->range_text);
     arena->capture_domain = put_text(arena, &used, options->range_domain);
+    arena->report_path = put_text(arena, &used, collector->absolute_path);
     arena->cuda = (struct wire_cuda_settings){
         .flags = options->cuda_flags, .backtrace_groups = options->cuda_backtrace_groups, .backtrace_ns = options->cuda_backtrace_ns,
         .flush_interval_ms = options->cuda_flush_interval_ms, .buffer_count = collector->session.cuda_buffer_count,

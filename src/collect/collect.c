@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "caller.h"
 #include "collector.h"
 #include "cost.h"
 #include "environment.h"
@@ -118,6 +119,20 @@ static void flush(struct collector *collector)
         return;
     collector->flush_failed = 1;
     collector_warn(collector, 0, "The report could not be written completely: %s.", err.text);
+}
+
+int collector_catch_up(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+        /* As many rounds as its buffer has chunks at most: it may record on all the while. */
+        uint32_t rounds = 0;
+        do
+            drain_process(process, SIZE_MAX);
+        while (process->behind && ++rounds < process->chunk_count);
+        drain_counts(process);
+        process_report_counts(process);
+    }
+    return writer_flush(collector->writer, NULL);
 }
 
 static void tick(evutil_socket_t unused, short what, void *argument)
@@ -352,12 +367,12 @@ static int set_up(struct collector *collector, struct error *err)
 }
 
 /* The report is opened when the program's process is there, but has not run yet: its name may have the pid in it. */
-static int open_report(struct collector *collector, const struct launch *launch, struct error *err)
+static int open_report(struct collector *collector, pid_t pid, struct error *err)
 {
     const struct collect_options *options = collector->options;
     struct writer_options how = {.overwrite = options->overwrite, .workers = options->writer_workers, .level = options->writer_level};
     collector->output_path = options->output_path;
-    int failed = options->name_output ? options->name_output(options->name_context, launch->pid, &collector->output_path, err) : 0;
+    int failed = options->name_output ? options->name_output(options->name_context, pid, &collector->output_path, err) : 0;
     if (failed)
         return failed;
     failed = writer_open(collector->output_path, &how, &collector->writer, err);
@@ -365,16 +380,18 @@ static int open_report(struct collector *collector, const struct launch *launch,
         return error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", collector->output_path);
     if (failed)
         return failed;
+    collector->absolute_path = realpath(collector->output_path, NULL);
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
     clock_row(collector, &collector->clock.pairs[1]);
     machine_describe(collector);
     return 0;
 }
 
+/* launch: NULL for a process that runs already. */
 static int run(struct collector *collector, struct launch *launch, struct error *err)
 {
     capture_begin(collector);
-    int failed = start_program(collector, launch, err);
+    int failed = launch ? start_program(collector, launch, err) : caller_start(collector, err);
     if (!failed && start_timers(collector) != 0)
         failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     if (failed) {
@@ -410,7 +427,7 @@ static int capture_program(struct collector *collector, const struct program *pr
         failed = prepare_program(collector, &launch, program, agent_path, err);
     if (failed)
         return failed;
-    failed = open_report(collector, &launch, err);
+    failed = open_report(collector, launch.pid, err);
     if (failed) {
         launch_cancel(&launch);
         return failed;
@@ -424,9 +441,20 @@ static int capture_program(struct collector *collector, const struct program *pr
     return run(collector, &launch, err);
 }
 
+static int capture_caller(struct collector *collector, const char *agent_path, struct error *err)
+{
+    int failed = set_up(collector, err);
+    if (!failed)
+        failed = open_report(collector, getppid(), err);
+    if (failed)
+        return failed;
+    collector->options->announce(collector->options->announce_context, collector->session.variable, agent_path);
+    return run(collector, NULL, err);
+}
+
 static void take_down(struct collector *collector)
 {
-    struct event *events[] = {collector->tick, collector->calibrate};
+    struct event *events[] = {collector->tick, collector->calibrate, collector->hang_up};
     process_table_free(collector);
     session_close(collector);
     capture_free(collector);
@@ -439,20 +467,28 @@ static void take_down(struct collector *collector)
     if (collector->base)
         event_base_free(collector->base);
     clock_map_free(&collector->clock);
+    free(collector->absolute_path);
     life_restore_signals(collector);
+}
+
+static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result, struct error *err)
+{
+    const char *search_path = environment_value(options, "PATH");
+    int failed = program_find(program, options->argv[0], search_path, &result->exit_status, err);
+    if (failed)
+        result->start_errno = failed == ERR_NOT_FOUND ? ENOENT : EACCES;
+    else
+        program_inspect(program, search_path);
+    return failed;
 }
 
 int collect_run(const struct collect_options *options, struct collect_result *result, struct error *err)
 {
     memset(result, 0, sizeof *result);
     struct program program;
-    const char *search_path = environment_value(options, "PATH");
-    int failed = program_find(&program, options->argv[0], search_path, &result->exit_status, err);
-    if (failed) {
-        result->start_errno = failed == ERR_NOT_FOUND ? ENOENT : EACCES;
+    int failed = options->announce ? 0 : find_program(&program, options, result, err);
+    if (failed)
         return failed;
-    }
-    program_inspect(&program, search_path);
     const char *agent_path = options->agent_path ? options->agent_path : collect_agent_path(err);
     if (!agent_path)
         return ERR_NOT_FOUND;
@@ -464,7 +500,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
     collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
     life_block_signals(collector); /* before the writer's threads, which inherit it */
-    failed = capture_program(collector, &program, agent_path, err);
+    failed = options->announce ? capture_caller(collector, agent_path, err) : capture_program(collector, &program, agent_path, err);
     take_down(collector);
     free(collector);
     return failed;

@@ -34,6 +34,10 @@ struct collect_variable {
 /* All texts belong to the caller and must live until collect_run() returns. Zero means the default given, unless said otherwise. */
 struct collect_options {
     char *const *argv;                 /* the program and its arguments, NULL-terminated */
+    /* Instead: no program is started; the capture is of the process that started us, which is told, once, the value of
+     * TACHO_SESSION with which it must load the agent. It ends when our standard input does, or that process. NULL: argv counts. */
+    void (*announce)(void *context, const char *session, const char *agent_path);
+    void *announce_context;
     const char *command_line;          /* the whole tacho command line, for the report; NULL: not stored */
 
     const char *output_path;           /* the report, as it is to be called */

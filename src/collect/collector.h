@@ -24,6 +24,7 @@ struct collector {
     const struct collect_options *options;
     struct collect_result *result;
     const char *output_path;
+    char *absolute_path;             /* the same, for programs that change their folder; NULL if it could not be had */
     struct event_base *base;
     struct writer *writer;
     struct clock_map clock;
@@ -47,7 +48,7 @@ struct collector {
     struct rlimit old_files;
     int signal_fd;
 
-    struct event *signals, *tick, *calibrate, *grace, *notice;
+    struct event *signals, *tick, *calibrate, *grace, *notice, *hang_up;
     int64_t next_calibration_ns;     /* the interval, which grows */
     unsigned ticks;
     int shutting_down;               /* over, and the program was told so */
@@ -64,5 +65,8 @@ void collector_diagnostic(struct collector *collector, int64_t time_ns, int seve
 int64_t collector_now(const struct collector *collector);
 
 int64_t collector_string(struct collector *collector, const char *text);
+
+/* Reads all that the program has recorded so far and writes it down: 0, or an ERR_ code. */
+int collector_catch_up(struct collector *collector);
 
 #endif

@@ -235,7 +235,7 @@ static void end_capture(struct collector *collector, int signal)
 static void handle(struct collector *collector, const struct signalfd_siginfo *info)
 {
     int signal = (int)info->ssi_signo;
-    if (info->ssi_code <= 0) /* sent by a process, not by the terminal or the kernel */
+    if (info->ssi_code <= 0 && !collector->options->announce) /* sent by a process, not by the terminal or the kernel */
         pass_on(collector, signal);
     for (size_t i = 0; i < HANDLED_COUNT; i++)
         if (handled[i].number == signal && handled[i].ends_capture)

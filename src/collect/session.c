@@ -169,6 +169,17 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
     close(descriptor);
 }
 
+/* Whoever asks to have its records written waits for that, and all others in the backlog with it. */
+static void answer(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
+{
+    if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
+        send_welcome(socket, -EPROTO, 0, -1);
+    else if (hello->origin == WIRE_ORIGIN_KNOWN)
+        send_welcome(socket, collector_catch_up(collector) == 0 ? 0 : -EIO, 0, -1);
+    else
+        admit(collector, socket, hello, pid);
+}
+
 static void hear(evutil_socket_t socket, short what, void *argument)
 {
     struct connection *connection = argument;
@@ -181,10 +192,7 @@ static void hear(evutil_socket_t socket, short what, void *argument)
     if (got == (ssize_t)sizeof hello && memcmp(hello.token, collector->session.token, sizeof hello.token) == 0) {
         /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
         pid_t pid = peer.pid > 0 ? peer.pid : (pid_t)(hello.pid & 0xffffff);
-        if (hello.magic != WIRE_MAGIC || hello.version != WIRE_VERSION)
-            send_welcome(socket, -EPROTO, 0, -1);
-        else
-            admit(collector, socket, &hello, pid);
+        answer(collector, socket, &hello, pid);
     }
     close_connection(connection);
 }

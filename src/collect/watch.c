@@ -36,6 +36,14 @@ void process_set_cpu(struct process *process, uint64_t ns)
         process->cpu_ns = (int64_t)ns;
 }
 
+/* One that we are not the parent of: how it ended only its parent knows. */
+static void lose(struct process *process)
+{
+    process_end(process, PROCESS_LOST, 0, collector_now(process->collector));
+    if (process->is_primary)
+        life_primary_ended(process->collector, 0);
+}
+
 /* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
 static void died(evutil_socket_t unused, short what, void *argument)
 {
@@ -44,7 +52,7 @@ static void died(evutil_socket_t unused, short what, void *argument)
     process_sample_cpu(process);
     process_reap(collector);
     if (process->ending == PROCESS_RUNS && !process->is_child)
-        process_end(process, PROCESS_LOST, 0, collector_now(collector));
+        lose(process);
     life_check(collector);
 }
 
@@ -89,7 +97,7 @@ void process_poll(struct collector *collector)
         next = process->next_live;
         process_sample_cpu(process);
         if (process->pidfd < 0 && !process->is_child && !procfs_is_alive(process->pid, process->start_time))
-            process_end(process, PROCESS_LOST, 0, collector_now(collector));
+            lose(process);
     }
 }
 

@@ -13,6 +13,9 @@ PUBLIC void tacho_mark(const char *text);
 PUBLIC void tacho_push(const char *text);
 PUBLIC void tacho_pop(void);
 PUBLIC int tacho_profiled(void);
+PUBLIC int tacho_recording(void);
+PUBLIC int tacho_flush(void);
+PUBLIC const char *tacho_report_path(void);
 
 #include "tacho/tacho.h"
 
@@ -28,6 +31,6 @@ __attribute__((constructor)) static void find_agent(void)
     const struct tacho_calls *(*agent_calls)(void);
     *(void **)&agent_calls = dlsym(RTLD_DEFAULT, "tacho_agent_calls");
     const struct tacho_calls *calls = agent_calls ? agent_calls() : NULL;
-    if (calls && calls->size >= sizeof *calls)
+    if (calls && calls->size >= offsetof(struct tacho_calls, recording)) /* what version 1 had */
         tacho_calls = calls;
 }

@@ -109,6 +109,7 @@ struct wire_header {
      * A domain called "default" means the default domain. */
     uint32_t domain_include, domain_exclude;
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
+    uint32_t report_path;           /* of the report, absolute */
     struct wire_cuda_settings cuda;
     uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
     uint32_t torch;                 /* enum wire_torch_flag */
@@ -294,7 +295,10 @@ enum wire_resource {
 /* TACHO_SESSION=<token, 32 hex digits>:<abstract socket name>[:<path of the same on a file system>] */
 #define WIRE_SESSION_VARIABLE "TACHO_SESSION"
 
-enum wire_origin { WIRE_ORIGIN_EXEC, WIRE_ORIGIN_FORK };
+enum wire_origin {
+    WIRE_ORIGIN_EXEC, WIRE_ORIGIN_FORK,
+    WIRE_ORIGIN_KNOWN, /* has an arena already: asks that all that it recorded so far be in the report before it is answered */
+};
 
 struct wire_hello {
     uint32_t magic, version;
@@ -303,7 +307,7 @@ struct wire_hello {
     uint64_t ticks;
 };
 
-struct wire_welcome { /* carries the arena's descriptor unless status is not 0 */
+struct wire_welcome { /* carries the arena's descriptor, if one was asked for and status is 0 */
     uint32_t magic;
     int32_t status;  /* 0, or -errno: this process is not to be recorded */
     uint64_t arena_bytes;
