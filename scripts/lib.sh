@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export DEBIAN_FRONTEND=noninteractive
 
 # What each job needs. Libraries come with their static archives, because bin/tacho is fully static.
-packages_libraries="libzstd-dev zlib1g-dev libxxhash-dev libevent-dev libsqlite3-dev libiberty-dev"
+packages_libraries="libzstd-dev zlib1g-dev libxxhash-dev libevent-dev libsqlite3-dev libiberty-dev libdw-dev libelf-dev liblzma-dev libbz2-dev"
 packages_build="cmake ninja-build gcc libc6-dev binutils $packages_libraries"
 # For building the other architecture's tarball, and for trying it under emulation.
 case $(uname -m) in

@@ -48,6 +48,7 @@ struct symbols_mapping {
     const char *path;                /* as the process sees it; "[vdso]", "//anon" and their like are known */
     const unsigned char *build_id;   /* NULL: not known */
     size_t build_id_bytes;
+    int is_whole;                    /* all segments of a loaded file, as its loader laid them out: offset says nothing */
 };
 
 /* Takes the place of what lay there. Only what is executable is of use. The path and the build-id are copied. */
@@ -101,7 +102,7 @@ struct symbols_sample {
     const uint64_t *kernel;     /* addresses in the kernel above it, innermost first; NULL for none */
     size_t kernel_count;
     uint32_t depth_max;         /* 0: SYMBOLS_DEPTH_MAX */
-    const void *skip_address;   /* innermost frames of the module that holds this address are left out; NULL: none are */
+    uint64_t skip_address;      /* innermost frames in the file that is mapped here are left out; 0: none are */
 };
 
 /* Walks a copy of a stack by call frame information, and by frame pointers where there is none. */

@@ -8,22 +8,24 @@ wire: base
 agent: base wire
 libraries: base wire agent
 report: base
+symbols: base
 query: base report
 import: base report
 analyze: base report
 export: base report query import analyze
 serve: base report query import analyze
-collect: base wire report
+collect: base wire report symbols
 libtacho: base wire report
 cmd: base wire report query import analyze export serve collect"
 
-libraries="zstd.h: report import
-zlib.h: import
+libraries="zstd.h: report import symbols
+zlib.h: import export symbols
+lzma.h: symbols
 xxhash.h: report base
 sqlite3.h: query import export
 event2/: collect serve
-libiberty/: collect
-elfutils/: collect"
+libiberty/: symbols
+elfutils/: symbols"
 
 # Lines of "file:folder/header" for every include that names another folder of ours.
 while IFS=: read -r file line; do

@@ -1,9 +1,9 @@
-/* Names of C++ functions: what the linker has, as a person reads them.
+/* Names of C++ and Rust functions: what the linker has, as a person reads them.
  *
  * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
  * give something for every name. */
-#ifndef TACHO_COLLECT_SYMBOL_H
-#define TACHO_COLLECT_SYMBOL_H
+#ifndef TACHO_SYMBOLS_DEMANGLE_H
+#define TACHO_SYMBOLS_DEMANGLE_H
 
 #include "../base/text.h"
 
@@ -11,7 +11,7 @@
 #define SYMBOL_LONGEST_MANGLED (32u << 10)
 #define SYMBOL_LONGEST_DEMANGLED (256u << 10)
 
-/* Adds the demangled name, or the name itself where it is none that C++ makes; says whether it was one. */
+/* Adds the demangled name, or the name itself where it is none that C++ or Rust make; says whether it was one. */
 int symbol_demangle(const char *mangled, struct text *out);
 
 /* The same for a CUDA kernel, in the way of CUDA's tools and so of nsys: void f<float, (int)3>(const T1 *). Where that way is

@@ -1,16 +1,16 @@
-/* Demangling by libiberty, on a stack that is large enough for it; see symbol.h.
+/* Demangling by libiberty, on a stack that is large enough for it; see demangle.h.
  *
  * libiberty's demangler is the one that the C++ runtime has as __cxa_demangle, but that one refuses names of more than 1023
  * characters, and kernels made of templates have longer ones. Without that limit the demangler recurses as deep as the name
  * says, and has arrays on its stack whose sizes come from the name. So the stack that a name may need is worked out first. */
-#include "symbol.h"
+#include "demangle.h"
 
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
 
-#include "symbol_print.h"
+#include "demangle_print.h"
 
 /* What a demangler at work needs: each character is at most one more level and two of its 32-byte components; for every
  * reference and every template list, each counted twice, there are 16 bytes in one array. */
@@ -47,6 +47,16 @@ static void start_again(struct demangling *demangling)
     }
 }
 
+/* Rust's own names begin with _R; before those it made C++'s, whose last part is h and 16 hexadecimal digits. */
+static int is_rust(const char *mangled)
+{
+    size_t length = strlen(mangled);
+    if (strncmp(mangled, "_R", 2) == 0)
+        return 1;
+    return length > 23 && strncmp(mangled, "_ZN", 3) == 0 && mangled[length - 1] == 'E' && strncmp(mangled + length - 20, "17h", 3) == 0
+        && strspn(mangled + length - 17, "0123456789abcdef") == 16;
+}
+
 static void *demangle(void *context)
 {
     struct demangling *demangling = context;
@@ -57,7 +67,9 @@ static void *demangle(void *context)
         start_again(demangling);
     }
     if (setjmp(demangling->too_long) == 0)
-        demangling->done = cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT, take_piece, demangling);
+        demangling->done = is_rust(demangling->mangled)
+            ? rust_demangle_callback(demangling->mangled, DMGL_PARAMS, take_piece, demangling)
+            : cplus_demangle_v3_callback(demangling->mangled, DMGL_PARAMS | DMGL_NO_RECURSE_LIMIT, take_piece, demangling);
     return NULL;
 }
 
@@ -86,7 +98,7 @@ static int demangle_any(const char *mangled, int is_kernel, struct text *out)
 {
     struct demangling demangling = { .mangled = mangled, .is_kernel = is_kernel, .out = out, .start = out->length };
     size_t length = strlen(mangled);
-    if (strncmp(mangled, "_Z", 2) == 0 && length <= SYMBOL_LONGEST_MANGLED) {
+    if ((strncmp(mangled, "_Z", 2) == 0 || strncmp(mangled, "_R", 2) == 0) && length <= SYMBOL_LONGEST_MANGLED) {
         size_t stack = stack_needed(mangled, length);
         if (stack <= STACK_AT_HAND)
             demangle(&demangling);

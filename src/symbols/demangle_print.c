@@ -3,7 +3,7 @@
  *
  * The tree is libiberty's. What each part of it becomes is a row of a table; a part without a row makes the whole name one for
  * libiberty's own printer, so that no name is written half in one way and half in the other. */
-#include "symbol_print.h"
+#include "demangle_print.h"
 
 #include <libiberty/demangle.h>
 #include <stdlib.h>

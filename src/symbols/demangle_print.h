@@ -1,6 +1,6 @@
-/* The demangler's tree, written as CUDA's tools write it: see symbol_print.c. */
-#ifndef TACHO_COLLECT_SYMBOL_PRINT_H
-#define TACHO_COLLECT_SYMBOL_PRINT_H
+/* The demangler's tree, written as CUDA's tools write it: see demangle_print.c. */
+#ifndef TACHO_SYMBOLS_DEMANGLE_PRINT_H
+#define TACHO_SYMBOLS_DEMANGLE_PRINT_H
 
 #include "../base/text.h"
 

@@ -1,11 +1,11 @@
-/* The bare name of a function, out of its demangled form; see symbol.h.
+/* The bare name of a function, out of its demangled form; see demangle.h.
  *
  * A name is what stands before the parameters: behind the last "::" or space that is outside of all brackets. Where a function
  * is only the scope of what follows, as in f(int)::{lambda()#1}::operator()() const, the last one counts. */
 #include <ctype.h>
 #include <string.h>
 
-#include "symbol.h"
+#include "demangle.h"
 
 #define DEEPEST 1024 /* brackets in brackets; what is deeper is not looked at */
 

@@ -1,0 +1,24 @@
+/* The entries of .eh_frame and .debug_frame: which one covers an address, and what it says before its program begins. */
+#ifndef TACHO_SYMBOLS_CFI_INDEX_H
+#define TACHO_SYMBOLS_CFI_INDEX_H
+
+#include "cfi.h"
+#include "cursor.h"
+
+struct cfi_code {
+    uint64_t start, size;    /* of the function */
+    uint64_t code_unit;
+    int64_t data_unit;
+    uint64_t return_register;
+    uint8_t encoding;        /* of addresses */
+    int is_signal, has_data; /* augmentation data comes before the program */
+    const unsigned char *initial, *initial_end, *program, *program_end;
+};
+
+/* 0, or -1 for none. */
+int cfi_index_find(const struct cfi_section *section, uint64_t address, struct cfi_code *code);
+
+/* An address as the section spells it (DW_EH_PE_*). */
+uint64_t cfi_pointer(const struct cfi_section *section, uint8_t encoding, struct cursor *cursor);
+
+#endif

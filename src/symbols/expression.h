@@ -1,0 +1,20 @@
+/* DWARF expressions as call frame information has them: PLTs, signal frames, stacks that were aligned anew. */
+#ifndef TACHO_SYMBOLS_EXPRESSION_H
+#define TACHO_SYMBOLS_EXPRESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols.h"
+
+/* What an expression may look at. */
+struct expression_scene {
+    const struct symbols_registers *registers;
+    int (*read)(void *context, uint64_t address, unsigned bytes, uint64_t *value); /* 0, or -1 if that cannot be read */
+    void *context;
+};
+
+/* Starts with `first` on its stack unless that is NULL: 0 and the value left on top, or -1. Bounded in time. */
+int expression_value(const struct expression_scene *scene, const unsigned char *code, size_t bytes, const uint64_t *first, uint64_t *value);
+
+#endif

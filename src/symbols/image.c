@@ -1,0 +1,278 @@
+/* Reading ELF files: see image.h. What is packed is unpacked by zlib and zstd, up to a limit. */
+#include "image.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define HEADERS_MAX (1u << 16)
+#define UNPACKED_MAX (UINT64_C(2) << 30)
+#define PACKED_RATIO_MAX 1100u /* zlib reaches 1032 */
+#define COMPRESSED_BY_ZSTD 2   /* ELFCOMPRESS_ZSTD, which older headers lack */
+
+void piece_free(struct piece *piece)
+{
+    free(piece->owned);
+    *piece = (struct piece){0};
+}
+
+int image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece)
+{
+    *piece = (struct piece){0};
+    if (offset > image->size || size > image->size - offset)
+        return -1;
+    if (image->file < 0) {
+        *piece = (struct piece){image->memory + offset, size, NULL};
+        return 0;
+    }
+    unsigned char *bytes = malloc(size ? size : 1);
+    if (!bytes)
+        return -1;
+    for (uint64_t done = 0; done < size;) {
+        ssize_t got = pread(image->file, bytes + done, size - done, (off_t)(offset + done));
+        if (got <= 0) {
+            free(bytes);
+            return -1;
+        }
+        done += (uint64_t)got;
+    }
+    *piece = (struct piece){bytes, size, bytes};
+    return 0;
+}
+
+/* An array of headers, copied so that it is aligned. */
+static int read_headers(const struct image *image, uint64_t offset, size_t count, size_t each, void **headers)
+{
+    struct piece piece;
+    *headers = NULL;
+    if (count == 0)
+        return 0;
+    if (count > HEADERS_MAX || image_piece(image, offset, (uint64_t)count * each, &piece) != 0)
+        return -1;
+    *headers = piece.owned ? piece.owned : malloc(piece.size);
+    if (*headers && !piece.owned)
+        memcpy(*headers, piece.bytes, piece.size);
+    return *headers ? 0 : -1;
+}
+
+static int is_ours(const Elf64_Ehdr *head)
+{
+    return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64 && head->e_ident[EI_DATA] == ELFDATA2LSB
+        && (head->e_machine == EM_X86_64 || head->e_machine == EM_AARCH64);
+}
+
+/* Files with very many sections say so in the first one. */
+static size_t section_count(const struct image *image, const Elf64_Ehdr *head, uint32_t *names)
+{
+    *names = head->e_shstrndx;
+    if (head->e_shoff == 0 || head->e_shentsize != sizeof(Elf64_Shdr))
+        return 0;
+    if (head->e_shnum != 0 && head->e_shstrndx != SHN_XINDEX)
+        return head->e_shnum;
+    struct piece piece;
+    Elf64_Shdr first;
+    if (image_piece(image, head->e_shoff, sizeof first, &piece) != 0)
+        return 0;
+    memcpy(&first, piece.bytes, sizeof first);
+    piece_free(&piece);
+    if (head->e_shstrndx == SHN_XINDEX)
+        *names = first.sh_link;
+    return head->e_shnum ? head->e_shnum : first.sh_size;
+}
+
+static int open_any(struct image *image)
+{
+    struct piece piece;
+    Elf64_Ehdr head;
+    if (image_piece(image, 0, sizeof head, &piece) != 0)
+        return -1;
+    memcpy(&head, piece.bytes, sizeof head);
+    piece_free(&piece);
+    if (!is_ours(&head) || (head.e_phnum && head.e_phentsize != sizeof(Elf64_Phdr)))
+        return -1;
+    image->machine = head.e_machine;
+    if (read_headers(image, head.e_phoff, head.e_phnum, sizeof *image->segments, (void **)&image->segments) != 0)
+        return -1;
+    image->segment_count = head.e_phnum;
+    uint32_t names;
+    size_t count = section_count(image, &head, &names);
+    /* Without sections there is still what segments tell. */
+    if (read_headers(image, head.e_shoff, count, sizeof *image->sections, (void **)&image->sections) == 0)
+        image->section_count = count;
+    if (names < image->section_count)
+        image_section_piece(image, &image->sections[names], &image->section_names);
+    return 0;
+}
+
+int image_open(struct image *image, int file)
+{
+    struct stat status;
+    *image = (struct image){.file = file};
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        image->size = (uint64_t)status.st_size;
+        if (open_any(image) == 0)
+            return 0;
+    }
+    image_close(image);
+    return -1;
+}
+
+int image_open_memory(struct image *image, const void *memory, size_t size)
+{
+    *image = (struct image){.file = -1, .memory = memory, .size = size};
+    if (open_any(image) == 0)
+        return 0;
+    image_close(image);
+    return -1;
+}
+
+void image_close(struct image *image)
+{
+    piece_free(&image->section_names);
+    free(image->segments);
+    free(image->sections);
+    if (image->file >= 0)
+        close(image->file);
+    *image = (struct image){.file = -1};
+}
+
+const Elf64_Shdr *image_section(const struct image *image, const char *name)
+{
+    const struct piece *names = &image->section_names;
+    size_t length = strlen(name) + 1;
+    for (size_t i = 0; i < image->section_count; i++) {
+        uint32_t at = image->sections[i].sh_name;
+        if (at < names->size && names->size - at >= length && memcmp(names->bytes + at, name, length) == 0)
+            return &image->sections[i];
+    }
+    return NULL;
+}
+
+static int unpack(const struct piece *packed, struct piece *piece)
+{
+    Elf64_Chdr head;
+    if (packed->size < sizeof head)
+        return -1;
+    memcpy(&head, packed->bytes, sizeof head);
+    const unsigned char *from = packed->bytes + sizeof head;
+    size_t bytes = packed->size - sizeof head;
+    if (head.ch_size == 0 || head.ch_size > UNPACKED_MAX || (head.ch_type == ELFCOMPRESS_ZLIB && head.ch_size / PACKED_RATIO_MAX > bytes))
+        return -1;
+    unsigned char *to = malloc(head.ch_size);
+    if (!to)
+        return -1;
+    uLongf got = head.ch_size;
+    int done = 0;
+    if (head.ch_type == ELFCOMPRESS_ZLIB)
+        done = uncompress(to, &got, from, bytes) == Z_OK && got == head.ch_size;
+    else if (head.ch_type == COMPRESSED_BY_ZSTD)
+        done = ZSTD_decompress(to, head.ch_size, from, bytes) == head.ch_size;
+    if (!done) {
+        free(to);
+        return -1;
+    }
+    *piece = (struct piece){to, head.ch_size, to};
+    return 0;
+}
+
+int image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece)
+{
+    *piece = (struct piece){0};
+    if (section->sh_type == SHT_NOBITS)
+        return -1;
+    struct piece raw;
+    if (image_piece(image, section->sh_offset, section->sh_size, &raw) != 0)
+        return -1;
+    if (!(section->sh_flags & SHF_COMPRESSED)) {
+        *piece = raw;
+        return 0;
+    }
+    int result = unpack(&raw, piece);
+    piece_free(&raw);
+    return result;
+}
+
+static int address_in(const struct image *image, uint64_t offset, uint32_t flags, uint64_t *address)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        /* The loader maps whole pages: what lies before a segment on its first page is mapped with it. */
+        uint64_t before = segment->p_offset & 0xfff;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags
+            && offset - (segment->p_offset - before) < segment->p_filesz + before) {
+            *address = offset - segment->p_offset + segment->p_vaddr;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+{
+    /* One page may be part of two segments; who asks for addresses has met code. */
+    return address_in(image, offset, PF_X, address) == 0 ? 0 : address_in(image, offset, 0, address);
+}
+
+int image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const Elf64_Phdr *segment = &image->segments[i];
+        if (segment->p_type == PT_LOAD && address - segment->p_vaddr < segment->p_filesz) {
+            *offset = address - segment->p_vaddr + segment->p_offset;
+            *following = segment->p_filesz - (address - segment->p_vaddr);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+uint64_t image_first_address(const struct image *image)
+{
+    uint64_t first = UINT64_MAX;
+    for (size_t i = 0; i < image->segment_count; i++)
+        if (image->segments[i].p_type == PT_LOAD && image->segments[i].p_vaddr < first)
+            first = image->segments[i].p_vaddr;
+    return first == UINT64_MAX ? 0 : first;
+}
+
+static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BUILD_ID_MAX])
+{
+    for (size_t at = 0; notes->size - at >= sizeof(Elf64_Nhdr);) {
+        Elf64_Nhdr head;
+        memcpy(&head, notes->bytes + at, sizeof head);
+        at += sizeof head;
+        uint64_t name = ((uint64_t)head.n_namesz + 3) & ~UINT64_C(3), data = ((uint64_t)head.n_descsz + 3) & ~UINT64_C(3);
+        if (name > notes->size - at || data > notes->size - at - name)
+            break;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes->bytes + at, "GNU", 4) == 0
+            && head.n_descsz <= IMAGE_BUILD_ID_MAX) {
+            memcpy(id, notes->bytes + at + name, head.n_descsz);
+            return head.n_descsz;
+        }
+        at += name + data;
+    }
+    return 0;
+}
+
+/* Debug files keep their notes as sections; their segments point to what is not there. */
+size_t image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX])
+{
+    size_t bytes = 0;
+    struct piece notes;
+    for (size_t i = 0; !bytes && i < image->section_count; i++)
+        if (image->sections[i].sh_type == SHT_NOTE && image_section_piece(image, &image->sections[i], &notes) == 0) {
+            bytes = find_build_id(&notes, id);
+            piece_free(&notes);
+        }
+    for (size_t i = 0; !bytes && image->section_count == 0 && i < image->segment_count; i++)
+        if (image->segments[i].p_type == PT_NOTE
+            && image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
+            bytes = find_build_id(&notes, id);
+            piece_free(&notes);
+        }
+    return bytes;
+}

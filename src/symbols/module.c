@@ -1,0 +1,203 @@
+/* Files that code comes from: which mappings are of the same one, and opening it. See state.h.
+ *
+ * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name another. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "state.h"
+
+#define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */
+
+static struct module *add(struct symbols *symbols, const struct module *module)
+{
+    if (symbols->module_count == symbols->module_capacity) {
+        size_t capacity = symbols->module_capacity ? 2 * symbols->module_capacity : 64;
+        struct module **more = realloc(symbols->modules, capacity * sizeof *more);
+        if (!more)
+            return NULL;
+        symbols->modules = more;
+        symbols->module_capacity = capacity;
+    }
+    struct module *copy = malloc(sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *module;
+    copy->number = (uint32_t)symbols->module_count;
+    copy->image.file = -1;
+    symbols->modules[symbols->module_count++] = copy;
+    return copy;
+}
+
+/* Each kind that is no plain file, by how its path begins. */
+static const struct { const char *prefix; enum module_kind kind; const char *shown; } kinds[] = {
+    {"[vdso]", MODULE_VDSO, "[vdso]"},
+    {"linux-vdso", MODULE_VDSO, "[vdso]"},
+    {"//anon", MODULE_JIT, "[jit]"},
+    {"/memfd:", MODULE_JIT, "[jit]"},
+    {"/dev/zero", MODULE_JIT, "[jit]"},
+    {"/SYSV", MODULE_JIT, "[jit]"},
+    {"/", MODULE_FILE, NULL},
+    {"[vsyscall]", MODULE_NOTHING, "[vsyscall]"},
+    {"", MODULE_JIT, "[jit]"}, /* no path, [heap], [anon:…] */
+};
+
+static int is_same(const struct module *module, const struct module *other)
+{
+    int both_have_ids = module->build_id_bytes >= BUILD_ID_TRUSTED && other->build_id_bytes >= BUILD_ID_TRUSTED;
+    if (both_have_ids)
+        return module->build_id_bytes == other->build_id_bytes && memcmp(module->build_id, other->build_id, other->build_id_bytes) == 0;
+    if (module->path != other->path)
+        return 0;
+    return !module->inode || !other->inode || (module->inode == other->inode && module->device == other->device);
+}
+
+static struct module *find_file(struct symbols *symbols, const struct module *wanted)
+{
+    for (size_t i = 0; i < symbols->module_count; i++) {
+        struct module *module = symbols->modules[i];
+        if (module->kind == MODULE_FILE && is_same(module, wanted)) {
+            if (!module->inode) {
+                module->device = wanted->device;
+                module->inode = wanted->inode;
+            }
+            return module;
+        }
+    }
+    return NULL;
+}
+
+/* The one module of a kind; of made code there is one for each process. */
+static struct module *single(struct symbols *symbols, enum module_kind kind, const char *path)
+{
+    for (size_t i = 0; i < symbols->module_count; i++)
+        if (symbols->modules[i]->kind == kind)
+            return symbols->modules[i];
+    return add(symbols, &(struct module){.kind = kind, .path = symbols_text(symbols, path, strlen(path))});
+}
+
+static struct module *jit_of(struct symbols_process *process, const char *path)
+{
+    struct symbols *symbols = process->symbols;
+    if (process->jit)
+        return symbols->modules[process->jit - 1];
+    struct module *module = add(symbols, &(struct module){.kind = MODULE_JIT, .owner = process,
+                                                          .path = symbols_text(symbols, path, strlen(path))});
+    if (module)
+        process->jit = module->number + 1;
+    return module;
+}
+
+struct module *module_of_mapping(struct symbols_process *process, const struct symbols_mapping *mapping)
+{
+    const char *path = mapping->path ? mapping->path : "", *shown = path;
+    enum module_kind kind = MODULE_FILE;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(path, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
+            kind = kinds[i].kind;
+            shown = kinds[i].shown;
+            break;
+        }
+    if (kind == MODULE_JIT)
+        return jit_of(process, shown);
+    if (kind != MODULE_FILE)
+        return single(process->symbols, kind, shown);
+    size_t length = strlen(path), deleted = strlen(" (deleted)");
+    if (length > deleted && strcmp(path + length - deleted, " (deleted)") == 0)
+        length -= deleted;
+    struct module wanted = {.kind = MODULE_FILE, .path = symbols_text(process->symbols, path, length),
+                            .device = mapping->device, .inode = mapping->inode};
+    if (mapping->build_id && mapping->build_id_bytes <= sizeof wanted.build_id) {
+        memcpy(wanted.build_id, mapping->build_id, mapping->build_id_bytes);
+        wanted.build_id_bytes = mapping->build_id_bytes;
+    }
+    struct module *known = find_file(process->symbols, &wanted);
+    return known ? known : add(process->symbols, &wanted);
+}
+
+struct module *module_of_kernel(struct symbols *symbols)
+{
+    return single(symbols, MODULE_KERNEL, "[kernel.kallsyms]");
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the file that was found is the one that was mapped. */
+static int take(struct module *module, int file)
+{
+    struct stat status;
+    if (file < 0)
+        return 0;
+    if (fstat(file, &status) != 0 || (module->inode && status.st_ino != module->inode)) {
+        close(file);
+        return 0;
+    }
+    if (image_open(&module->image, file) != 0)
+        return 0;
+    unsigned char id[IMAGE_BUILD_ID_MAX];
+    size_t bytes = image_build_id(&module->image, id);
+    if (module->build_id_bytes && (bytes != module->build_id_bytes || memcmp(id, module->build_id, bytes) != 0)) {
+        image_close(&module->image);
+        return 0;
+    }
+    memcpy(module->build_id, id, bytes);
+    module->build_id_bytes = bytes;
+    return 1;
+}
+
+/* A file that was deleted or written anew can still be had from who has mapped it, given the rights. */
+static int open_mapped(const struct symbols_process *process, const struct mapping *mapping)
+{
+    char path[96];
+    if (process->is_gone || mapping->is_whole)
+        return -1;
+    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start, mapping->end);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The kernel maps the same one into every process: ours serves. */
+static int open_vdso(struct module *module)
+{
+    uint64_t address = getauxval(AT_SYSINFO_EHDR), start, end;
+    FILE *maps = address ? fopen("/proc/self/maps", "re") : NULL;
+    char line[512];
+    int is_open = 0;
+    while (maps && !is_open && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && start == address && end - start < 1u << 20) {
+            module->memory = malloc(end - start);
+            if (!module->memory)
+                break;
+            memcpy(module->memory, (const void *)(uintptr_t)start, end - start);
+            is_open = image_open_memory(&module->image, module->memory, end - start) == 0;
+        }
+    if (maps)
+        fclose(maps);
+    return is_open;
+}
+
+int module_open(struct module *module, struct symbols_process *process, const struct mapping *mapping)
+{
+    if (module->state == MODULE_UNSEEN) {
+        int is_open = module->kind == MODULE_VDSO && open_vdso(module);
+        if (module->kind == MODULE_FILE)
+            is_open = take(module, space_open(process, module->path)) || take(module, open_mapped(process, mapping));
+        module->state = is_open ? MODULE_OPEN : MODULE_CLOSED;
+        if (is_open)
+            cfi_open(&module->cfi, &module->image);
+    }
+    return module->state == MODULE_OPEN;
+}
+
+void module_delete(struct module *module)
+{
+    cfi_close(&module->cfi);
+    image_close(&module->image);
+    free(module->memory);
+    free(module);
+}

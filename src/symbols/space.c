@@ -1,0 +1,176 @@
+/* Address spaces: who has mapped what where. See state.h, and look.c for what /proc tells. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/clock.h"
+#include "state.h"
+
+#define MAPPINGS_MAX (1u << 20)
+#define LOOK_EVERY_NS INT64_C(200000000)
+
+static struct symbols_process *make(struct symbols *symbols, pid_t pid)
+{
+    struct symbols_process *process = calloc(1, sizeof *process);
+    if (!process)
+        return NULL;
+    process->symbols = symbols;
+    process->pid = pid;
+    process->root = -1;
+    space_begin(process);
+    process->next = symbols->processes;
+    symbols->processes = process;
+    return process;
+}
+
+struct symbols_process *symbols_process_new(struct symbols *symbols, pid_t pid)
+{
+    return make(symbols, pid);
+}
+
+struct symbols_process *symbols_process_fork(struct symbols_process *parent, pid_t pid)
+{
+    struct symbols_process *process = make(parent->symbols, pid);
+    if (!process || parent->mapping_count == 0)
+        return process;
+    process->mappings = malloc(parent->mapping_count * sizeof *process->mappings);
+    if (!process->mappings)
+        return process;
+    memcpy(process->mappings, parent->mappings, parent->mapping_count * sizeof *process->mappings);
+    process->mapping_count = process->mapping_capacity = parent->mapping_count;
+    return process;
+}
+
+static void forget_places(struct symbols_process *process)
+{
+    free(process->places);
+    process->places = NULL;
+    process->place_count = process->place_mask = 0;
+}
+
+void symbols_process_exec(struct symbols_process *process)
+{
+    forget_places(process);
+    process->mapping_count = process->last_mapping = 0;
+    process->looked_ns = 0;
+    process->jit = 0; /* what the new program makes has other names */
+}
+
+void symbols_process_end(struct symbols_process *process)
+{
+    process->is_gone = 1;
+}
+
+/* ---- Mappings -------------------------------------------------------------------------------------------------------------- */
+
+/* The first mapping that ends behind an address. */
+static size_t first_behind(const struct symbols_process *process, uint64_t address)
+{
+    size_t low = 0, high = process->mapping_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (process->mappings[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int make_room(struct symbols_process *process, size_t at)
+{
+    if (process->mapping_count == process->mapping_capacity) {
+        size_t capacity = process->mapping_capacity ? 2 * process->mapping_capacity : 32;
+        struct mapping *more = capacity <= MAPPINGS_MAX ? realloc(process->mappings, capacity * sizeof *more) : NULL;
+        if (!more)
+            return -1;
+        process->mappings = more;
+        process->mapping_capacity = capacity;
+    }
+    memmove(process->mappings + at + 1, process->mappings + at, (process->mapping_count - at) * sizeof *process->mappings);
+    process->mapping_count++;
+    return 0;
+}
+
+/* Takes away what lies in a range; of mappings that reach out of it the rest stays. Says whether there was any. */
+static int clear(struct symbols_process *process, uint64_t start, uint64_t end)
+{
+    size_t at = first_behind(process, start), gone = at;
+    if (at == process->mapping_count || process->mappings[at].start >= end)
+        return 0;
+    struct mapping *first = &process->mappings[at];
+    if (first->start < start && first->end > end) { /* a hole in its midst */
+        if (make_room(process, at) != 0)
+            return 1;
+        first = &process->mappings[at];
+        first->end = start;
+        gone = ++at;
+    } else if (first->start < start) {
+        first->end = start;
+        gone = ++at;
+    }
+    while (gone < process->mapping_count && process->mappings[gone].end <= end)
+        gone++;
+    if (gone < process->mapping_count && process->mappings[gone].start < end) {
+        struct mapping *last = &process->mappings[gone];
+        last->offset += end - last->start;
+        last->start = end;
+    }
+    memmove(process->mappings + at, process->mappings + gone, (process->mapping_count - gone) * sizeof *process->mappings);
+    process->mapping_count -= gone - at;
+    forget_places(process);
+    return 1;
+}
+
+int symbols_process_map(struct symbols_process *process, const struct symbols_mapping *mapping)
+{
+    uint64_t end = mapping->address + mapping->bytes;
+    if (mapping->bytes == 0 || end < mapping->address)
+        return -1;
+    struct module *module = module_of_mapping(process, mapping);
+    if (!module)
+        return -1;
+    struct mapping wanted = {mapping->address, end, mapping->is_whole ? 0 : mapping->offset, module->number, mapping->is_whole};
+    size_t at = first_behind(process, mapping->address);
+    if (at < process->mapping_count) {
+        const struct mapping *known = &process->mappings[at];
+        /* Told twice, by the loader's list and by the kernel: what is known of the whole file serves for its parts. */
+        if (known->module == module->number && known->start <= wanted.start && known->end >= end
+            && (known->is_whole || (known->start == wanted.start && known->offset == wanted.offset)))
+            return 0;
+    }
+    clear(process, mapping->address, end);
+    at = first_behind(process, mapping->address);
+    if (make_room(process, at) != 0)
+        return -1;
+    process->mappings[at] = wanted;
+    process->last_mapping = 0;
+    return 0;
+}
+
+void symbols_process_unmap(struct symbols_process *process, uint64_t address, uint64_t bytes)
+{
+    if (address + bytes > address)
+        clear(process, address, address + bytes);
+}
+
+static const struct mapping *find(struct symbols_process *process, uint64_t address)
+{
+    size_t at = process->last_mapping;
+    if (at >= process->mapping_count || address - process->mappings[at].start >= process->mappings[at].end - process->mappings[at].start)
+        at = first_behind(process, address);
+    if (at == process->mapping_count || process->mappings[at].start > address)
+        return NULL;
+    process->last_mapping = at;
+    return &process->mappings[at];
+}
+
+const struct mapping *space_find(struct symbols_process *process, uint64_t address)
+{
+    const struct mapping *mapping = find(process, address);
+    if (mapping || process->is_gone || process->pid <= 0 || address < 4096)
+        return mapping;
+    int64_t now = clock_ns(CLOCK_MONOTONIC);
+    if (process->looked_ns && now - process->looked_ns < LOOK_EVERY_NS)
+        return NULL;
+    return symbols_process_look(process) == 0 ? find(process, address) : NULL;
+}

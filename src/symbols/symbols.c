@@ -1,0 +1,99 @@
+/* The life of struct symbols, and reading what is in it: see symbols.h. */
+#include "symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "state.h"
+
+struct symbols *symbols_new(const struct symbols_settings *settings)
+{
+    struct symbols *symbols = calloc(1, sizeof *symbols);
+    if (!symbols)
+        return NULL;
+    if (settings)
+        symbols->settings = *settings;
+#if defined(__aarch64__)
+    symbols->machine = EM_AARCH64;
+#else
+    symbols->machine = EM_X86_64;
+#endif
+    intern_init(&symbols->texts);
+    pool_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
+    pool_init(&symbols->frames, sizeof(struct frame), FRAME_KEY_BYTES);
+    pool_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
+    /* Number 0 of both is no stack and no frame. */
+    if (pool_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || pool_add(&symbols->frames, &(struct frame){.module = UINT32_MAX}) != 0) {
+        symbols_delete(symbols);
+        return NULL;
+    }
+    symbols->resolved_frames = 1;
+    return symbols;
+}
+
+void symbols_delete(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    for (struct symbols_process *process = symbols->processes, *next; process; process = next) {
+        next = process->next;
+        if (process->root >= 0)
+            close(process->root);
+        free(process->mappings);
+        free(process->places);
+        free(process);
+    }
+    for (size_t i = 0; i < symbols->module_count; i++)
+        module_delete(symbols->modules[i]);
+    free(symbols->modules);
+    free(symbols->lines);
+    pool_free(&symbols->nodes);
+    pool_free(&symbols->frames);
+    pool_free(&symbols->plans);
+    intern_free(&symbols->texts);
+    free(symbols);
+}
+
+const char *symbols_text(struct symbols *symbols, const char *bytes, size_t length)
+{
+    int64_t id = intern_add(&symbols->texts, bytes, length);
+    return id < 0 ? "" : symbols->texts.strings[id].bytes;
+}
+
+uint32_t symbols_stack_count(const struct symbols *symbols)
+{
+    return symbols->nodes.count;
+}
+
+uint32_t symbols_frame_count(const struct symbols *symbols)
+{
+    return symbols->frames.count;
+}
+
+uint32_t symbols_line_count(const struct symbols *symbols)
+{
+    return symbols->line_count;
+}
+
+struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack)
+{
+    return *(const struct symbols_node *)pool_item(&symbols->nodes, stack);
+}
+
+struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame)
+{
+    const struct frame *item = pool_item(&symbols->frames, frame);
+    return (struct symbols_frame){.address = item->address, .first_line = item->first_line, .line_count = item->line_count,
+                                  .method = (uint8_t)item->method, .is_kernel = (uint8_t)item->is_kernel};
+}
+
+const struct symbols_line *symbols_line(const struct symbols *symbols, uint32_t line)
+{
+    return &symbols->lines[line];
+}
+
+const struct symbols_counts *symbols_counts(const struct symbols *symbols)
+{
+    return &symbols->counts;
+}

@@ -1,0 +1,232 @@
+/* Stacks from copies of memory and from chains of addresses: see symbols.h.
+ *
+ * An address that was met before in its process costs one lookup, which gives its frame and the plan to leave it. Only what a plan
+ * cannot say (signal frames, PLTs) is worked out from call frame information each time. */
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+#include "expression.h"
+#include "plan.h"
+#include "state.h"
+
+#define PLACES_FIRST 1024u
+#define PLACES_MAX (1u << 22)
+
+/* ---- Places ---------------------------------------------------------------------------------------------------------------- */
+
+static struct place *slot_of(const struct symbols_process *process, uint64_t key)
+{
+    size_t at = hash_number(key) >> 20 & process->place_mask;
+    while (process->places[at].key && process->places[at].key != key)
+        at = (at + 1) & process->place_mask;
+    return &process->places[at];
+}
+
+/* Room for one more: when there are very many it begins anew. */
+static int prepare_places(struct symbols_process *process)
+{
+    size_t slots = process->places ? process->place_mask + 1 : 0;
+    if (process->places && process->place_count < slots / 2)
+        return 0;
+    size_t more = slots ? 2 * slots : PLACES_FIRST;
+    if (more > PLACES_MAX) {
+        memset(process->places, 0, slots * sizeof *process->places);
+        process->place_count = 0;
+        return 0;
+    }
+    struct place *old = process->places, *places = calloc(more, sizeof *places);
+    if (!places)
+        return -1;
+    process->places = places;
+    process->place_mask = more - 1;
+    for (size_t i = 0; i < slots; i++)
+        if (old[i].key)
+            *slot_of(process, old[i].key) = old[i];
+    free(old);
+    return 0;
+}
+
+static uint64_t address_in_file(const struct module *module, const struct mapping *mapping, uint64_t address)
+{
+    uint64_t distance = address - mapping->start + mapping->offset, inside;
+    if (module->kind == MODULE_JIT || module->kind == MODULE_NOTHING)
+        return address;
+    if (mapping->is_whole || module->kind == MODULE_VDSO)
+        return distance + image_first_address(&module->image);
+    return image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
+}
+
+static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside, const struct module *module, unsigned method)
+{
+    struct frame frame = {.address = address, .inside = inside, .module = module->number, .method = (uint16_t)method,
+                          .is_kernel = module->kind == MODULE_KERNEL};
+    return pool_add(&symbols->frames, &frame);
+}
+
+/* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
+static int find_place(struct symbols_process *process, uint64_t address, unsigned bits, unsigned method, struct place *place)
+{
+    uint64_t key = address << 2 | bits;
+    if (process->places) {
+        *place = *slot_of(process, key);
+        if (place->key == key)
+            return 0;
+    }
+    struct symbols *symbols = process->symbols;
+    uint64_t instruction = address - (bits & PLACE_RETURN); /* a call is the last instruction before the address it returns to */
+    const struct mapping *mapping = space_find(process, instruction);
+    if (!mapping)
+        return -1;
+    struct module *module = symbols->modules[mapping->module];
+    int is_open = module_open(module, process, mapping);
+    uint64_t inside = address_in_file(module, mapping, instruction);
+    struct plan plan = {.kind = PLAN_NONE, .method = (uint8_t)method};
+    if (!(bits & PLACE_CHAIN) && is_open)
+        plan_make(&plan, &module->cfi, inside);
+    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), pool_add(&symbols->plans, &plan)};
+    if (place->frame == POOL_FULL || place->plan == POOL_FULL)
+        return -1;
+    if (key && prepare_places(process) == 0) {
+        *slot_of(process, key) = *place;
+        process->place_count++;
+    }
+    return 0;
+}
+
+/* ---- Making stacks --------------------------------------------------------------------------------------------------------- */
+
+struct gathered { /* frames, innermost first */
+    uint32_t frames[SYMBOLS_DEPTH_MAX];
+    uint32_t count;
+};
+
+static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathered)
+{
+    uint32_t stack = SYMBOLS_NO_STACK;
+    for (uint32_t i = gathered->count; i-- > 0;)
+        stack = symbols_stack_push(symbols, stack, gathered->frames[i]);
+    return stack;
+}
+
+uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
+{
+    uint32_t stack = pool_add(&symbols->nodes, &(struct symbols_node){caller, frame});
+    return stack == POOL_FULL ? SYMBOLS_NO_STACK : stack;
+}
+
+static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)
+{
+    struct module *kernel = module_of_kernel(symbols);
+    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL) : POOL_FULL;
+    if (frame != POOL_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
+        gathered->frames[gathered->count++] = frame;
+}
+
+struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, const struct symbols_chain *chain)
+{
+    struct gathered gathered;
+    struct symbols_walk walk = {.end = SYMBOLS_WHOLE};
+    int in_kernel = 0, is_return = chain->first_is_return;
+    gathered.count = 0;
+    for (size_t i = 0; i < chain->count; i++) {
+        uint64_t address = chain->addresses[i];
+        if (address >= (uint64_t)PERF_CONTEXT_MAX) {
+            in_kernel = address == (uint64_t)PERF_CONTEXT_KERNEL;
+            is_return = 0;
+            continue;
+        }
+        if (gathered.count == SYMBOLS_DEPTH_MAX) {
+            walk.end = SYMBOLS_TOO_DEEP;
+            break;
+        }
+        struct place place;
+        if (in_kernel) {
+            gather_kernel(process->symbols, address, is_return, &gathered);
+        } else if (find_place(process, address, PLACE_CHAIN | (is_return ? PLACE_RETURN : 0), chain->method, &place) == 0) {
+            gathered.frames[gathered.count++] = place.frame;
+        } else {
+            walk.end = SYMBOLS_BROKEN;
+            break;
+        }
+        is_return = 1;
+    }
+    walk.frames = gathered.count;
+    walk.stack = stack_of(process->symbols, &gathered);
+    return walk;
+}
+
+/* ---- Walking --------------------------------------------------------------------------------------------------------------- */
+
+static int step(struct plan_scene *scene, const struct symbols_process *process, const struct place *place)
+{
+    const struct symbols *symbols = process->symbols;
+    const struct plan *plan = pool_item(&symbols->plans, place->plan);
+    if (plan->kind == PLAN_SIMPLE)
+        return plan_follow(scene, plan);
+    if (plan->kind == PLAN_OUTERMOST)
+        return PLAN_ENDS;
+    const struct frame *frame = pool_item(&symbols->frames, place->frame);
+    if (plan->kind == PLAN_COMPLEX)
+        return plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);
+    return plan_by_frame_pointer(scene);
+}
+
+/* A leaf that nothing is known of has most likely just been called: then its caller's address is on top of the stack (or in the
+ * link register) and lies in a file. Else the frame pointer must do. */
+static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_process *process)
+{
+    uint64_t address;
+    if (plan_return_of_leaf(scene, &address) == 0) {
+        const struct mapping *mapping = space_find(process, address - 1);
+        if (mapping && process->symbols->modules[mapping->module]->kind == MODULE_FILE)
+            return plan_leave_leaf(scene, address);
+    }
+    return plan_by_frame_pointer(scene);
+}
+
+static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample, struct gathered *gathered)
+{
+    struct plan_scene scene;
+    plan_begin(&scene, process->symbols->machine, sample);
+    uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX, walked = 0;
+    const struct mapping *skipped = sample->skip_address ? space_find(process, sample->skip_address) : NULL;
+    uint32_t skipped_module = skipped ? skipped->module : UINT32_MAX;
+    for (int is_skipping = 1;; walked++) {
+        struct place place;
+        uint64_t address = plan_address(&scene);
+        int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER, &place) == 0;
+        if (!is_known && walked > 0)
+            return SYMBOLS_BROKEN;
+        const struct frame *frame = is_known ? pool_item(&process->symbols->frames, place.frame) : NULL;
+        is_skipping &= frame && frame->module == skipped_module;
+        if (gathered->count >= limit || walked > 2 * SYMBOLS_DEPTH_MAX)
+            return SYMBOLS_TOO_DEEP;
+        if (is_known && !is_skipping)
+            gathered->frames[gathered->count++] = place.frame;
+        const struct plan *plan = is_known ? pool_item(&process->symbols->plans, place.plan) : NULL;
+        int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process) : step(&scene, process, &place);
+        if (result == PLAN_ENDS)
+            return SYMBOLS_WHOLE;
+        if (result != 0)
+            return result == PLAN_BEYOND ? SYMBOLS_CUT : SYMBOLS_BROKEN;
+    }
+}
+
+struct symbols_walk symbols_unwind(struct symbols_process *process, const struct symbols_sample *sample)
+{
+    struct symbols *symbols = process->symbols;
+    struct gathered gathered;
+    gathered.count = 0;
+    for (size_t i = 0; i < sample->kernel_count; i++)
+        if (sample->kernel[i] < (uint64_t)PERF_CONTEXT_MAX)
+            gather_kernel(symbols, sample->kernel[i], gathered.count > 0, &gathered);
+    struct symbols_walk walk = {.end = walk_user(process, sample, &gathered)};
+    walk.frames = gathered.count;
+    walk.stack = stack_of(symbols, &gathered);
+    symbols->counts.walks++;
+    symbols->counts.frames += gathered.count;
+    symbols->counts.by_end[walk.end]++;
+    return walk;
+}
