@@ -45,6 +45,8 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
     nvtx_after_attach();
+    if (origin == WIRE_ORIGIN_FORK)
+        torch_after_attach();
     atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns, memory_order_relaxed);
 }
 

@@ -15,6 +15,13 @@ struct agent_thread *thread_attach(void);      /* a slot for the calling thread,
 
 /* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
 void agent_note_modules(void);
+/* Something is about to be loaded or unloaded, and nobody will be called when it is done: whoever comes next looks. */
+void agent_modules_changed(void);
+void agent_note_changed_modules(void);
+
+/* PyTorch is loaded, and this is its library: its operators are observed, if they are to be. */
+void torch_found(const char *path);
+void torch_after_attach(void);                 /* tells a new arena so */
 
 /* Before anything is recorded: the libraries' domains get their numbers. */
 void library_prepare(void);

@@ -10,6 +10,7 @@
 #include "sys.h"
 
 #define MODULES_MAX 4096
+#define PATH_BYTES 4096
 #define BUILD_ID_WORDS 3 /* 20 bytes as linkers make them, room for 24 */
 
 struct module { uint64_t address; uint32_t round; };
@@ -17,6 +18,7 @@ struct module { uint64_t address; uint32_t round; };
 static struct module modules[MODULES_MAX];
 static size_t module_count;
 static uint32_t current_round;
+static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
 static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
 
 static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
@@ -57,6 +59,14 @@ static void extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *b
     *bytes = low > high ? 0 : high - low;
 }
 
+/* The one library that is to be observed as soon as it is there. */
+static void note_torch(const char *path, char *torch_path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) == 0 && strlen(path) < PATH_BYTES)
+        strcpy(torch_path, path);
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
@@ -70,7 +80,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
         return 1;
     modules[module_count++] = (struct module){ head[0], current_round };
     size_t id_bytes = build_id(info, head + 2);
-    char program[4096];
+    char program[PATH_BYTES];
     const char *path = info->dlpi_name;
     if (!path || !*path) { /* the program itself */
         long length = sys_readlink("/proc/self/exe", program, sizeof program - 1);
@@ -78,15 +88,18 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
         path = program;
     }
     emit_note(WIRE_MODULE, (uint16_t)id_bytes, head, 2 + BUILD_ID_WORDS, path);
+    note_torch(path, context);
     return 0;
 }
 
 void agent_note_modules(void)
 {
+    char torch_path[PATH_BYTES] = "";
     if (!agent_attached() || atomic_exchange(&walking, 1))
         return;
+    atomic_store(&stale, 0);
     current_round++;
-    dl_iterate_phdr(visit, NULL);
+    dl_iterate_phdr(visit, torch_path);
     size_t kept = 0;
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].round == current_round)
@@ -96,4 +109,17 @@ void agent_note_modules(void)
     }
     module_count = kept;
     atomic_store(&walking, 0);
+    if (torch_path[0])
+        torch_found(torch_path);
+}
+
+void agent_modules_changed(void)
+{
+    atomic_store(&stale, 1);
+}
+
+void agent_note_changed_modules(void)
+{
+    if (unlikely(atomic_load_explicit(&stale, memory_order_relaxed)))
+        agent_note_modules();
 }

@@ -113,7 +113,10 @@ static int may_time(const char *path, uintptr_t caller)
     if (!agent_thread())
         return 0;
     int saved_errno = errno;
+    agent_note_changed_modules();
     int matters = caller_matters(path, caller);
+    if (matters)
+        agent_modules_changed();
     errno = saved_errno;
     struct agent_thread *thread = matters ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     if (thread)

@@ -175,8 +175,9 @@ static void conclude(const struct command *self, const struct profile_settings *
     for (size_t i = 0; i < export_count; i++)
         exports[i] = text_string(&names[i]);
     if (!settings->quiet) {
-        /* A program without CUDA need not be told that it has none, unless it was asked for. */
-        uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA));
+        /* A program without CUDA or PyTorch need not be told that it has none, unless it was asked for. */
+        uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA)) &
+                           ~(settings->pytorch.mode == PROFILE_PYTORCH_ON ? 0 : WIRE_BIT(TORCH));
         struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
                                    .sources = sources, .output_hidden = settings->collect.hide_output,
                                    .exports = exports, .export_count = export_count,

@@ -17,6 +17,20 @@ struct profile_cuda {
     uint64_t least_ns, most_ns;   /* thresholds that groups have of their own; none: least_ns is above most_ns */
 };
 
+/* What is asked for of PyTorch. */
+enum profile_pytorch_mode { PROFILE_PYTORCH_UNSET, PROFILE_PYTORCH_OFF, PROFILE_PYTORCH_ON };
+struct profile_pytorch {
+    enum profile_pytorch_mode mode;
+    int mode_shapes, nvtx, functions, replaces; /* of --pytorch */
+    int shapes, memory;                         /* options of their own */
+};
+
+/* What is asked for of Python. */
+struct profile_python {
+    int sampling, gil;            /* --python-sampling; python-gil in -t */
+    unsigned frequency;           /* 0: it was not said */
+};
+
 /* Filled by the options; profile_settings_init() first. */
 struct profile_settings {
     struct collect_options collect;
@@ -30,6 +44,8 @@ struct profile_settings {
     uint32_t libraries_given;     /* the same, as collect_options.libraries */
     int has_sources;
     struct profile_cuda cuda;
+    struct profile_python python;
+    struct profile_pytorch pytorch;
     struct collect_variable environment[256];
     void *owned[512];             /* what take() functions allocated */
     size_t owned_count;

@@ -18,6 +18,7 @@ static const struct {
     [WIRE_SOURCE_NVTX] = {2, 20, 2, 10, 0},
     [WIRE_SOURCE_OSRT] = {2, 12, 2, 6, 3},
     [WIRE_SOURCE_LIBRARY] = {2, 65, 2, 50, 0},
+    [WIRE_SOURCE_TORCH] = {2, 160, 2, 140, 0}, /* PyTorch's own part included */
     [WIRE_SOURCE_CUDA] = {0, 60, 0, 60, 0}, /* CUPTI's part included */
 };
 #define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */

@@ -16,6 +16,7 @@
 #include "collector.h"
 #include "cuda.h"
 #include "nvtx.h"
+#include "torch.h"
 
 #define INTERVAL_MIN_US 1000
 #define INTERVAL_MAX_US 20000
@@ -85,6 +86,10 @@ static void end_thread(struct process *process, struct reader *reader, int64_t e
 {
     if (reader->nvtx)
         nvtx_thread_finish(reader->nvtx);
+    if (reader->torch) {
+        int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
+        torch_thread_finish(reader->torch, last_ns != PROCESS_NO_TIME ? last_ns : collector_now(process->collector));
+    }
     int64_t given = process->nvtx ? nvtx_thread_name(process->nvtx, reader->tid) : -1;
     if (given >= 0) /* what the program calls it says more than what the kernel does */
         reader->name_id = given;

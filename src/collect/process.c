@@ -9,7 +9,9 @@
 #include "cost.h"
 #include "cuda.h"
 #include "nvtx.h"
+#include "torch.h"
 #include "procfs.h"
+#include "python.h"
 
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
@@ -213,6 +215,7 @@ void process_describe(struct process *process)
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
     process_row(process);
+    python_process_begins(process);
 }
 
 /* ---- Counts ------------------------------------------------------------------------------------------------------------- */
@@ -257,6 +260,16 @@ static void take_nvtx_counts(struct process *process, const struct nvtx_counts *
     process->nvtx_damaged = nvtx->damaged;
 }
 
+/* So does PyTorch, for the same reason. */
+static void take_torch_counts(struct process *process)
+{
+    const struct torch_counts *torch = torch_process_counts(process->torch);
+    struct process_counts *counts = &process->counts[WIRE_SOURCE_TORCH];
+    counts->recorded = torch->recorded;
+    counts->damaged += torch->damaged - process->torch_damaged;
+    process->torch_damaged = torch->damaged;
+}
+
 static void take_cuda_counts(struct process *process, const struct cuda_counts *cuda)
 {
     struct process_counts *counts = &process->counts[WIRE_SOURCE_CUDA];
@@ -272,6 +285,8 @@ void process_report_counts(struct process *process)
 {
     if (process->nvtx)
         take_nvtx_counts(process, nvtx_process_counts(process->nvtx));
+    if (process->torch)
+        take_torch_counts(process);
     if (process->cuda)
         take_cuda_counts(process, cuda_process_counts(process->cuda));
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++) {
@@ -400,6 +415,7 @@ void process_end(struct process *process, enum process_ending ending, int status
         return;
     }
     capture_process_ends(process->collector, process, end_ns);
+    python_process_ends(process);
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);
@@ -408,6 +424,11 @@ void process_end(struct process *process, enum process_ending ending, int status
         nvtx_process_finish(process->nvtx, &counts);
         process->nvtx = NULL;
         take_nvtx_counts(process, &counts);
+    }
+    if (process->torch) {
+        take_torch_counts(process);
+        torch_process_free(process->torch);
+        process->torch = NULL;
     }
     if (process->cuda)
         finish_cuda(process);
@@ -482,6 +503,8 @@ void process_table_free(struct collector *collector)
         struct process *next = process->next;
         if (process->nvtx)
             nvtx_process_finish(process->nvtx, NULL);
+        if (process->torch)
+            torch_process_free(process->torch);
         cuda_process_free(process->cuda);
         process_unwatch(process);
         session_release_arena(process);

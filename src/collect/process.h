@@ -18,6 +18,8 @@ struct cuda_process;
 struct event;
 struct nvtx_process;
 struct nvtx_thread;
+struct torch_process;
+struct torch_thread;
 
 #define PROCESS_NO_TIME INT64_MIN
 #define PROCESS_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
@@ -32,6 +34,7 @@ struct reader {
     int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
     int64_t name_id;          /* in the writer's string pool; 0: none */
     struct nvtx_thread *nvtx;
+    struct torch_thread *torch; /* NULL: it has run no operator of PyTorch yet */
     uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
 
@@ -84,6 +87,8 @@ struct process {
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
     struct nvtx_process *nvtx;
     uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
+    struct torch_process *torch;   /* NULL: no operator of PyTorch has run here yet */
+    uint64_t torch_damaged;        /* of its counts, those taken over already */
     struct cuda_process *cuda;     /* NULL: CUDA is not traced */
     uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */

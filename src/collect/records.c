@@ -8,6 +8,7 @@
 #include "cuda.h"
 #include "nvtx.h"
 #include "osrt.h"
+#include "torch.h"
 
 static int64_t time_of(const struct origin *origin, const struct wire_record *record)
 {
@@ -233,6 +234,63 @@ static void nvtx(const struct origin *origin, const struct wire_record *record, 
         nvtx_record(origin->reader->nvtx, record, words);
 }
 
+/* ---- PyTorch ---------------------------------------------------------------------------------------------------------------- */
+
+static void torch_metadata(const struct origin *origin, const char *name, const char *value)
+{
+    struct row_TACHO_TORCH_METADATA row = {0};
+    ROW_SET(&row, TACHO_TORCH_METADATA, name, collector_string(origin->collector, name));
+    ROW_SET(&row, TACHO_TORCH_METADATA, value, collector_string(origin->collector, value));
+    writer_append(origin->collector->writer, TABLE_TACHO_TORCH_METADATA, &row);
+}
+
+/* The settings of a capture, once, under the names that torch's own traces have for them. */
+static void torch_loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_torch_result *result = &origin->collector->result->torch;
+    char version[sizeof result->version], quoted[sizeof version + 2];
+    uint32_t flags = origin->collector->options->torch_flags;
+    if (result->processes++)
+        return;
+    copy_text(version, sizeof version, record, words, 0);
+    for (char *at = version; *at; at++)
+        *at = *at == '"' || *at == '\\' || (unsigned char)*at < ' ' ? '?' : *at;
+    memcpy(result->version, version, sizeof version);
+    snprintf(quoted, sizeof quoted, "\"%s\"", version);
+    torch_metadata(origin, "tacho.torchVersion", quoted);
+    torch_metadata(origin, "record_shapes", flags & WIRE_TORCH_SHAPES ? "1" : "0");
+    torch_metadata(origin, "profile_memory", flags & WIRE_TORCH_MEMORY ? "1" : "0");
+    torch_metadata(origin, "with_stack", flags & WIRE_TORCH_STACKS ? "1" : "0");
+}
+
+static void torch_refused(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collect_torch_result *result = &origin->collector->result->torch;
+    char text[sizeof result->refusal];
+    copy_text(text, sizeof text, record, words, 0);
+    if (result->refused++)
+        return;
+    memcpy(result->refusal, text, sizeof text);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name, (int)origin->process->pid, text);
+}
+
+static void torch(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct process *process = origin->process;
+    struct torch_setup setup = {
+        .writer = origin->collector->writer, .clock = &origin->collector->clock, .global_pid = process->global_pid,
+        .as_nvtx = origin->collector->options->torch_nvtx,
+    };
+    if (!process->torch)
+        process->torch = torch_process_new(&setup);
+    if (process->torch && !origin->reader->torch)
+        origin->reader->torch = torch_thread_new(process->torch, process_global_tid(process, origin->reader->tid));
+    if (origin->reader->torch)
+        torch_record(origin->reader->torch, record, words);
+    else
+        process->counts[WIRE_SOURCE_TORCH].damaged++;
+}
+
 static void osrt_call(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words) == 0)
@@ -270,4 +328,7 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_CUDA_REFUSED] = cuda_refused,
     [WIRE_CUDA_DEVICE ... WIRE_CUDA_CHAIN] = cuda,
     [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
+    [WIRE_TORCH_LOADED] = torch_loaded,
+    [WIRE_TORCH_REFUSED] = torch_refused,
+    [WIRE_TORCH_BEGIN ... WIRE_TORCH_BYTES] = torch,
 };

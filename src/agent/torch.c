@@ -1,0 +1,349 @@
+/* The operators of PyTorch, through the observers that it has for its own profiler.
+ *
+ * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the end of each
+ * operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed has not changed since
+ * 1.12 and neither have the functions used here; where the fields of at::RecordFunction lie has, with the version and with how the
+ * library was compiled. So one operator of our own is run first, whose fields are known, and the layout is the one that shows them.
+ * If none does, the callback is taken back and the report says why: nothing is read from a place that was not proven.
+ *
+ * The observer stays for the life of the process. A forked child has it too and attaches at its next operator.            */
+#include "torch.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "../wire/torch.h"
+#include "core.h"
+#include "os.h"
+#include "sys.h"
+
+/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. */
+enum { SCOPES = 10, USER_SCOPE = 7 };
+struct callback {
+    void *start, *end;
+    double probability;
+    unsigned char scopes[SCOPES], needs_inputs, needs_outputs, needs_numbers;
+};
+_Static_assert(sizeof(struct callback) == 40, "as torch has it");
+
+/* std::variant<std::string_view, …>, which names an operator from 2.9 on. */
+struct description {
+    size_t length;
+    const char *name;
+    unsigned char which;
+};
+
+static struct {
+    uint64_t (*add_callback)(struct callback callback);
+    void (*remove_callback)(uint64_t handle);
+    const char *(*name)(const void *function);
+    void (*construct)(void *function, int scope);
+    void (*destroy)(void *function);
+    void (*before_text)(void *function, const char *name, long sequence);
+    void (*before)(void *function, struct description description, long sequence);
+    uint64_t (*thread)(void);
+    const void *undefined;
+} calls;
+
+static const struct { const char *symbol; void **function; int is_optional; } symbols[] = {
+    { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&calls.add_callback, 0 },
+    { "_ZN2at14removeCallbackEm", (void **)&calls.remove_callback, 0 },
+    { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 0 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&calls.construct, 0 },
+    { "_ZN2at14RecordFunctionD1Ev", (void **)&calls.destroy, 0 },
+    { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&calls.thread, 0 },
+    { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&calls.before_text, 1 },
+    { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
+      (void **)&calls.before, 1 },
+    { "_ZN3c1019UndefinedTensorImpl10_singletonE", (void **)&calls.undefined, 1 },
+};
+
+static struct torch_layout layout;
+static struct torch_version version;
+static _Atomic uint32_t state; /* enum below */
+enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
+static int with_inputs;
+static const char *refusal;
+
+/* ---- Each operator ------------------------------------------------------------------------------------------------------ */
+
+/* What the begin hands to the end, to say that it was recorded. Torch deletes it, through its table of virtual functions. */
+static void keep(void *context)
+{
+}
+static void (*const context_functions[])(void *) = { keep, keep };
+static const void *const context_object[] = { context_functions };
+#define RECORDED ((void *)context_object)
+
+static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words)
+{
+    const char *name = calls.name(function);
+    size_t length = name ? emit_text_length(name) : 0;
+    length = length < WIRE_TEXT_MAX ? length : WIRE_TEXT_MAX;
+    uint32_t words = WIRE_HEAD_WORDS + WIRE_TORCH_HEAD_WORDS + input_words + emit_text_words(length);
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
+    if (unlikely(!record))
+        return NULL;
+    record->a = ((const unsigned char *)function)[TORCH_SCOPE_AT];
+    record->b = (uint16_t)input_words;
+    record->body[0] = torch_word(function, layout.number);
+    record->body[1] = torch_word(function, layout.sequence);
+    record->body[2] = torch_word(function, layout.forward_thread);
+    for (uint32_t i = 0; i < input_words; i++)
+        record->body[WIRE_TORCH_HEAD_WORDS + i] = inputs[i];
+    emit_text(record->body + WIRE_TORCH_HEAD_WORDS + input_words, name ? name : "", length);
+    record->ticks = agent_ticks(); /* last: what it takes to write is not the operator's time */
+    emit_commit(thread, record);
+    return RECORDED;
+}
+
+static __attribute__((noinline)) void *begin_with_inputs(struct agent_thread *thread, const void *function)
+{
+    uint64_t inputs[WIRE_TORCH_INPUT_WORDS];
+    const void *values = (const void *)torch_word(function, layout.inputs);
+    uint32_t words = values ? torch_inputs_read(inputs, WIRE_TORCH_INPUT_WORDS, values, torch_word(function, layout.inputs + 8u)) : 0;
+    return write_begin(thread, function, inputs, words);
+}
+
+static inline void *begin(const void *function)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
+    if (!thread)
+        return NULL;
+    return with_inputs ? begin_with_inputs(thread, function) : write_begin(thread, function, NULL, 0);
+}
+
+static void end(const void *function, const void *context)
+{
+    uint64_t ticks = agent_ticks();
+    struct agent_thread *thread = context == RECORDED ? agent_thread() : NULL;
+    enum wire_fate fate;
+    struct wire_record *record = thread ? emit_reserve(thread, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    if (!record) /* the operator has its row all the same, without an end */
+        return;
+    record->ticks = ticks;
+    record->body[0] = torch_word(function, layout.number);
+    emit_commit(thread, record);
+}
+
+/* The start callback returns a std::unique_ptr, which has a destructor: the caller says where it wants it. */
+#if defined(__x86_64__)
+#define START(symbol, function)                                                                                      \
+    static void **symbol(void **result, const void *operator)                                                       \
+    {                                                                                                                \
+        *result = function(operator);                                                                                \
+        return result;                                                                                               \
+    }
+#elif defined(__aarch64__) /* in x8, which C has no word for */
+#define START(symbol, function)                                                                                      \
+    __attribute__((used)) void *torch_c_##function(const void *operator);                                             \
+    void *torch_c_##function(const void *operator)                                                                     \
+    {                                                                                                                \
+        return function(operator);                                                                                   \
+    }                                                                                                                \
+    __attribute__((visibility("hidden"))) void **symbol(void **result, const void *operator);                                                              \
+    __asm__(".text\n.p2align 4\n.type " #symbol ", %function\n" #symbol ":\n"                                        \
+            ".cfi_startproc\nhint 34\n"                                                                              \
+            "stp x29, x30, [sp, -32]!\n.cfi_def_cfa_offset 32\n.cfi_offset 29, -32\n.cfi_offset 30, -24\n"           \
+            "mov x29, sp\nstr x8, [sp, 16]\nbl torch_c_" #function "\nldr x8, [sp, 16]\nstr x0, [x8]\n"                \
+            "ldp x29, x30, [sp], 32\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\nret\n"                 \
+            ".cfi_endproc\n.size " #symbol ", . - " #symbol "\n");
+#endif
+START(torch_start, begin)
+
+/* ---- The trial ------------------------------------------------------------------------------------------------------------ */
+
+#define TRIAL_SEQUENCE 0x7461636865
+static const char trial_name[] = "tacho: is this how operators look?";
+
+/* The name lies between the callbacks and the sequence number, as a std::string of either kind; named inputs came with 2.4. */
+static const struct torch_layout layouts[] = {
+#define LAYOUT(sequence, named_inputs)                                                                               \
+    { sequence, (sequence) + 8, (sequence) + 48 + (named_inputs), (sequence) + 56 + (named_inputs) }
+    LAYOUT(200, 56), LAYOUT(176, 56), LAYOUT(200, 0), LAYOUT(176, 0),
+#undef LAYOUT
+};
+
+struct trial {
+    const void *function; /* that is being tried */
+    unsigned calls;       /* of the observer for it */
+    uint64_t last_number;
+    unsigned fits;        /* rows of layouts, as bits */
+};
+static struct trial trial;
+
+static int fits(const void *function, const struct torch_layout *tried)
+{
+    uint64_t number = torch_word(function, tried->number);
+    return torch_word(function, tried->sequence) == TRIAL_SEQUENCE && torch_word(function, tried->inputs) == 0 &&
+           torch_word(function, tried->inputs + 8u) == 0 && torch_word(function, tried->forward_thread) == 0 &&
+           number > trial.last_number && number < UINT32_MAX;
+}
+
+static void *look(const void *function)
+{
+    unsigned found = 0;
+    if (function != trial.function)
+        return NULL;
+    int is_as_known = torch_word(function, TORCH_THREAD_AT) == calls.thread() &&
+                      ((const unsigned char *)function)[TORCH_SCOPE_AT] == USER_SCOPE && strcmp(calls.name(function), trial_name) == 0;
+    for (size_t i = 0; is_as_known && i < sizeof layouts / sizeof *layouts; i++)
+        found |= (unsigned)fits(function, &layouts[i]) << i;
+    trial.calls++;
+    trial.fits &= found;
+    if (found)
+        trial.last_number = torch_word(function, layouts[__builtin_ctz(found)].number);
+    return NULL;
+}
+START(torch_look, look)
+
+static void run_trial(void)
+{
+    _Alignas(64) unsigned char function[2048];
+    memset(function, 0, sizeof function);
+    trial.function = function;
+    calls.construct(function, USER_SCOPE);
+    if (calls.before_text)
+        calls.before_text(function, trial_name, TRIAL_SEQUENCE);
+    else
+        calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name }, TRIAL_SEQUENCE);
+    calls.destroy(function);
+    trial.function = NULL;
+}
+
+/* Two runs: the second one's number must be a later one. */
+static int find_layout(struct callback callback)
+{
+    trial = (struct trial){ .fits = (1u << sizeof layouts / sizeof *layouts) - 1 };
+    callback.start = (void *)torch_look;
+    callback.end = NULL;
+    callback.needs_inputs = 0;
+    uint64_t handle = calls.add_callback(callback);
+    run_trial();
+    run_trial();
+    calls.remove_callback(handle);
+    if (trial.calls != 2 || !trial.fits)
+        return -1;
+    layout = layouts[__builtin_ctz(trial.fits)];
+    return 0;
+}
+
+/* ---- The version ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t read_number(const char **at)
+{
+    uint32_t number = 0;
+    for (; (unsigned char)(**at - '0') <= 9 && number < 10000; ++*at)
+        number = number * 10 + (uint32_t)(**at - '0');
+    return number;
+}
+
+/* The text up to a quote or the end of the line. */
+static void take_version(const char *text)
+{
+    size_t length = strcspn(text, "'\"\n");
+    length = length < sizeof version.text ? length : sizeof version.text - 1;
+    memcpy(version.text, text, length);
+    version.text[length] = 0;
+    const char *at = version.text;
+    version.major = read_number(&at);
+    if (*at == '.') {
+        at++;
+        version.minor = read_number(&at);
+    }
+}
+
+/* A file beside the folder of the library: version.py of the Python package, build-version of the C++ one. */
+static int read_version(const char *library, const char *file, const char *mark)
+{
+    char path[4096], text[2048];
+    const char *folder = strrchr(library, '/');
+    size_t length = folder ? (size_t)(folder + 1 - library) : 0;
+    if (length + strlen(file) >= sizeof path)
+        return -1;
+    memcpy(path, library, length);
+    strcpy(path + length, file);
+    int descriptor = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long bytes = descriptor < 0 ? -1 : sys_read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0)
+        sys_close(descriptor);
+    if (bytes <= 0)
+        return -1;
+    text[bytes] = 0;
+    const char *found = strstr(text, mark);
+    if (found)
+        take_version(found + strlen(mark));
+    return found ? 0 : -1;
+}
+
+static void find_version(const char *library)
+{
+    if (read_version(library, "../version.py", "__version__ = '") != 0)
+        read_version(library, "../build-version", "");
+}
+
+/* ---- Installing ----------------------------------------------------------------------------------------------------------------- */
+
+static const char *look_up(const char *path)
+{
+    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
+    if (!library)
+        return "libtorch_cpu.so is loaded in a way that its functions cannot be found.";
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        *symbols[i].function = dlsym(library, symbols[i].symbol);
+        if (!*symbols[i].function && !symbols[i].is_optional) {
+            dlerror(); /* not the program's to see */
+            return "This PyTorch has no observers of the kind known here (versions 1.12 and later have): its own NVTX annotation, "
+                   "torch.autograd.profiler.emit_nvtx, is recorded.";
+        }
+    }
+    dlerror();
+    return calls.before_text || calls.before ? NULL : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
+}
+
+static const char *install(const char *path)
+{
+    struct callback callback = { .start = (void *)torch_start, .end = (void *)end, .probability = 1.0, .needs_numbers = 1 };
+    const char *failure = look_up(path);
+    if (failure)
+        return failure;
+    memset(callback.scopes, 1, sizeof callback.scopes);
+    if (find_layout(callback) != 0)
+        return "The operators of this PyTorch are laid out in a way not known here: its own NVTX annotation, "
+               "torch.autograd.profiler.emit_nvtx, is recorded.";
+    find_version(path);
+    if ((agent.arena->torch & WIRE_TORCH_SHAPES) && torch_inputs_prepare(&version, calls.undefined) != 0)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
+    else
+        with_inputs = (agent.arena->torch & WIRE_TORCH_SHAPES) != 0;
+    callback.needs_inputs = (unsigned char)with_inputs;
+    calls.add_callback(callback);
+    return NULL;
+}
+
+static void tell(void)
+{
+    if (atomic_load(&state) == OBSERVED)
+        emit_note(WIRE_TORCH_LOADED, 0, NULL, 0, version.text);
+    else if (atomic_load(&state) == REFUSED)
+        emit_note(WIRE_TORCH_REFUSED, 0, NULL, 0, refusal);
+}
+
+void torch_found(const char *path)
+{
+    uint32_t before = NOT_LOADED;
+    if (!(agent.sources & WIRE_BIT(TORCH)) || !atomic_compare_exchange_strong(&state, &before, INSTALLING))
+        return;
+    int saved_errno = errno;
+    refusal = install(path);
+    atomic_store(&state, refusal ? REFUSED : OBSERVED);
+    tell();
+    errno = saved_errno;
+}
+
+void torch_after_attach(void)
+{
+    if (agent.sources & WIRE_BIT(TORCH))
+        tell();
+}

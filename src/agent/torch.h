@@ -1,0 +1,33 @@
+/* What the files that observe PyTorch share. torch.c installs the observer and writes a record for each operator; torch_inputs.c
+ * reads what operators are given; torch_memory.c stands before the functions that allocators report to.
+ *
+ * Nothing of PyTorch is linked: its functions are looked up under their mangled names, and where fields of its objects lie is
+ * found out by a trial before anything is read in earnest. */
+#ifndef TACHO_AGENT_TORCH_H
+#define TACHO_AGENT_TORCH_H
+
+#include "agent.h"
+
+/* at::RecordFunction, from version 1.12 on: byte offsets. */
+struct torch_layout {
+    uint16_t sequence, inputs, forward_thread, number;
+};
+enum { TORCH_THREAD_AT = 88, TORCH_SCOPE_AT = 96 };
+
+struct torch_version { uint32_t major, minor; char text[64]; };
+
+static inline uint64_t torch_word(const void *object, size_t offset)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)object + offset, sizeof word);
+    return word;
+}
+
+/* Which inputs can be read, once the version is known: 0, or -1 for one that is not known, and none are. `undefined` is the tensor
+ * that stands for none. */
+int torch_inputs_prepare(const struct torch_version *version, const void *undefined);
+
+/* Fills in items for so many values of torch: how many words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
+uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count);
+
+#endif

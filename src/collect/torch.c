@@ -1,0 +1,343 @@
+/* Operators, steps and memory of PyTorch: see torch.h.
+ *
+ * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An end that its own thread
+ * does not know belongs to an asynchronous operator of another one, whose begin may not have been read yet. */
+#include "torch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/text.h"
+#include "../wire/torch.h"
+#include "clock.h"
+#include "nvtx_state.h"
+
+enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12 };
+enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
+
+/* An operator that runs. Ids are the writer's; 0: none. */
+struct open {
+    uint64_t number;
+    int64_t start_ns, sequence, forward_thread;
+    int64_t name, dims, types, strides, values, range;
+    int64_t step;  /* N of ProfilerStep#N, or -1 */
+    uint8_t scope;
+};
+
+/* An end whose operator is not known yet. */
+struct end {
+    uint64_t number;
+    int64_t time_ns;
+};
+
+struct torch_process {
+    struct torch_setup setup;
+    struct torch_counts counts;
+    struct torch_thread *threads;
+    struct end *ends;
+    size_t end_count;
+    int64_t categories[2]; /* cpu_op, user_annotation; 0: not needed yet */
+    struct text dims, types, strides, values, sizes, range;
+};
+
+struct torch_thread {
+    struct torch_process *process;
+    struct torch_thread *next;
+    int64_t tid;
+    struct open *open;
+    size_t open_count, open_capacity;
+};
+
+/* ---- Rows ---------------------------------------------------------------------------------------------------------------- */
+
+static int64_t category(struct torch_process *process, int is_annotation)
+{
+    static const char *const names[] = { "cpu_op", "user_annotation" };
+    int64_t *id = &process->categories[is_annotation];
+    if (!*id)
+        *id = writer_string(process->setup.writer, names[is_annotation], strlen(names[is_annotation]));
+    return *id;
+}
+
+static void step_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
+{
+    struct row_TACHO_TORCH_STEP row = {0};
+    ROW_SET(&row, TACHO_TORCH_STEP, start, operator->start_ns);
+    ROW_SET(&row, TACHO_TORCH_STEP, end, end_ns);
+    ROW_SET(&row, TACHO_TORCH_STEP, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_TORCH_STEP, number, operator->step);
+    writer_append(thread->process->setup.writer, TABLE_TACHO_TORCH_STEP, &row);
+}
+
+/* As a range of the program's own would have been, in the default domain. */
+static void range_row(const struct torch_thread *thread, const struct open *operator, int64_t end_ns)
+{
+    struct row_NVTX_EVENTS row = {0};
+    ROW_SET(&row, NVTX_EVENTS, start, operator->start_ns);
+    ROW_SET(&row, NVTX_EVENTS, end, end_ns);
+    ROW_SET(&row, NVTX_EVENTS, eventType, NVTX_ROW_PUSH_POP);
+    ROW_SET(&row, NVTX_EVENTS, text, operator->range);
+    ROW_SET(&row, NVTX_EVENTS, globalTid, thread->tid);
+    ROW_SET(&row, NVTX_EVENTS, domainId, 0);
+    writer_append(thread->process->setup.writer, TABLE_NVTX_EVENTS, &row);
+}
+
+static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *operator)
+{
+    ROW_SET(row, TACHO_TORCH_OP, inputDimsId, operator->dims);
+    ROW_SET(row, TACHO_TORCH_OP, inputTypesId, operator->types);
+    ROW_SET(row, TACHO_TORCH_OP, inputStridesId, operator->strides);
+    ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, operator->values);
+}
+
+static void operator_rows(const struct torch_thread *thread, const struct open *operator, int64_t end_ns, int is_unfinished)
+{
+    static const char unfinished[] = "\"unfinished\": true";
+    struct torch_process *process = thread->process;
+    struct row_TACHO_TORCH_OP row = {0};
+    end_ns = end_ns < operator->start_ns ? operator->start_ns : end_ns;
+    ROW_SET(&row, TACHO_TORCH_OP, start, operator->start_ns);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end_ns);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, operator->name);
+    ROW_SET(&row, TACHO_TORCH_OP, category, category(process, operator->scope == SCOPE_USER));
+    ROW_SET(&row, TACHO_TORCH_OP, externalId, (int64_t)operator->number);
+    ROW_SET(&row, TACHO_TORCH_OP, recordFunctionId, (int64_t)operator->number);
+    if (operator->sequence >= 0) {
+        ROW_SET(&row, TACHO_TORCH_OP, sequenceNumber, operator->sequence);
+        ROW_SET(&row, TACHO_TORCH_OP, forwardThread, operator->forward_thread);
+    }
+    if (operator->dims)
+        set_inputs(&row, operator);
+    if (is_unfinished)
+        ROW_SET(&row, TACHO_TORCH_OP, argsId, writer_string(process->setup.writer, unfinished, sizeof unfinished - 1));
+    writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
+    if (operator->step >= 0)
+        step_row(thread, operator, end_ns);
+    if (operator->range)
+        range_row(thread, operator, end_ns);
+    process->counts.recorded++;
+}
+
+/* ---- The begin ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t step_number(const char *name, size_t length)
+{
+    static const char prefix[] = "ProfilerStep#";
+    int64_t number = 0;
+    if (length < sizeof prefix || length > sizeof prefix + 17 || memcmp(name, prefix, sizeof prefix - 1) != 0)
+        return -1;
+    for (size_t i = sizeof prefix - 1; i < length; i++) {
+        if ((unsigned char)(name[i] - '0') > 9)
+            return -1;
+        number = number * 10 + (name[i] - '0');
+    }
+    return number;
+}
+
+static int64_t pool(struct torch_process *process, const struct text *text)
+{
+    return text_failed(text) ? 0 : writer_string(process->setup.writer, text->bytes, text->length);
+}
+
+static int take_inputs(struct torch_process *process, struct open *operator, const uint64_t *words, uint32_t count)
+{
+    const struct torch_texts texts = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes };
+    if (torch_inputs_text(words, count, &texts) != 0)
+        return -1;
+    operator->dims = pool(process, &process->dims);
+    operator->types = pool(process, &process->types);
+    operator->strides = pool(process, &process->strides);
+    operator->values = pool(process, &process->values);
+    return 0;
+}
+
+/* The text of emit_nvtx, which observes operators, backward ones and annotations. */
+static int64_t range_text(struct torch_process *process, const struct open *operator, const char *name, size_t length, int has_inputs)
+{
+    struct text *out = &process->range;
+    if (operator->scope != SCOPE_FUNCTION && operator->scope != SCOPE_BACKWARD && operator->scope != SCOPE_USER)
+        return 0;
+    text_clear(out);
+    text_add_bytes(out, name, length);
+    if (operator->sequence >= 0)
+        text_addf(out, ", seq = %lld", (long long)operator->sequence);
+    if (operator->number)
+        text_addf(out, ", op_id = %llu", (unsigned long long)operator->number);
+    if (has_inputs)
+        text_addf(out, ", sizes = %s", text_string(&process->sizes));
+    return pool(process, out);
+}
+
+static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *operator)
+{
+    uint32_t inputs = record->b, before = WIRE_TORCH_HEAD_WORDS + inputs;
+    if (words < WIRE_HEAD_WORDS + before)
+        return -1;
+    const char *name = (const char *)(record->body + before);
+    size_t length = strnlen(name, (size_t)(words - WIRE_HEAD_WORDS - before) * 8);
+    *operator = (struct open){
+        .number = record->body[0], .start_ns = clock_map_time(process->setup.clock, record->ticks), .sequence = (int64_t)record->body[1],
+        .forward_thread = (int64_t)record->body[2], .name = writer_string(process->setup.writer, name, length),
+        .step = record->a == SCOPE_USER ? step_number(name, length) : -1, .scope = (uint8_t)record->a,
+    };
+    if (inputs && take_inputs(process, operator, record->body + WIRE_TORCH_HEAD_WORDS, inputs) != 0)
+        return -1;
+    if (process->setup.as_nvtx)
+        operator->range = range_text(process, operator, name, length, inputs != 0);
+    return 0;
+}
+
+/* Room for one more; when there is none, the oldest is given up, as one without an end. */
+static int make_room(struct torch_thread *thread, int64_t now_ns)
+{
+    if (thread->open_count < thread->open_capacity)
+        return 0;
+    size_t capacity = thread->open_capacity ? 2 * thread->open_capacity : 32;
+    struct open *open = capacity <= OPEN_MAX ? realloc(thread->open, capacity * sizeof *open) : NULL;
+    if (open) {
+        thread->open = open;
+        thread->open_capacity = capacity;
+        return 0;
+    }
+    if (!thread->open_count)
+        return -1;
+    operator_rows(thread, &thread->open[0], now_ns, 1);
+    memmove(thread->open, thread->open + 1, --thread->open_count * sizeof *thread->open);
+    return 0;
+}
+
+static int end_was_here(struct torch_process *process, uint64_t number, int64_t *time_ns)
+{
+    for (size_t i = 0; i < process->end_count; i++)
+        if (process->ends[i].number == number) {
+            *time_ns = process->ends[i].time_ns;
+            process->ends[i] = process->ends[--process->end_count];
+            return 1;
+        }
+    return 0;
+}
+
+static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    struct torch_process *process = thread->process;
+    struct open operator;
+    int64_t end_ns;
+    if (read_begin(process, record, words, &operator) != 0 || make_room(thread, operator.start_ns) != 0)
+        process->counts.damaged++;
+    else if (process->end_count && end_was_here(process, operator.number, &end_ns))
+        operator_rows(thread, &operator, end_ns, 0);
+    else
+        thread->open[thread->open_count++] = operator;
+}
+
+/* ---- The end --------------------------------------------------------------------------------------------------------------- */
+
+/* Those above it on the stack are asynchronous and run on, or lost their ends: they stay. */
+static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
+{
+    for (size_t i = thread->open_count; i-- > 0;)
+        if (thread->open[i].number == number) {
+            operator_rows(thread, &thread->open[i], time_ns, 0);
+            memmove(thread->open + i, thread->open + i + 1, (--thread->open_count - i) * sizeof *thread->open);
+            return 1;
+        }
+    return 0;
+}
+
+static void end_record(struct torch_thread *thread, const struct wire_record *record)
+{
+    struct torch_process *process = thread->process;
+    int64_t time_ns = clock_map_time(process->setup.clock, record->ticks);
+    uint64_t number = record->body[0];
+    if (end_in(thread, number, time_ns))
+        return;
+    for (struct torch_thread *other = process->threads; other; other = other->next)
+        if (other != thread && end_in(other, number, time_ns))
+            return;
+    if (!process->ends)
+        process->ends = malloc(ENDS_MAX * sizeof *process->ends);
+    if (process->ends && process->end_count < ENDS_MAX)
+        process->ends[process->end_count++] = (struct end){ number, time_ns };
+    else
+        process->counts.damaged++;
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------------------------- */
+
+static void memory_record(struct torch_thread *thread, const struct wire_record *record)
+{
+    struct torch_process *process = thread->process;
+    struct row_TACHO_TORCH_MEMORY row = {0};
+    const char *event = record->flags ? "[OutOfMemory]" : "[memory]";
+    ROW_SET(&row, TACHO_TORCH_MEMORY, timestamp, clock_map_time(process->setup.clock, record->ticks));
+    ROW_SET(&row, TACHO_TORCH_MEMORY, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, event, writer_string(process->setup.writer, event, strlen(event)));
+    ROW_SET(&row, TACHO_TORCH_MEMORY, deviceType, record->a);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, deviceId, record->b - 1);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, address, (int64_t)record->body[0]);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, bytes, (int64_t)record->body[1]);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, totalAllocated, (int64_t)record->body[2]);
+    ROW_SET(&row, TACHO_TORCH_MEMORY, totalReserved, (int64_t)record->body[3]);
+    writer_append(process->setup.writer, TABLE_TACHO_TORCH_MEMORY, &row);
+    process->counts.recorded++;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------------------------- */
+
+void torch_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    if (record->type == WIRE_TORCH_BEGIN)
+        begin_record(thread, record, words);
+    else if (record->type == WIRE_TORCH_END && words > WIRE_HEAD_WORDS)
+        end_record(thread, record);
+    else if (record->type == WIRE_TORCH_BYTES && words >= WIRE_HEAD_WORDS + 4)
+        memory_record(thread, record);
+    else
+        thread->process->counts.damaged++;
+}
+
+struct torch_process *torch_process_new(const struct torch_setup *setup)
+{
+    struct torch_process *process = calloc(1, sizeof *process);
+    if (process)
+        process->setup = *setup;
+    return process;
+}
+
+struct torch_thread *torch_thread_new(struct torch_process *process, int64_t global_tid)
+{
+    struct torch_thread *thread = calloc(1, sizeof *thread);
+    if (thread) {
+        *thread = (struct torch_thread){ .process = process, .next = process->threads, .tid = global_tid };
+        process->threads = thread;
+    }
+    return thread;
+}
+
+void torch_thread_finish(struct torch_thread *thread, int64_t end_ns)
+{
+    struct torch_thread **link = &thread->process->threads;
+    for (size_t i = 0; i < thread->open_count; i++)
+        operator_rows(thread, &thread->open[i], end_ns, 1);
+    while (*link && *link != thread)
+        link = &(*link)->next;
+    if (*link)
+        *link = thread->next;
+    free(thread->open);
+    free(thread);
+}
+
+void torch_process_free(struct torch_process *process)
+{
+    struct text *const texts[] = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes, &process->range };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    free(process->ends);
+    free(process);
+}
+
+const struct torch_counts *torch_process_counts(const struct torch_process *process)
+{
+    return &process->counts;
+}

@@ -1,0 +1,30 @@
+/* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
+ * it. Lists hold items of their own. What has no room is left out, and the last item says so. */
+#ifndef TACHO_WIRE_TORCH_H
+#define TACHO_WIRE_TORCH_H
+
+#include <stdint.h>
+
+#define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
+#define WIRE_TORCH_INPUT_WORDS 512    /* the most that the inputs of one operator take */
+#define WIRE_TORCH_DIMENSIONS 16      /* a tensor of more has those only */
+
+enum wire_torch_input {
+    WIRE_TORCH_OTHER,       /* none, or of a type that torch tells nothing of either */
+    WIRE_TORCH_TENSOR,      /* b: type, count: dimensions; [sizes][strides] */
+    WIRE_TORCH_UNDEFINED,   /* a tensor that is none */
+    WIRE_TORCH_INT,         /* [value] */
+    WIRE_TORCH_DOUBLE,      /* [value] */
+    WIRE_TORCH_BOOL,        /* [value] */
+    WIRE_TORCH_COMPLEX,     /* a scalar whose value is not told */
+    WIRE_TORCH_TENSOR_LIST, /* count items follow */
+    WIRE_TORCH_SCALAR_LIST, /* the same */
+    WIRE_TORCH_CUT,         /* and more inputs, which had no room */
+};
+
+static inline uint64_t wire_torch_item(enum wire_torch_input kind, uint32_t type, uint32_t count)
+{
+    return (uint64_t)kind | (uint64_t)(type & 0xffff) << 16 | (uint64_t)count << 32;
+}
+
+#endif
