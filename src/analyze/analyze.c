@@ -40,6 +40,8 @@ const struct analysis *const analyses[] = {
     &analysis_opengl_khr_range_sum,
     &analysis_openmp_sum,
     &analysis_osrt_sum,
+    &analysis_step_stats,
+    &analysis_step_sum,
     &analysis_syscall_sum,
     &analysis_um_cpu_page_faults_sum,
     &analysis_um_sum,

@@ -20,8 +20,13 @@ const char *kernel_name_column(const struct analysis_request *request)
 
 int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra, struct error *err)
 {
+    return gpu_read_table(ops, report, gpu_tables[kind], extra, err);
+}
+
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra, struct error *err)
+{
     static const char *const names[OP_COLUMNS] = { "start", "end", "globalPid", "correlationId", "deviceId", "streamId" };
-    const struct report_table *table = report_table(report, gpu_tables[kind]);
+    const struct report_table *table = report_table(report, name);
     int wanted[GPU_MOST_COLUMNS];
     size_t count = 0;
 

@@ -26,6 +26,8 @@ struct gpu_ops {
 
 /* A table of kind, with further columns, NULL-terminated. No table is no work. */
 int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra, struct error *err);
+/* The same of any table with these columns. */
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra, struct error *err);
 void gpu_free(struct gpu_ops *ops);
 
 /* Extra column c of a row, and whether it is empty. */

@@ -21,7 +21,7 @@ struct operator *operators_add(struct operators *operators)
     }
     struct operator *operator = &operators->list[operators->count++];
     *operator = (struct operator){ .sequence = -1, .name = NO_TEXT, .shapes = NO_TEXT, .values = NO_TEXT, .stack = NO_TEXT,
-                                   .parent = NO_OPERATOR };
+                                   .parent = NO_OPERATOR, .launcher = NO_OPERATOR };
     return operator;
 }
 
@@ -68,12 +68,17 @@ void operators_fill_name(struct text *out, int64_t memory_kind)
     text_addf(out, "Memset (%s)", kind ? kind : "Unknown");
 }
 
-int operators_read(struct operators *operators, struct report *report, struct error *err)
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
 {
     const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
 
+    struct filter filter;
+
     *operators = (struct operators){0};
-    int code = torch && torch->rows ? operators_read_torch(operators, report, err) : operators_read_nvtx(operators, report, err);
+    int code = filter_open(&filter, report, request, err);
+    if (code == 0)
+        code = torch && torch->rows ? operators_read_torch(operators, report, &filter, err) : operators_read_nvtx(operators, report, &filter, err);
+    filter_close(&filter);
     if (code == 0 && operators->count == 0)
         code = error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: it needs a trace of torch.profiler, or NVTX ranges of "
                          "torch.autograd.profiler.emit_nvtx");
@@ -97,6 +102,16 @@ static int compare_ends(const void *a, const void *b, void *context)
     if (list[x].end_ns != list[y].end_ns)
         return list[x].end_ns < list[y].end_ns ? 1 : -1;
     return (x > y) - (x < y);
+}
+
+/* What launched work has another place now; places has room for as many. */
+static void follow_launchers(struct operator *list, size_t count, const uint32_t *order, uint32_t *places)
+{
+    for (size_t i = 0; i < count; i++)
+        places[order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].launcher != NO_OPERATOR)
+            list[i].launcher = places[list[i].launcher];
 }
 
 /* By start, the longer first, and as they came. */
@@ -126,6 +141,7 @@ static int sort(struct operators *operators)
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = operators->list[order[i]];
+    follow_launchers(sorted, count, order, (uint32_t *)(void *)starts);
     free(operators->list);
     operators->list = sorted;
     operators->capacity = count + 1;

@@ -4,7 +4,7 @@
 #define TACHO_ANALYZE_OPERATORS_H
 
 #include "../base/intern.h"
-#include "../report/reader.h"
+#include "analyze.h"
 
 enum operator_kind {
     OPERATOR,
@@ -28,6 +28,7 @@ struct operator {
     int64_t sequence;     /* -1: none */
     uint32_t name, shapes, values, stack; /* numbers in texts, or NO_TEXT */
     uint32_t parent;      /* after operators_nest(): in the list, or NO_OPERATOR */
+    uint32_t launcher;    /* of work on a GPU: the operator or call that launched it, or NO_OPERATOR */
     uint32_t children;    /* how many */
     unsigned char kind, is_backward, is_collapsed;
 };
@@ -40,8 +41,8 @@ struct operators {
     int has_memory, has_flops; /* the capture recorded memory; it was asked to count FLOPs */
 };
 
-/* All of them; ERR_NO_DATA, with a sentence, if there are none. */
-int operators_read(struct operators *operators, struct report *report, struct error *err);
+/* Those of the request's part of the report; ERR_NO_DATA, with a sentence, if there are none. */
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
 void operators_free(struct operators *operators);
 
 /* Puts them in order and finds each one's parent in its thread, as torch does: an operator that is the only child of one of the
@@ -66,8 +67,18 @@ uint32_t operators_intern(struct operators *operators, const char *bytes, size_t
 /* Names under which torch shows an event: steps are all one, and some are never shown (0). */
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out);
 
-int operators_read_torch(struct operators *operators, struct report *report, struct error *err);
-int operators_read_nvtx(struct operators *operators, struct report *report, struct error *err);
+struct filter;
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
+int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
+
+/* What a range of emit_nvtx says. */
+struct operator_text {
+    size_t name_length;          /* from its begin */
+    int64_t sequence;            /* -1: none */
+    struct intern_string shapes; /* in the text; length 0: none */
+    int is_operator;             /* else an annotation, or anything */
+};
+struct operator_text operator_text(const char *bytes, size_t length);
 
 /* How torch names work on a GPU that is no kernel; out is filled. */
 struct text;

@@ -5,8 +5,7 @@
 
 #include "gpu.h"
 
-/* Without the version of a call, "_v7000", which torch does not show. */
-static size_t without_version(const char *name, size_t length)
+size_t call_length_in_torch(const char *name, size_t length)
 {
     size_t at = length;
 
@@ -36,7 +35,7 @@ uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kin
     }
     const char *bytes = report_string(texts->report, id, &length);
     if (kind == TEXT_CALL)
-        length = without_version(bytes, length);
+        length = call_length_in_torch(bytes, length);
     if (kind != TEXT_NAME)
         number = operators_intern(texts->operators, bytes, length);
     else if (!operators_name(texts->operators, bytes, length, &number))
@@ -51,10 +50,13 @@ void pool_texts_free(struct pool_texts *texts)
         keys_free(&texts->ids);
 }
 
-int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *first)
+int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *places)
 {
-    *first = (uint32_t)names->operators->count;
     for (size_t i = 0; i < calls->count; i++) {
+        places[i] = NO_OPERATOR;
+        if (!filter_thread(names->filter, calls->thread[i], calls->start[i], calls->end[i]))
+            continue;
+        places[i] = (uint32_t)names->operators->count;
         struct operator *operator = operators_add(names->operators);
         if (!operator)
             return ERR_NO_MEMORY;
@@ -95,6 +97,8 @@ static int add_kind(struct pool_texts *names, enum gpu_kind kind, operator_of *o
     int code = gpu_read(&ops, names->report, kind, extra[kind], err), short_of_memory = 0;
 
     for (size_t row = 0; row < ops.count && code == 0 && !short_of_memory; row++) {
+        if (!gpu_counts(&ops, row, names->filter))
+            continue;
         uint32_t name = work_name(names, &ops, kind, row, &text);
         struct operator *operator = name == NO_TEXT ? NULL : operators_add(names->operators);
         short_of_memory = !operator;
@@ -104,7 +108,8 @@ static int add_kind(struct pool_texts *names, enum gpu_kind kind, operator_of *o
         operator->start_ns = ops.start[row];
         operator->end_ns = ops.end[row];
         operator->name = name;
-        uint32_t found = owner(context, ops.process[row], ops.correlation[row]);
+        operator->thread = ops.process[row];
+        uint32_t found = operator->launcher = owner(context, ops.process[row], ops.correlation[row]);
         if (found != NO_OPERATOR)
             names->operators->list[found].kernels_us += operators_us(names->operators, ops.start[row], ops.end[row]);
     }

@@ -43,8 +43,7 @@ static struct intern_string shapes_in(const char *bytes, size_t length)
     return (struct intern_string){ NULL, 0 };
 }
 
-/* Fills what the range's text says; 0 if it is a name that torch does not show, -1 when memory is short. */
-static int parse_range(struct operators *operators, struct operator *operator, const char *bytes, size_t length)
+struct operator_text operator_text(const char *bytes, size_t length)
 {
     static const char *const marks[] = { ", seq = ", ", op_id = ", ", sizes = [", ", input_op_ids = [" };
     const char *end = bytes + length;
@@ -53,13 +52,22 @@ static int parse_range(struct operators *operators, struct operator *operator, c
         const char *mark = find(bytes, (size_t)(end - bytes), marks[i]);
         end = mark ? mark : end;
     }
-    int is_operator = end < bytes + length || (length > 6 && memcmp(bytes, "aten::", 6) == 0);
-    struct intern_string shapes = shapes_in(bytes, length);
-    operator->kind = is_operator ? OPERATOR : OPERATOR_ANNOTATION;
-    operator->sequence = number_behind(bytes, length, ", seq = ");
-    if (!operators_name(operators, bytes, (size_t)(end - bytes), &operator->name))
+    return (struct operator_text){
+        .name_length = (size_t)(end - bytes), .sequence = number_behind(bytes, length, ", seq = "), .shapes = shapes_in(bytes, length),
+        .is_operator = end < bytes + length || (length > 6 && memcmp(bytes, "aten::", 6) == 0),
+    };
+}
+
+/* Fills what the range's text says; 0 if it is a name that torch does not show, -1 when memory is short. */
+static int parse_range(struct operators *operators, struct operator *operator, const char *bytes, size_t length)
+{
+    struct operator_text text = operator_text(bytes, length);
+
+    operator->kind = text.is_operator ? OPERATOR : OPERATOR_ANNOTATION;
+    operator->sequence = text.sequence;
+    if (!operators_name(operators, bytes, text.name_length, &operator->name))
         return 0;
-    if (shapes.length && (operator->shapes = operators_intern(operators, shapes.bytes, shapes.length)) == NO_TEXT)
+    if (text.shapes.length && (operator->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
         return -1;
     return operator->name == NO_TEXT ? -1 : 1;
 }
@@ -93,7 +101,7 @@ static int add_ranges(struct operators *operators, const struct ranges *ranges, 
 
 struct launching {
     const struct calls *calls;
-    uint32_t first; /* operator of the first call */
+    uint32_t *places; /* owned; of the calls among the operators */
 };
 
 /* The call itself: operators_nest() hands its work on to the operator around it. */
@@ -102,32 +110,33 @@ static uint32_t call_of(void *context, int64_t process, int64_t correlation)
     const struct launching *launching = context;
     uint32_t call = calls_find(launching->calls, process, correlation);
 
-    return call == NO_CALL ? NO_OPERATOR : launching->first + call;
+    return call == NO_CALL ? NO_OPERATOR : launching->places[call];
 }
 
-static int add_cuda(struct operators *operators, struct report *report, struct error *err)
+static int add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
 {
-    struct pool_texts names = { .operators = operators, .report = report };
+    struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
     struct calls calls;
     struct launching launching = { .calls = &calls };
     int code = calls_read(&calls, report, err);
 
     if (code != 0)
         return code;
-    if (operators_add_calls(&names, &calls, &launching.first) != 0)
+    launching.places = malloc((calls.count + 1) * sizeof *launching.places);
+    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
     if (code == 0)
         code = operators_add_work(&names, call_of, &launching, err);
     pool_texts_free(&names);
     calls_free(&calls);
+    free(launching.places);
     return code;
 }
 
-int operators_read_nvtx(struct operators *operators, struct report *report, struct error *err)
+int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
 {
-    struct filter everything = {0};
     struct ranges ranges;
-    int code = ranges_read(&ranges, report, RANGE_PUSHPOP, &everything, err);
+    int code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err);
 
     if (code != 0)
         return code;
@@ -139,5 +148,5 @@ int operators_read_nvtx(struct operators *operators, struct report *report, stru
         operators->count = 0;
         return 0;
     }
-    return add_cuda(operators, report, err);
+    return add_cuda(operators, report, filter, err);
 }

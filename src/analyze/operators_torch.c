@@ -10,6 +10,7 @@
 struct reading {
     struct operators *operators;
     struct report *report;
+    const struct filter *filter;
     struct pool_texts names, texts;
     struct keys externals; /* process and external id, for each an operator in by_external */
     uint32_t *by_external; /* owned */
@@ -79,6 +80,15 @@ static int add_op(struct reading *reading, const struct report_columns *columns,
     return 0;
 }
 
+/* An annotation on a GPU has no thread; it lies where its work does. */
+static int counts(const struct reading *reading, const struct report_columns *columns, size_t row, int kind)
+{
+    int64_t start = columns->values[START][row], end = value_or(columns, END, row, start), thread = value_or(columns, THREAD, row, 0);
+
+    return operator_is_cpu((enum operator_kind)kind) ? filter_thread(reading->filter, thread, start, end)
+                                                     : filter_process(reading->filter, thread, start, end);
+}
+
 static int read_ops(struct reading *reading, struct error *err)
 {
     struct report_columns columns = {0};
@@ -96,7 +106,7 @@ static int read_ops(struct reading *reading, struct error *err)
             if (strcmp(report_string(reading->report, category, NULL), "Trace") == 0)
                 reading->operators->start_ns = columns.values[START][row];
         }
-        if (kind >= 0)
+        if (kind >= 0 && counts(reading, &columns, row, kind))
             short_of_memory = add_op(reading, &columns, row, kind) != 0;
     }
     if (columns.values)
@@ -146,35 +156,40 @@ static uint32_t owner_of(void *context, int64_t process, int64_t correlation)
 static int read_calls(struct reading *reading, struct error *err)
 {
     struct calls calls;
-    uint32_t first;
     int code = calls_read(&calls, reading->report, err);
 
     if (code != 0)
         return code;
-    code = operators_add_calls(&reading->texts, &calls, &first);
+    uint32_t *places = malloc((calls.count + 1) * sizeof *places);
+    code = places ? operators_add_calls(&reading->texts, &calls, places) : ERR_NO_MEMORY;
     for (size_t i = 0; i < calls.count && code == 0; i++) {
+        if (places[i] == NO_OPERATOR)
+            continue;
         struct operator *list = reading->operators->list;
         uint32_t owner = columns_is_null(&calls.columns, CALL_CORRELATION, i) ? NO_OPERATOR
                          : owner_of(reading, global_process(calls.thread[i]), calls.columns.values[CALL_CORRELATION][i]);
         if (owner != NO_OPERATOR)
-            list[first + i].thread = list[owner].thread;
+            list[places[i]].thread = list[owner].thread;
     }
     calls_free(&calls);
+    free(places);
     return code ? error_set(err, code, "not enough memory for the CUDA calls") : 0;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-enum { TIME, EVENT, DEVICE_TYPE, BYTES, MEMORY_COLUMNS };
+enum { TIME, EVENT, DEVICE_TYPE, BYTES, MEMORY_THREAD, MEMORY_COLUMNS };
 
+/* Of one process. */
 struct memory {
+    int64_t process;
     size_t count;
     int64_t *times;    /* owned; in order */
     int64_t *sums[2];  /* owned; bytes of all before it, of the CPU and of devices */
     int32_t *covers;   /* owned; by how much more events it is covered than the one before it */
 };
 
-static int order_memory(struct memory *memory, const struct report_columns *columns, struct report *report)
+static int order_memory(struct memory *memory, const struct report_columns *columns, const struct reading *reading)
 {
     size_t rows = columns->rows;
     uint32_t *order = malloc((rows + 1) * sizeof *order);
@@ -189,7 +204,9 @@ static int order_memory(struct memory *memory, const struct report_columns *colu
     }
     size_t count = 0;
     for (size_t row = 0; row < rows; row++)
-        if (strcmp(report_string(report, columns->values[EVENT][row], NULL), "[memory]") == 0)
+        if (global_process(columns->values[MEMORY_THREAD][row]) == memory->process &&
+            filter_process(reading->filter, memory->process, columns->values[TIME][row], columns->values[TIME][row]) &&
+            strcmp(report_string(reading->report, columns->values[EVENT][row], NULL), "[memory]") == 0)
             order[count++] = (uint32_t)row;
     int code = order_by_time(order, count, columns->values[TIME]);
     for (size_t i = 0; i < count && code == 0; i++) {
@@ -222,7 +239,7 @@ static void attribute(struct operators *operators, struct memory *memory)
 {
     for (size_t i = 0; i < operators->count; i++) {
         struct operator *operator = &operators->list[i];
-        if (!operator_is_cpu((enum operator_kind)operator->kind))
+        if (!operator_is_cpu((enum operator_kind)operator->kind) || global_process(operator->thread) != memory->process)
             continue;
         size_t first = count_before(memory, operator->start_ns, 0), behind = count_before(memory, operator->end_ns, 1);
         if (behind <= first)
@@ -248,6 +265,7 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
             return ERR_NO_MEMORY;
         operator->kind = OPERATOR_MEMORY;
         operator->start_ns = operator->end_ns = memory->times[i];
+        operator->thread = memory->process;
         operator->name = operators_intern(operators, "[memory]", strlen("[memory]"));
         for (int d = 0; d < 2; d++)
             operator->bytes[d] = duration_of(memory->sums[d][i], memory->sums[d][i + 1]);
@@ -257,26 +275,40 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
     return 0;
 }
 
+static int read_process_memory(const struct reading *reading, const struct report_columns *columns, int64_t process)
+{
+    struct memory memory = { .process = process };
+    int code = order_memory(&memory, columns, reading);
+
+    if (code == 0) {
+        attribute(reading->operators, &memory);
+        code = add_uncovered(reading->operators, &memory);
+    }
+    free(memory.times);
+    free(memory.covers);
+    free(memory.sums[0]);
+    free(memory.sums[1]);
+    return code;
+}
+
 static int read_memory(struct reading *reading, struct error *err)
 {
-    static const char *const names[MEMORY_COLUMNS] = { "timestamp", "event", "deviceType", "bytes" };
+    static const char *const names[MEMORY_COLUMNS] = { "timestamp", "event", "deviceType", "bytes", "globalTid" };
     struct report_columns columns = {0};
-    struct memory memory = {0};
+    struct keys processes = { .width = 1 };
     int code = columns_read(reading->report, "TACHO_TORCH_MEMORY", names, MEMORY_COLUMNS, &columns, err);
 
     if (code != 0 || !columns.values)
         return code;
     reading->operators->has_memory = 1;
-    code = columns.rows < UINT32_MAX ? order_memory(&memory, &columns, reading->report) : ERR_NO_MEMORY;
-    if (code == 0) {
-        attribute(reading->operators, &memory);
-        code = add_uncovered(reading->operators, &memory);
-    }
+    columns_fill_nulls(&columns, MEMORY_THREAD, 0);
+    code = columns.rows < UINT32_MAX ? 0 : ERR_NO_MEMORY;
+    for (size_t row = 0; row < columns.rows && code == 0; row++)
+        code = keys_add(&processes, (int64_t[]){ global_process(columns.values[MEMORY_THREAD][row]) }) == NO_KEY ? ERR_NO_MEMORY : 0;
+    for (uint32_t key = 0; key < processes.count && code == 0; key++)
+        code = read_process_memory(reading, &columns, keys_get(&processes, key)[0]);
     report_columns_free(&columns);
-    free(memory.times);
-    free(memory.covers);
-    free(memory.sums[0]);
-    free(memory.sums[1]);
+    keys_free(&processes);
     return code ? error_set(err, code, "not enough memory to attribute the allocations") : 0;
 }
 
@@ -298,11 +330,11 @@ static int read_settings(struct reading *reading, struct error *err)
     return 0;
 }
 
-int operators_read_torch(struct operators *operators, struct report *report, struct error *err)
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
 {
     struct reading reading = {
-        .operators = operators, .report = report, .names = { .operators = operators, .report = report },
-        .texts = { .operators = operators, .report = report }, .externals.width = 2, .links.width = 2,
+        .operators = operators, .report = report, .filter = filter, .names = { .operators = operators, .report = report, .filter = filter },
+        .texts = { .operators = operators, .report = report, .filter = filter }, .externals.width = 2, .links.width = 2,
     };
     int code = read_ops(&reading, err);
 

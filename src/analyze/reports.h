@@ -12,6 +12,7 @@ extern const struct analysis analysis_cuda_gpu_busy /* gpu_busy.c */, analysis_c
 extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analysis_nvtx_startend_sum; /* nvtx_sum.c */
 extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_trace; /* nvtx_gpu_proj.c */
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;
+extern const struct analysis analysis_step_stats, analysis_step_sum; /* step_sum.c */
 extern const struct analysis analysis_osrt_sum, analysis_syscall_sum; /* osrt_sum.c */
 
 extern const struct analysis analysis_dx11_pix_sum, analysis_dx12_gpu_marker_sum, analysis_dx12_pix_sum, /* named_sum.c */

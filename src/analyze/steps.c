@@ -151,21 +151,28 @@ const struct step_process *steps_of(const struct steps *steps, int64_t process)
     return steps->own_count == 1 ? &steps->processes[0] : NULL;
 }
 
+size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns)
+{
+    size_t low = own->first, high = own->first + own->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->list[middle].end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns)
 {
     const struct step_process *own = steps_of(steps, process);
 
     if (!own)
         return NO_STEP;
-    size_t low = own->first, high = own->first + own->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->list[middle].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > own->first && time_ns < steps->list[low - 1].end_ns ? (uint32_t)(low - 1) : NO_STEP;
+    size_t at = steps_from(steps, own, time_ns);
+    return at < own->first + own->count && steps->list[at].start_ns <= time_ns ? (uint32_t)at : NO_STEP;
 }
 
 void step_label(struct text *out, struct report *report, const struct step *step)

@@ -38,7 +38,7 @@ struct steps_request {
     const char *operator; /* each call of it begins a step */
 };
 
-/* All steps, all chosen; ERR_NOT_FOUND, with a sentence, if there are none. */
+/* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */
 int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err);
 void steps_free(struct steps *steps);
 
@@ -48,8 +48,9 @@ int steps_choose(struct steps *steps, const char *list, struct error *err);
 /* The step of the process at this time, or NO_STEP. Any thread may ask. */
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);
 
-/* The process's steps, or NULL. */
+/* The process's steps, or NULL; and the first of them that ends behind this time (else first + count). */
 const struct step_process *steps_of(const struct steps *steps, int64_t process);
+size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns);
 
 void step_label(struct text *out, struct report *report, const struct step *step);
 

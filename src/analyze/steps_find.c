@@ -193,10 +193,10 @@ static int open_search(struct search *search, const struct steps_request *reques
 static int find_none(const struct steps_request *request, struct error *err)
 {
     if (request->operator)
-        return error_set(err, ERR_NOT_FOUND, "the report has no steps: there is no call of the operator '%s'", request->operator);
+        return error_set(err, ERR_NO_DATA, "the report has no steps: there is no call of the operator '%s'", request->operator);
     if (request->range)
-        return error_set(err, ERR_NOT_FOUND, "the report has no steps: no range or annotation matches '%s'", request->range);
-    return error_set(err, ERR_NOT_FOUND, "the report has no steps: there is no ProfilerStep of PyTorch and no range called 'iteration N' or "
+        return error_set(err, ERR_NO_DATA, "the report has no steps: no range or annotation matches '%s'", request->range);
+    return error_set(err, ERR_NO_DATA, "the report has no steps: there is no ProfilerStep of PyTorch and no range called 'iteration N' or "
                      "'step N'; --step-range and --step-op make them of others");
 }
 

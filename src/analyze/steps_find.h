@@ -4,7 +4,7 @@
 
 #include "steps.h"
 
-/* Fills the list, in any order, and the source; ERR_NOT_FOUND, with a sentence, if there are none. */
+/* Fills the list, in any order, and the source; ERR_NO_DATA, with a sentence, if there are none. */
 int steps_find(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err);
 
 /* Gives the steps, which are in order, their numbers. */

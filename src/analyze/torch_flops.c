@@ -102,24 +102,24 @@ static uint64_t multiplication(const struct dims *a, const struct dims *b, int i
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values)
 {
     enum { CONVOLUTION, PRODUCT, BATCHES, ELEMENTS };
-    static const struct { const char *name; int how; size_t first; } rules[] = {
+    static const struct { const char *name; int how; size_t first; } counted[] = {
         { "aten::conv2d", CONVOLUTION, 0 }, { "aten::mm", PRODUCT, 0 }, { "aten::addmm", PRODUCT, 1 }, { "aten::bmm", BATCHES, 0 },
         { "aten::baddbmm", BATCHES, 1 }, { "aten::mul", ELEMENTS, 0 }, { "aten::add", ELEMENTS, 0 },
     };
     struct dims inputs[MOST_INPUTS];
 
-    for (size_t i = 0; i < sizeof rules / sizeof *rules && shapes.length; i++) {
-        if (strcmp(name, rules[i].name) != 0)
+    for (size_t i = 0; i < sizeof counted / sizeof *counted && shapes.length; i++) {
+        if (strcmp(name, counted[i].name) != 0)
             continue;
         read_shapes(shapes, inputs);
-        const struct dims *first = &inputs[rules[i].first];
-        switch (rules[i].how) {
+        const struct dims *first = &inputs[counted[i].first];
+        switch (counted[i].how) {
         case CONVOLUTION:
             return (int64_t)convolution(inputs, values);
         case ELEMENTS:
             return (int64_t)product(first);
         default:
-            return (int64_t)multiplication(first, first + 1, rules[i].how == BATCHES);
+            return (int64_t)multiplication(first, first + 1, counted[i].how == BATCHES);
         }
     }
     return 0;

@@ -350,11 +350,12 @@ static int fill(struct averaging *averaging, struct table *table)
     return code;
 }
 
-int torch_ops(struct torch_ops *out, struct report *report, const struct torch_ops_request *request, struct error *err)
+int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
+              struct error *err)
 {
     struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
     struct table *table = table_new(columns, TORCH_COLUMNS);
-    int code = operators_read(&averaging.operators, report, err);
+    int code = operators_read(&averaging.operators, report, part, err);
 
     if (code == 0 && fill(&averaging, table) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");

@@ -27,7 +27,9 @@ struct torch_ops {
 /* What --sort-by takes: all that torch takes, and the same with "cuda" and "xpu" for "device". NULL-terminated. */
 const char *const *torch_ops_orders(void);
 
-int torch_ops(struct torch_ops *out, struct report *report, const struct torch_ops_request *request, struct error *err);
+/* part says which part of the report; its options are not looked at. */
+int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
+              struct error *err);
 
 /* Floating-point operations of an operator, as torch counts them; 0 for those that it does not count. shapes and values are JSON. */
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values);

@@ -9,11 +9,13 @@
 #include "command.h"
 #include "open.h"
 #include "print.h"
+#include "wanted.h"
 
 struct settings {
     const char *sort_by, *format;
     int64_t row_limit, stack_frames, name_width, shapes_width, source_width;
     int by_shapes, top_level_only, with_flops;
+    struct part_settings part;
 };
 
 static int take_number(int64_t *out, const char *option, int64_t least, const char *value, struct error *err)
@@ -71,6 +73,7 @@ static const struct option options[] = {
       .help = "The same for shapes. Default: 80." },
     { .name = "max-src-column-width", .kind = OPTION_CUSTOM, .value = "N", .take = take_source_width,
       .help = "The same for frames, which are cut at their begin. Default: 75." },
+    PART_OPTIONS(struct settings, part),
     {0},
 };
 
@@ -140,9 +143,16 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
     enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
     struct torch_ops_request request = { .by_shapes = settings->by_shapes, .stack_frames = (int)settings->stack_frames,
                                          .with_flops = settings->with_flops, .sort_by = settings->sort_by };
+    const struct wanted no_report = {0};
     struct torch_ops ops;
-    int code = torch_ops(&ops, report, &request, err);
+    struct part part = {0};
+    int code = part_find(&settings->part, report, &part, err);
 
+    if (code == 0) {
+        struct analysis_request part_of = part_request(&part, &no_report);
+        code = torch_ops(&ops, report, &part_of, &request, err);
+    }
+    part_free(&part);
     if (code != 0)
         return code;
     if (strcmp(settings->format, "table") == 0) {

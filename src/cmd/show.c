@@ -22,11 +22,17 @@ static void add_processing(struct text *out, const char *path, const struct anal
     text_add(out, "... \n");
 }
 
-static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report)
+/* Tables that a report needs are not there; or they are, and hold nothing for it. */
+static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report, const struct error *why)
 {
+    const struct analysis_need *missing = analysis_missing(analysis, report);
+
     text_add(out, "SKIPPED: ");
     display_add(out, path, strlen(path), 0);
-    text_addf(out, " does not contain %s.\n\n", analysis_missing(analysis, report)->data);
+    if (missing)
+        text_addf(out, " does not contain %s.\n\n", missing->data);
+    else
+        text_addf(out, ": %s.\n\n", why->text);
 }
 
 static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)
@@ -50,7 +56,7 @@ int stats_print(struct text *out, struct report *report, const char *path, const
         add_processing(out, path, analysis, NULL);
     if (code == ERR_NO_DATA) {
         if (!style->quiet)
-            add_skipped(out, path, analysis, report);
+            add_skipped(out, path, analysis, report, err);
         return 0;
     }
     if (!style->quiet && style->format->title)
@@ -114,7 +120,7 @@ static int send_away(const struct job *job, struct error *err)
         destination_file(&file, job->destination, job->path, text_string(&what));
     add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
     if (code == ERR_NO_DATA)
-        add_skipped(&notes, job->path, analysis, job->report);
+        add_skipped(&notes, job->path, analysis, job->report, err);
     note(job->delivery, &notes);
     if (code == 0) {
         add_table(&out, table, analysis, &style);

@@ -37,7 +37,7 @@ static void read_ops(struct report *report)
     struct torch_ops_request request = { .by_shapes = 1, .stack_frames = 2, .with_flops = 1, .sort_by = "cpu_time" };
     struct torch_ops ops;
     struct error err;
-    if (torch_ops(&ops, report, &request, &err) != 0)
+    if (torch_ops(&ops, report, &(struct analysis_request){0}, &request, &err) != 0)
         return;
     for (size_t r = 0; r < table_row_count(ops.table); r++)
         if (table_row(ops.table, r)[TORCH_COUNT].integer < 1)

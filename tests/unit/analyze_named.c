@@ -188,7 +188,7 @@ static void congestion_is_above_the_threshold(void **state)
     report_close(report);
 }
 
-/* Nsys's forty and two of ours; in nsys's own order where it prints them without being asked. */
+/* Nsys's forty, among ours; in nsys's own order where it prints them without being asked. */
 static void the_default_list_is_that_of_nsys(void **state)
 {
     static const char *const defaults[] = {
@@ -199,9 +199,13 @@ static void the_default_list_is_that_of_nsys(void **state)
     };
     size_t count = 0, by_default = 0;
 
-    for (; analyses[count]; count++)
-        by_default += analyses[count]->by_default > 0;
-    assert_int_equal(count, 42);
+    for (size_t i = 0; analyses[i]; i++) {
+        const char *name = analyses[i]->name;
+        by_default += analyses[i]->by_default > 0;
+        count += strncmp(name, "step_", 5) != 0 && strncmp(name, "torch_", 6) != 0 && strcmp(name, "cuda_gpu_busy") != 0 &&
+                 strcmp(name, "cuda_stream_wait") != 0;
+    }
+    assert_int_equal(count, 40);
     assert_int_equal(by_default, sizeof defaults / sizeof defaults[0]);
     for (size_t i = 0; i < by_default; i++)
         assert_int_equal(analysis_find(defaults[i])->by_default, i + 1);

@@ -1,0 +1,84 @@
+"""What the golden tests share: run tacho, compare and count what differs, read a terminal, and traces of PyTorch as they are."""
+
+import gzip
+import json
+import os
+import subprocess
+from decimal import Decimal
+
+TACHO = os.environ["TACHO"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+KINETO = os.path.join(HERE, "kineto")
+failures = 0
+
+
+def check(what, expected, got):
+    global failures
+    if expected != got:
+        failures += 1
+        print(f"{what}:\n  expected {expected}\n  got      {got}")
+
+
+def status():
+    """What a test exits with."""
+    return 1 if failures else 0
+
+
+def run(*arguments):
+    """Exit status, what was said, what was printed."""
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    return done.returncode, done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
+
+
+def output(*arguments, status=0):
+    """What was printed by a command that must end so."""
+    got, said, out = run(*arguments)
+    check(f"status of {' '.join(arguments)}: {said}", status, got)
+    return out
+
+
+def table(report, file, *options):
+    """A report's rows as objects."""
+    return json.loads(output("stats", "-q", "-f", "json", "-r", report, *options, file))
+
+
+def refusal(*arguments):
+    """What a command that fails says: one sentence."""
+    got, said, _ = run(*arguments)
+    check(f"{' '.join(arguments)} fails with a sentence", (True, 1), (got in (1, 2), said.count("\n")))
+    return said
+
+
+def read_terminal(leader):
+    """All that is written to a terminal until its other side is closed."""
+    text = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(leader)
+    return text
+
+
+def unpack(path, into):
+    with gzip.open(path) as packed, open(into, "wb") as out:
+        out.write(packed.read())
+
+
+def trace_events(path):
+    """The events of a trace, with exact times."""
+    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+        return json.load(file, parse_float=Decimal)["traceEvents"]
+
+
+def ns(microseconds):
+    return int(Decimal(microseconds) * 1000)
+
+
+def trace_span(event):
+    """Begin and end, ns."""
+    return ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
