@@ -10,6 +10,7 @@
 #include "../wire/libraries.h"
 #include "profile.h"
 #include "profile_cuda.h"
+#include "profile_python.h"
 #include "profile_pytorch.h"
 
 #define FIELD(name) offsetof(struct profile_settings, name)
@@ -88,19 +89,22 @@ static int take_buffer_limit(void *settings, const char *value, struct error *er
 
 /* ---- what is recorded ------------------------------------------------------------------------------------------------ */
 
-/* What -t can name: WIRE_BIT()s, for libraries their own bits, or neither, of names that nsys has and this version does not. */
-static const struct { const char *name; uint32_t bits, libraries; int known_only; } sources[] = {
+enum { BY_AGENT, BY_NOBODY, BY_PYTHON_SAMPLING };
+
+/* What -t can name, and who records it: agents (WIRE_BIT()s, for libraries their own bits), nobody yet, or Python's sampler. */
+static const struct { const char *name; uint32_t bits, libraries; int how; } sources[] = {
     { "cuda", WIRE_BIT(CUDA), 0, 0 }, { "nvtx", WIRE_BIT(NVTX), 0, 0 }, { "osrt", WIRE_BIT(OSRT), 0, 0 }, { "none", 0, 0, 0 },
+    { "python-gil", 0, 0, BY_PYTHON_SAMPLING },
     { "cuda-hw", WIRE_BIT(CUDA), 0, 0 }, { "cuda-sw", WIRE_BIT(CUDA), 0, 0 },
 #define LIBRARY(id, name, domain)                                                                                    \
     { name, WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id), 0 },                                              \
     { name "-verbose", WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id), 0 },
 #include "../wire/libraries.def"
 #undef LIBRARY
-#define KNOWN_ONLY(name) { name, 0, 0, 1 }
+#define KNOWN_ONLY(name) { name, 0, 0, BY_NOBODY }
     KNOWN_ONLY("cudla"), KNOWN_ONLY("cudla-verbose"), KNOWN_ONLY("gds"), KNOWN_ONLY("mpi"), KNOWN_ONLY("oshmem"), KNOWN_ONLY("ucx"),
     KNOWN_ONLY("opengl"), KNOWN_ONLY("opengl-annotations"), KNOWN_ONLY("openacc"), KNOWN_ONLY("openmp"), KNOWN_ONLY("nvvideo"),
-    KNOWN_ONLY("nvmedia"), KNOWN_ONLY("vulkan"), KNOWN_ONLY("vulkan-annotations"), KNOWN_ONLY("openxr"), KNOWN_ONLY("python-gil"),
+    KNOWN_ONLY("nvmedia"), KNOWN_ONLY("vulkan"), KNOWN_ONLY("vulkan-annotations"), KNOWN_ONLY("openxr"),
     KNOWN_ONLY("syscall"), KNOWN_ONLY("tegra-accelerators"), KNOWN_ONLY("nvshmem"), KNOWN_ONLY("cusparse-lt"), KNOWN_ONLY("cufft"),
     KNOWN_ONLY("curand"), KNOWN_ONLY("npp"), KNOWN_ONLY("dx11"), KNOWN_ONLY("dx11-annotations"), KNOWN_ONLY("dx12"),
     KNOWN_ONLY("dx12-annotations"), KNOWN_ONLY("wddm"), KNOWN_ONLY("sw"), KNOWN_ONLY("hw"),
@@ -125,7 +129,8 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
             continue;
         settings->sources_given |= sources[i].bits;
         settings->libraries_given |= sources[i].libraries;
-        if (sources[i].known_only)
+        settings->python.gil |= sources[i].how == BY_PYTHON_SAMPLING;
+        if (sources[i].how == BY_NOBODY)
             text_addf(&settings->unsupported, "%s%s", settings->unsupported.length ? ", " : "", name);
         return 0;
     }
@@ -157,6 +162,7 @@ static int take_trace(void *context, const char *value, struct error *err)
         return no_memory(err);
     settings->has_sources = 1;
     settings->sources_given = settings->libraries_given = 0;
+    settings->python.gil = 0;
     text_clear(&settings->unsupported);
     for (char **name = names; *name && err->code == 0; name++)
         take_one_source(settings, *name, err);
@@ -548,6 +554,10 @@ const struct option profile_options[] = {
       .help = "Shapes, types and values of the operators' inputs." },
     { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = FIELD(pytorch.memory),
       .help = "What PyTorch's allocators take and give back, on the CPU and on GPUs." },
+    { .name = "python-sampling", .kind = OPTION_BOOL, .offset = FIELD(python.sampling),
+      .help = "Stacks of all Python threads, read without stopping the program." },
+    { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_python_take_frequency,
+      .help = "How many times a second, 1 to 2000. Default: 1000." },
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
       .help = "Record forked children that have not called exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
@@ -602,6 +612,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     collect->sources = settings->has_sources ? settings->sources_given : WIRE_BIT(CUDA) | WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
     collect->libraries = settings->libraries_given;
     profile_cuda_finish(settings, collect);
+    profile_python_finish(settings, collect);
     profile_pytorch_finish(settings, collect);
     collect->overwrite = settings->overwrite;
     collect->hide_output = !settings->show_output;

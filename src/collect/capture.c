@@ -7,6 +7,7 @@
 
 #include "collector.h"
 #include "life.h"
+#include "python.h"
 
 static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api",
                                      [WIRE_CAPTURE_CUDA] = "cudaProfilerApi"};
@@ -60,6 +61,7 @@ static void switch_on(struct collector *collector, const struct process *itself,
     if (capture->on)
         return;
     capture->on = 1;
+    python_switch(collector, 1);
     capture->on_since_ns = time_ns;
     capture->cause = cause;
     if (collector->options->duration_ns > 0 && !evtimer_pending(capture->duration, NULL)) {
@@ -75,6 +77,7 @@ static void switch_off(struct collector *collector, const struct process *itself
     if (!capture->on)
         return;
     capture->on = 0;
+    python_switch(collector, 0);
     capture->recorded_ns += time_ns - capture->on_since_ns;
     struct row_TACHO_RANGE row = {0};
     ROW_SET(&row, TACHO_RANGE, start, capture->on_since_ns);

@@ -18,6 +18,7 @@
 #include "launch.h"
 #include "life.h"
 #include "program.h"
+#include "python.h"
 
 #define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
@@ -146,6 +147,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
     streams_read(&collector->streams);
+    python_write(collector);
     flush(collector);
     process_reap(collector);
     life_check(collector);
@@ -307,6 +309,7 @@ static void finish(struct collector *collector)
     capture_end(collector, end_ns);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
+    python_write(collector);
     machine_describe_cuda(collector);
     streams_store(collector);
     write_details(collector, end_ns);
@@ -323,6 +326,7 @@ static void finish(struct collector *collector)
     tell_if_nothing_was_recorded(collector);
     flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
     count_disk_losses(collector);
+    python_stop(collector);
 }
 
 static void close_report(struct collector *collector)
@@ -391,11 +395,13 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
 /* launch: NULL for a process that runs already. */
 static int run(struct collector *collector, struct launch *launch, struct error *err)
 {
+    python_start(collector);
     capture_begin(collector);
     int failed = launch ? start_program(collector, launch, err) : caller_start(collector, err);
     if (!failed && start_timers(collector) != 0)
         failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     if (failed) {
+        python_stop(collector);
         discard_report(collector);
         return failed;
     }

@@ -19,6 +19,7 @@
 
 struct event_base;
 struct event;
+struct python;
 
 struct collector {
     const struct collect_options *options;
@@ -34,6 +35,7 @@ struct collector {
     struct osrt osrt;
     struct cuda_gpus gpus;
     int64_t cuda_chains;             /* counts them */
+    struct python *python;           /* NULL: Python stacks are not sampled */
     struct process_table processes;
     struct streams streams;
     struct process *primary;

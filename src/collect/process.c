@@ -11,6 +11,7 @@
 #include "nvtx.h"
 #include "torch.h"
 #include "procfs.h"
+#include "python.h"
 
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
@@ -214,6 +215,7 @@ void process_describe(struct process *process)
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
     process_row(process);
+    python_process_begins(process);
 }
 
 /* ---- Counts ------------------------------------------------------------------------------------------------------------- */
@@ -413,6 +415,7 @@ void process_end(struct process *process, enum process_ending ending, int status
         return;
     }
     capture_process_ends(process->collector, process, end_ns);
+    python_process_ends(process);
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);

@@ -81,6 +81,10 @@ static enum python_status take_description(struct python_runtime *python, const 
             return PYTHON_TORN;
         python->at[i] = (uint16_t)offset;
     }
+    if (python->at[PYTHON_GIL_HOLDER] < python->at[PYTHON_INTERPRETER_OWN_GIL] || python->at[PYTHON_GIL_LOCKED] < python->at[PYTHON_INTERPRETER_OWN_GIL])
+        return PYTHON_TORN;
+    python->at[PYTHON_GIL_HOLDER] -= python->at[PYTHON_INTERPRETER_OWN_GIL]; /* which may be another interpreter's */
+    python->at[PYTHON_GIL_LOCKED] -= python->at[PYTHON_INTERPRETER_OWN_GIL];
     python->at[PYTHON_TEXT_WIDE] = python->at[PYTHON_TEXT_ASCII] + 2 * sizeof(uint64_t); /* the cached UTF-8 and its length */
     return PYTHON_OK;
 }
@@ -141,18 +145,19 @@ uint64_t python_first_interpreter(const struct python_runtime *python, const str
     return read_word(memory, python->address + python->at[PYTHON_RUNTIME_INTERPRETERS], &first) == 0 ? first : 0;
 }
 
-/* Who has the lock is written while it is held only, and stays there afterwards. */
-static uint64_t gil_holder(const struct python_runtime *python, const struct python_memory *memory, uint64_t interpreter)
+/* Who has the lock is written when it is taken, and stays there when it is given back. */
+static void read_gil(const struct python_runtime *python, const struct python_memory *memory, struct python_interpreter *interpreter)
 {
     static const enum python_field fields[] = {PYTHON_GIL_HOLDER, PYTHON_GIL_LOCKED};
     uint64_t gil = python->address + python->at[PYTHON_RUNTIME_GIL];
     struct span span;
-    if (python->at[PYTHON_RUNTIME_GIL] == PYTHON_NO_FIELD && read_word(memory, interpreter + python->at[PYTHON_INTERPRETER_GIL], &gil) != 0)
-        return 0;
+    if (python->at[PYTHON_RUNTIME_GIL] == PYTHON_NO_FIELD &&
+        python_read(memory, interpreter->address + python->at[PYTHON_INTERPRETER_GIL], &gil, sizeof gil) != 0)
+        return;
     if (read_span(python, memory, &span, gil, fields, sizeof fields / sizeof *fields) != 0)
-        return 0;
-    int32_t locked = (int32_t)field_of(python, &span, PYTHON_GIL_LOCKED);
-    return locked > 0 ? field_of(python, &span, PYTHON_GIL_HOLDER) : 0;
+        return;
+    interpreter->gil = gil;
+    interpreter->holder = (int32_t)field_of(python, &span, PYTHON_GIL_LOCKED) > 0 ? field_of(python, &span, PYTHON_GIL_HOLDER) : 0;
 }
 
 enum python_status python_interpreter_read(const struct python_runtime *python, const struct python_memory *memory, uint64_t address,
@@ -163,8 +168,8 @@ enum python_status python_interpreter_read(const struct python_runtime *python, 
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) /* too far apart for one read in some versions */
         if (read_word(memory, address + python->at[fields[i]], &words[i]) != 0)
             return PYTHON_UNREADABLE;
-    *interpreter = (struct python_interpreter){.address = address, .next = words[0], .id = (int64_t)words[1], .first_thread = words[2],
-                                               .holder = gil_holder(python, memory, address)};
+    *interpreter = (struct python_interpreter){.address = address, .next = words[0], .id = (int64_t)words[1], .first_thread = words[2]};
+    read_gil(python, memory, interpreter);
     return PYTHON_OK;
 }
 

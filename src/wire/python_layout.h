@@ -69,11 +69,13 @@ enum python_status python_open(struct python_runtime *python, const struct pytho
 
 #define PYTHON_INTERPRETERS_MAX 1024u /* of one process: a list that goes on is torn */
 #define PYTHON_THREADS_MAX 65536u     /* of one interpreter, likewise */
+#define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex so close to the lock waits for it */
 
 struct python_interpreter {
     uint64_t address, next;             /* next 0: the last one */
     uint64_t first_thread;
-    uint64_t holder;                    /* the thread state that has the GIL; 0: none has */
+    uint64_t gil;                       /* where its lock lies; 0: not known */
+    uint64_t holder;                    /* the thread state that has the lock; 0: none has */
     int64_t id;
 };
 

@@ -1,0 +1,28 @@
+/* The options of `tacho profile` that are about Python: see profile_python.h. */
+#include "profile_python.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+enum { USUAL_FREQUENCY = 1000, HIGHEST_FREQUENCY = 2000 };
+
+int profile_python_take_frequency(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    unsigned long frequency = strtoul(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
+        return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'", HIGHEST_FREQUENCY, value);
+    ((struct profile_settings *)settings)->python.frequency = (unsigned)frequency;
+    return 0;
+}
+
+void profile_python_finish(struct profile_settings *settings, struct collect_options *collect)
+{
+    const struct profile_python *python = &settings->python;
+
+    if (python->sampling || python->gil)
+        collect->python_frequency = python->frequency ? python->frequency : USUAL_FREQUENCY;
+    else if (python->frequency)
+        text_add(&settings->warnings, "--python-sampling-frequency has no effect without --python-sampling=true\n");
+}

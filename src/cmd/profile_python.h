@@ -1,0 +1,13 @@
+/* The options of `tacho profile` that are about Python: how their values are read, and what they come to. */
+#ifndef TACHO_CMD_PROFILE_PYTHON_H
+#define TACHO_CMD_PROFILE_PYTHON_H
+
+#include "profile.h"
+
+/* Reads --python-sampling-frequency into a struct profile_settings. */
+int profile_python_take_frequency(void *settings, const char *value, struct error *err);
+
+/* Fills in what a capture is told; warns of what has no effect in it. */
+void profile_python_finish(struct profile_settings *settings, struct collect_options *collect);
+
+#endif

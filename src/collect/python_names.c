@@ -1,0 +1,236 @@
+/* Names of Python frames: see python_names.h. */
+#include "python_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/hash.h"
+
+#define CHECK_NS 100000000 /* a code object is believed for so long: another may have taken its place */
+#define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
+
+/* ---- Batches ------------------------------------------------------------------------------------------------------------------- */
+
+int python_make_room(void *array, size_t *room, size_t count, size_t size)
+{
+    if (count <= *room)
+        return 0;
+    size_t more = *room ? *room : 16;
+    while (more < count)
+        more *= 2;
+    void *memory = realloc(*(void **)array, more * size);
+    if (!memory)
+        return -1;
+    *(void **)array = memory;
+    *room = more;
+    return 0;
+}
+
+void python_batch_clear(struct python_batch *batch)
+{
+    batch->sample_count = batch->place_count = batch->chain_words = 0;
+    text_clear(&batch->codes);
+}
+
+void python_batch_free(struct python_batch *batch)
+{
+    free(batch->samples);
+    free(batch->places);
+    free(batch->chains);
+    text_free(&batch->codes);
+    *batch = (struct python_batch){0};
+}
+
+void python_batch_add(struct python_batch *batch, const struct python_sample *sample)
+{
+    if (python_make_room(&batch->samples, &batch->sample_room, batch->sample_count + 1, sizeof *sample) == 0)
+        batch->samples[batch->sample_count++] = *sample;
+    else
+        batch->failed = 1;
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------------------------------------------- */
+
+void python_names_free(struct python_names *names)
+{
+    intern_free(&names->codes);
+    intern_free(&names->places);
+    intern_free(&names->chains);
+    text_free(&names->key);
+}
+
+/* The number of a key, and whether it is new. */
+static int64_t number_of(struct intern *intern, const void *key, size_t bytes, int *is_new)
+{
+    size_t before = intern->count;
+    int64_t number = intern_add(intern, key, bytes);
+    *is_new = intern->count > before;
+    return number;
+}
+
+static int64_t number_code(struct python_names *names, const struct python_code *code)
+{
+    int is_new;
+    text_clear(&names->key);
+    text_add_bytes(&names->key, code->name, strlen(code->name) + 1);
+    text_add_bytes(&names->key, code->file, strlen(code->file) + 1);
+    if (text_failed(&names->key))
+        return -1;
+    int64_t number = number_of(&names->codes, names->key.bytes, names->key.length, &is_new);
+    if (is_new)
+        text_add_bytes(&names->batch->codes, names->key.bytes, names->key.length);
+    return number;
+}
+
+static int64_t number_place(struct python_names *names, uint32_t code, uint32_t line)
+{
+    struct python_batch *batch = names->batch;
+    struct python_place place = {code, line};
+    int is_new;
+    if (python_make_room(&batch->places, &batch->place_room, batch->place_count + 1, sizeof place) != 0)
+        return -1;
+    int64_t number = number_of(&names->places, &place, sizeof place, &is_new);
+    if (is_new)
+        batch->places[batch->place_count++] = place;
+    return number;
+}
+
+int64_t python_names_chain(struct python_names *names, const uint32_t *places, size_t count)
+{
+    struct python_batch *batch = names->batch;
+    int is_new;
+    if (python_make_room(&batch->chains, &batch->chain_room, batch->chain_words + count + 1, sizeof *places) != 0)
+        return -1;
+    int64_t number = number_of(&names->chains, places, count * sizeof *places, &is_new);
+    if (is_new) {
+        batch->chains[batch->chain_words++] = (uint32_t)count;
+        memcpy(batch->chains + batch->chain_words, places, count * sizeof *places);
+        batch->chain_words += count;
+    }
+    return number;
+}
+
+/* ---- Code objects ------------------------------------------------------------------------------------------------------------------ */
+
+struct python_code_entry {
+    uint64_t address;
+    struct python_code_mark mark;
+    int64_t checked_ns;
+    uint32_t code;
+    unsigned char *lines;          /* its table of lines */
+    uint32_t lines_bytes;
+    struct { int64_t instruction; uint32_t place, known; } kept[LINES_KEPT];
+};
+
+static void free_entry(struct python_code_entry *entry)
+{
+    if (entry)
+        free(entry->lines);
+    free(entry);
+}
+
+void python_codes_free(struct python_codes *codes)
+{
+    for (size_t i = 0; i < codes->slot_count; i++)
+        free_entry(codes->slots[i]);
+    free(codes->slots);
+    *codes = (struct python_codes){0};
+}
+
+static struct python_code_entry **slot_of(const struct python_codes *codes, uint64_t address)
+{
+    size_t at = hash_number(address) & (codes->slot_count - 1);
+    while (codes->slots[at] && codes->slots[at]->address != address)
+        at = (at + 1) & (codes->slot_count - 1);
+    return &codes->slots[at];
+}
+
+/* A program that makes code objects without end gets an empty table from time to time: forgetting is always right. */
+static int make_slots(struct python_codes *codes)
+{
+    enum { FIRST = 1024, MOST = 1 << 20 };
+    if (2 * codes->count < codes->slot_count)
+        return 0;
+    if (codes->slot_count >= MOST)
+        python_codes_free(codes);
+    struct python_codes larger = {.slot_count = codes->slot_count ? 2 * codes->slot_count : FIRST, .count = codes->count};
+    larger.slots = calloc(larger.slot_count, sizeof(struct python_code_entry *));
+    if (!larger.slots)
+        return -1;
+    for (size_t i = 0; i < codes->slot_count; i++)
+        if (codes->slots[i])
+            *slot_of(&larger, codes->slots[i]->address) = codes->slots[i];
+    free(codes->slots);
+    *codes = larger;
+    return 0;
+}
+
+static struct python_code_entry *read_entry(const struct python_look *look, uint64_t address, const struct python_code_mark *mark)
+{
+    struct python_code code;
+    struct python_code_entry *entry = NULL;
+    int64_t number = -1;
+    if (python_code_read(look->python, look->memory, address, &code) == PYTHON_OK) {
+        entry = calloc(1, sizeof *entry);
+        number = entry ? number_code(look->names, &code) : -1;
+    }
+    if (number < 0) {
+        free(entry);
+        return NULL;
+    }
+    *entry = (struct python_code_entry){.address = address, .mark = *mark, .checked_ns = look->now_ns, .code = (uint32_t)number};
+    entry->lines = code.lines_bytes ? malloc(code.lines_bytes) : NULL;
+    if (entry->lines && look->memory->read_at(look->memory->context, code.lines, entry->lines, code.lines_bytes) == 0)
+        entry->lines_bytes = code.lines_bytes;
+    return entry;
+}
+
+static int is_same(const struct python_code_mark *a, const struct python_code_mark *b)
+{
+    return a->name == b->name && a->file == b->file && a->lines == b->lines && a->first_line == b->first_line;
+}
+
+/* The entry of a code object, read anew if it is not known or another one by now. */
+static struct python_code_entry *find_entry(struct python_codes *codes, const struct python_look *look, uint64_t address)
+{
+    struct python_code_mark mark;
+    if (make_slots(codes) != 0)
+        return NULL;
+    struct python_code_entry **slot = slot_of(codes, address), *entry = *slot;
+    if (entry && look->now_ns - entry->checked_ns < CHECK_NS)
+        return entry;
+    if (python_code_mark(look->python, look->memory, address, &mark) != PYTHON_OK)
+        return NULL;
+    if (entry && is_same(&entry->mark, &mark)) {
+        entry->checked_ns = look->now_ns;
+        return entry;
+    }
+    struct python_code_entry *fresh = read_entry(look, address, &mark);
+    if (fresh) {
+        codes->count += !entry;
+        free_entry(entry);
+        *slot = fresh;
+    }
+    return fresh;
+}
+
+int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame, uint32_t *place)
+{
+    struct python_code_entry *entry = find_entry(codes, look, frame->code);
+    if (!entry)
+        return -1;
+    size_t at = (uint64_t)frame->instruction / 2 & (LINES_KEPT - 1);
+    if (entry->kept[at].known && entry->kept[at].instruction == frame->instruction) {
+        *place = entry->kept[at].place;
+        return 0;
+    }
+    int32_t line = python_line(look->python, entry->mark.first_line, entry->lines, entry->lines_bytes, frame->instruction);
+    int64_t number = number_place(look->names, entry->code, line > 0 ? (uint32_t)line : 0);
+    if (number < 0)
+        return -1;
+    *place = (uint32_t)number;
+    entry->kept[at].instruction = frame->instruction;
+    entry->kept[at].place = *place;
+    entry->kept[at].known = 1;
+    return 0;
+}

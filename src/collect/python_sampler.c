@@ -1,0 +1,187 @@
+/* The thread that samples Python stacks: wakes up so many times a second, looks at every process once, goes to sleep.
+ *
+ * One lock guards all of it. The sampler holds it for a round, some microseconds for each thread that runs; the main thread
+ * holds it to add or remove a process or to exchange batches, never while it writes. A round that takes long delays the next, so
+ * that sampling never takes more than a fourth of a CPU; what is left out then counts as late. */
+#include "python_sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "../base/clock.h"
+
+#define SHARE 4                    /* of the time, at most this part is spent in rounds */
+#define BATCH_MAX (1u << 20)       /* samples that wait to be written; beyond, they are late */
+
+struct python_sampler {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;           /* to stop; else the sampler wakes by itself */
+    int stop, on;
+    int64_t interval_ns;
+    uint32_t random;
+    struct python_target **targets;
+    size_t target_count, target_room;
+    struct python_names names;
+    struct python_batch batch;
+    size_t last_samples;           /* of the last round */
+    uint64_t late;
+    int64_t cpu_ns;
+};
+
+/* ---- The thread ----------------------------------------------------------------------------------------------------------------- */
+
+/* Rounds are not quite regular: else a program that works in step with them would always be met at the same place. */
+static int64_t jitter(struct python_sampler *sampler)
+{
+    sampler->random = sampler->random * 1664525u + 1013904223u;
+    return (int64_t)(sampler->random >> 8) % (sampler->interval_ns / 8 + 1) - sampler->interval_ns / 16;
+}
+
+static void wait_until(struct python_sampler *sampler, int64_t time_ns)
+{
+    struct timespec until = {time_ns / 1000000000, time_ns % 1000000000};
+    while (!sampler->stop && pthread_cond_timedwait(&sampler->wake, &sampler->lock, &until) == 0)
+        ;
+}
+
+static void sample_all(struct python_sampler *sampler)
+{
+    size_t before = sampler->batch.sample_count;
+    if (before + sampler->last_samples > BATCH_MAX) {
+        sampler->late += sampler->last_samples;
+        return;
+    }
+    for (size_t i = 0; i < sampler->target_count; i++)
+        python_target_round(sampler->targets[i], &sampler->names, clock_monotonic_ns());
+    sampler->last_samples = sampler->batch.sample_count - before;
+}
+
+/* When the next round is due: rounds whose time has passed are left out. */
+static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_t began_ns)
+{
+    int64_t now_ns = clock_monotonic_ns(), earliest_ns = began_ns + SHARE * (now_ns - began_ns), next_ns = due_ns + sampler->interval_ns;
+    if (next_ns >= earliest_ns)
+        return next_ns;
+    int64_t missed = (earliest_ns - next_ns) / sampler->interval_ns + 1;
+    if (sampler->on)
+        sampler->late += (uint64_t)missed * sampler->last_samples;
+    return next_ns + missed * sampler->interval_ns;
+}
+
+static void *run(void *argument)
+{
+    struct python_sampler *sampler = argument;
+    struct timespec used;
+    prctl(PR_SET_NAME, "tacho-python");
+    pthread_mutex_lock(&sampler->lock);
+    for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
+        wait_until(sampler, due_ns + jitter(sampler));
+        int64_t began_ns = clock_monotonic_ns();
+        if (sampler->on && !sampler->stop)
+            sample_all(sampler);
+        due_ns = next_round(sampler, due_ns, began_ns);
+    }
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
+        sampler->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    pthread_mutex_unlock(&sampler->lock);
+    return NULL;
+}
+
+/* ---- What the main thread calls --------------------------------------------------------------------------------------------------- */
+
+struct python_sampler *python_sampler_start(unsigned frequency)
+{
+    struct python_sampler *sampler = calloc(1, sizeof *sampler);
+    pthread_condattr_t attributes;
+    if (!sampler)
+        return NULL;
+    sampler->interval_ns = 1000000000 / frequency;
+    sampler->names.batch = &sampler->batch;
+    pthread_mutex_init(&sampler->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&sampler->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int failed = pthread_create(&sampler->thread, NULL, run, sampler);
+    if (!failed)
+        return sampler;
+    free(sampler);
+    errno = failed;
+    return NULL;
+}
+
+void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns)
+{
+    pthread_mutex_lock(&sampler->lock);
+    sampler->stop = 1;
+    pthread_cond_signal(&sampler->wake);
+    pthread_mutex_unlock(&sampler->lock);
+    pthread_join(sampler->thread, NULL);
+    *cpu_ns = sampler->cpu_ns;
+    for (size_t i = 0; i < sampler->target_count; i++)
+        python_target_free(sampler->targets[i]);
+    free(sampler->targets);
+    python_names_free(&sampler->names);
+    python_batch_free(&sampler->batch);
+    pthread_cond_destroy(&sampler->wake);
+    pthread_mutex_destroy(&sampler->lock);
+    free(sampler);
+}
+
+void python_sampler_switch(struct python_sampler *sampler, int on)
+{
+    pthread_mutex_lock(&sampler->lock);
+    sampler->on = on;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+/* Its place among the targets; their number if it is none. */
+static size_t place_of(const struct python_sampler *sampler, const struct process *process)
+{
+    size_t at = 0;
+    while (at < sampler->target_count && python_target_process(sampler->targets[at]) != process)
+        at++;
+    return at;
+}
+
+void python_sampler_add(struct python_sampler *sampler, struct process *process, pid_t pid)
+{
+    pthread_mutex_lock(&sampler->lock);
+    if (place_of(sampler, process) == sampler->target_count &&
+        python_make_room(&sampler->targets, &sampler->target_room, sampler->target_count + 1, sizeof *sampler->targets) == 0) {
+        struct python_target *target = python_target_new(process, pid);
+        if (target)
+            sampler->targets[sampler->target_count++] = target;
+    }
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+int python_sampler_remove(struct python_sampler *sampler, const struct process *process, struct python_outcome *outcome)
+{
+    pthread_mutex_lock(&sampler->lock);
+    size_t at = place_of(sampler, process);
+    int found = at < sampler->target_count;
+    if (found) {
+        struct python_target *target = sampler->targets[at];
+        *outcome = (struct python_outcome){*python_target_counts(target), python_target_is_python(target), python_target_refusal(target)};
+        python_target_free(target);
+        sampler->targets[at] = sampler->targets[--sampler->target_count];
+    }
+    pthread_mutex_unlock(&sampler->lock);
+    return found;
+}
+
+void python_sampler_take(struct python_sampler *sampler, struct python_batch *batch, uint64_t *late)
+{
+    pthread_mutex_lock(&sampler->lock);
+    struct python_batch filled = sampler->batch;
+    sampler->batch = *batch;
+    *batch = filled;
+    *late = sampler->late;
+    sampler->late = 0;
+    pthread_mutex_unlock(&sampler->lock);
+}

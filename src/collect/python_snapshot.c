@@ -1,0 +1,191 @@
+/* The memory of another process, read ahead: see python_snapshot.h. */
+#include "python_snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define PAGE_BYTES 4096u
+#define AHEAD_BYTES 1024u        /* frames of calls to come lie behind those that are there */
+#define GAP_BYTES 256u           /* spans so close to each other are read as one… */
+#define SPAN_BYTES 16384u        /* …up to this size */
+#define SNAPSHOT_BYTES (1u << 20)
+#define ROUNDS_KEPT 64u          /* what was not used for so long is not read any more */
+#define PIECES_MAX 512u          /* of one call; the kernel takes 1024 */
+
+void snapshot_init(struct snapshot *snapshot, pid_t pid)
+{
+    *snapshot = (struct snapshot){.pid = pid};
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    free(snapshot->spans);
+    free(snapshot->bytes);
+    *snapshot = (struct snapshot){0};
+}
+
+static ssize_t read_pieces(struct snapshot *snapshot, void *buffer, size_t size, const struct iovec *pieces, size_t count)
+{
+    struct iovec here = {buffer, size};
+    ssize_t got = process_vm_readv(snapshot->pid, &here, 1, pieces, count, 0);
+    if (got < 0 && errno != EFAULT)
+        snapshot->error = errno;
+    return got;
+}
+
+int snapshot_read_now(void *context, uint64_t address, void *buffer, size_t size)
+{
+    struct iovec there = {(void *)(uintptr_t)address, size};
+    return read_pieces(context, buffer, size, &there, 1) == (ssize_t)size ? 0 : -1;
+}
+
+/* ---- The plan ------------------------------------------------------------------------------------------------------------------- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct snapshot_span *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Late spans take their place, neighbours become one, and what nobody asked for in a long time goes. */
+static void plan_anew(struct snapshot *snapshot)
+{
+    size_t kept = 0, total = 0;
+    qsort(snapshot->spans, snapshot->count, sizeof *snapshot->spans, by_address);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        struct snapshot_span span = snapshot->spans[i];
+        struct snapshot_span *before = kept ? &snapshot->spans[kept - 1] : NULL;
+        if (snapshot->round - span.last_used > ROUNDS_KEPT)
+            continue;
+        uint64_t end = span.address + span.wanted;
+        if (before && span.address <= before->address + before->wanted + GAP_BYTES && end - before->address <= SPAN_BYTES) {
+            uint32_t wanted = (uint32_t)(end - before->address);
+            total += wanted > before->wanted ? wanted - before->wanted : 0;
+            before->wanted = wanted > before->wanted ? wanted : before->wanted;
+            before->last_used = span.last_used - before->last_used < ROUNDS_KEPT ? span.last_used : before->last_used;
+        } else if (total + span.wanted <= SNAPSHOT_BYTES) {
+            snapshot->spans[kept++] = span;
+            total += span.wanted;
+        }
+    }
+    snapshot->planned = snapshot->count = kept;
+}
+
+/* Overlapping spans that are too large to be one stay two: the first that holds an address serves it. */
+static int grow(struct snapshot *snapshot, size_t bytes)
+{
+    if (bytes > snapshot->room) {
+        size_t room = snapshot->room ? snapshot->room : 65536;
+        while (room < bytes)
+            room *= 2;
+        unsigned char *more = realloc(snapshot->bytes, room);
+        if (!more)
+            return -1;
+        snapshot->bytes = more;
+        snapshot->room = room;
+    }
+    return 0;
+}
+
+/* Spans from `first` on with one call. The kernel stops at the first that it cannot read: where to go on. */
+static size_t read_some(struct snapshot *snapshot, size_t first)
+{
+    struct iovec pieces[PIECES_MAX];
+    size_t count = 0, size = 0;
+    for (size_t i = first; i < snapshot->planned && count < PIECES_MAX; i++, count++) {
+        struct snapshot_span *span = &snapshot->spans[i];
+        pieces[count] = (struct iovec){(void *)(uintptr_t)span->address, span->wanted};
+        span->at = snapshot->used + size;
+        span->bytes = 0;
+        size += span->wanted;
+    }
+    if (grow(snapshot, snapshot->used + size) != 0)
+        return snapshot->planned;
+    ssize_t got = read_pieces(snapshot, snapshot->bytes + snapshot->used, size, pieces, count);
+    size_t left = got > 0 ? (size_t)got : 0;
+    snapshot->used += size;
+    for (size_t i = first; i < first + count; i++) {
+        struct snapshot_span *span = &snapshot->spans[i];
+        size_t bytes = left < span->wanted ? left : span->wanted;
+        span->bytes = (uint32_t)bytes;
+        left -= bytes;
+        if (bytes < span->wanted)
+            return i + 1;
+    }
+    return first + count;
+}
+
+void snapshot_take(struct snapshot *snapshot)
+{
+    snapshot->round++;
+    snapshot->error = 0;
+    if (snapshot->count > snapshot->planned || snapshot->round % ROUNDS_KEPT == 0)
+        plan_anew(snapshot);
+    snapshot->used = 0;
+    for (size_t next = 0; next < snapshot->planned && !snapshot->error;)
+        next = read_some(snapshot, next);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------------------------ */
+
+static int holds(const struct snapshot_span *span, uint64_t address, size_t size)
+{
+    return address >= span->address && address - span->address <= span->bytes && size <= span->bytes - (address - span->address);
+}
+
+static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, size_t size)
+{
+    size_t low = 0, high = snapshot->planned;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (snapshot->spans[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && holds(&snapshot->spans[low - 1], address, size))
+        return &snapshot->spans[low - 1];
+    for (size_t i = snapshot->planned; i < snapshot->count; i++)
+        if (holds(&snapshot->spans[i], address, size))
+            return &snapshot->spans[i];
+    return NULL;
+}
+
+static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t address, size_t size)
+{
+    if (snapshot->count == snapshot->capacity) {
+        size_t capacity = snapshot->capacity ? 2 * snapshot->capacity : 64;
+        struct snapshot_span *more = realloc(snapshot->spans, capacity * sizeof *more);
+        if (!more)
+            return NULL;
+        snapshot->spans = more;
+        snapshot->capacity = capacity;
+    }
+    uint64_t page_end = (address | (PAGE_BYTES - 1)) + 1;
+    size_t wanted = page_end - address < AHEAD_BYTES ? (size_t)(page_end - address) : AHEAD_BYTES;
+    wanted = wanted < size ? size : wanted;
+    if (snapshot->used + wanted > SNAPSHOT_BYTES || grow(snapshot, snapshot->used + wanted) != 0 ||
+        snapshot_read_now(snapshot, address, snapshot->bytes + snapshot->used, wanted) != 0)
+        return NULL;
+    struct snapshot_span *span = &snapshot->spans[snapshot->count++];
+    *span = (struct snapshot_span){.address = address, .bytes = (uint32_t)wanted, .wanted = (uint32_t)wanted, .at = snapshot->used};
+    snapshot->used += wanted;
+    return span;
+}
+
+int snapshot_read(void *context, uint64_t address, void *buffer, size_t size)
+{
+    struct snapshot *snapshot = context;
+    struct snapshot_span *span = find(snapshot, address, size);
+    if (!span) {
+        snapshot->late++;
+        span = add_late(snapshot, address, size);
+    }
+    if (!span)
+        return -1;
+    span->last_used = snapshot->round;
+    memcpy(buffer, snapshot->bytes + span->at + (address - span->address), size);
+    return 0;
+}
