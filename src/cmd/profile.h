@@ -31,12 +31,6 @@ struct profile_python {
     unsigned frequency;           /* 0: it was not said */
 };
 
-/* What is asked for of Python. */
-struct profile_python {
-    int sampling, gil;            /* --python-sampling; python-gil in -t */
-    unsigned frequency;           /* 0: it was not said */
-};
-
 /* Filled by the options; profile_settings_init() first. */
 struct profile_settings {
     struct collect_options collect;
@@ -50,7 +44,6 @@ struct profile_settings {
     uint32_t libraries_given;     /* the same, as collect_options.libraries */
     int has_sources;
     struct profile_cuda cuda;
-    struct profile_python python;
     struct profile_python python;
     struct profile_pytorch pytorch;
     struct collect_variable environment[256];

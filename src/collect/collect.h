@@ -71,8 +71,6 @@ struct collect_options {
 
     unsigned python_frequency;         /* Python stacks are sampled so often a second; 0: they are not */
 
-    unsigned python_frequency;         /* Python stacks are sampled so often a second; 0: they are not */
-
     int64_t delay_ns;                  /* recording begins so long after the program */
     int64_t duration_ns;               /* the capture ends so long after recording began; 0: with the program */
     int run_on_exit;                   /* 1: -x false: the end of the program does not end the capture, the duration does */
@@ -155,18 +153,6 @@ struct collect_python_result {
     int64_t cpu_ns;                    /* what sampling took, beside the program */
 };
 
-/* Of all processes together; also in TACHO_COUNT. */
-struct collect_python_result {
-    uint64_t processes;                /* whose Python was read */
-    uint64_t refused;                  /* processes whose Python could not be; a warning says why, for the first of them */
-    uint64_t samples;
-    uint64_t cut;                      /* of them, those whose outermost frames are missing */
-    uint64_t torn;                     /* stacks that changed while they were read, and were given up */
-    uint64_t late;                     /* samples that the sampler had no time for */
-    uint64_t lost_disk;                /* rows that the disk had no room for */
-    int64_t cpu_ns;                    /* what sampling took, beside the program */
-};
-
 /* Filled as far as things went, also when collect_run() fails. Freed by collect_result_free(). */
 struct collect_result {
     enum collect_ending ending;
@@ -189,7 +175,6 @@ struct collect_result {
 
     struct collect_counts counts[WIRE_SOURCE_COUNT];
     struct collect_cuda_result cuda;
-    struct collect_python_result python;
     struct collect_python_result python;
     struct collect_torch_result torch;
     int64_t cost_ns;                   /* estimate: time that all threads together spent recording, starting included */
