@@ -107,7 +107,7 @@ void plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
     if (row.rules[row.return_register].kind == CFI_UNDEFINED)
         made.kind = PLAN_OUTERMOST;
     else if (simplify(&made, &row) != 0)
-        made = (struct plan){.kind = PLAN_COMPLEX, .method = (uint8_t)row.method};
+        made = (struct plan){.kind = PLAN_COMPLEX, .method = (uint8_t)row.method, .flags = row.is_signal ? PLAN_IS_SIGNAL : 0};
     *plan = made;
 }
 

@@ -3,8 +3,9 @@
  *     image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, expression.c   its call frame information
  *     module.c       a file that is mapped somewhere      space.c, look.c                    who has mapped what where
  *     unwind.c       stacks from copies and chains        pool.c                             things kept once
- *     resolve.c      the names of all frames: names.c (symbol tables), debug_file.c, debug_info.c (libdw, in a child of ours),
- *                    kernel.c, jit.c */
+ *     plan.c         one step from a frame to its caller
+ *     resolve.c      the names of all frames, from names.c (symbol tables), other_names.c (the kernel, code made at run time),
+ *                    debug_file.c, debug_info.c (libdw) and debug_child.c (which keeps that in a child of ours) */
 #ifndef TACHO_SYMBOLS_STATE_H
 #define TACHO_SYMBOLS_STATE_H
 
@@ -68,6 +69,13 @@ struct frame {
 };
 #define FRAME_KEY_BYTES offsetof(struct frame, first_line)
 
+/* A frame that somebody else has named; equal if its line is. */
+struct named {
+    struct symbols_line line;
+    uint32_t frame, unused;
+};
+#define NAMED_KEY_BYTES offsetof(struct named, frame)
+
 /* How to get from a frame to its caller, where that is simple: the frame's address is a register and an offset, and what was put
  * away lies in whole words from there. Anything else is complex and worked out each time. */
 #define PLAN_SAVED_MAX 14
@@ -79,7 +87,7 @@ struct plan {
     uint8_t fill[2];
 };
 enum plan_kind { PLAN_SIMPLE, PLAN_COMPLEX, PLAN_NONE, PLAN_OUTERMOST };
-enum plan_flag { PLAN_RETURN_SIGNED = 1, PLAN_RETURN_SAVED = 2 };
+enum plan_flag { PLAN_RETURN_SIGNED = 1, PLAN_RETURN_SAVED = 2, PLAN_IS_SIGNAL = 4 };
 
 struct symbols {
     struct symbols_settings settings;
@@ -88,7 +96,7 @@ struct symbols {
     struct module **modules;
     size_t module_count, module_capacity;
     struct intern texts;
-    struct pool nodes, frames, plans;
+    struct pool nodes, frames, plans, named;
     struct symbols_line *lines;
     uint32_t line_count, line_capacity, resolved_frames;
     struct symbols_counts counts;

@@ -23,8 +23,9 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
     pool_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
     pool_init(&symbols->frames, sizeof(struct frame), FRAME_KEY_BYTES);
     pool_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
+    pool_init(&symbols->named, sizeof(struct named), NAMED_KEY_BYTES);
     /* Number 0 of both is no stack and no frame. */
-    if (pool_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || pool_add(&symbols->frames, &(struct frame){.module = UINT32_MAX}) != 0) {
+    if (pool_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || pool_add(&symbols->frames, &(struct frame){.inside = UINT64_MAX, .module = UINT32_MAX}) != 0) {
         symbols_delete(symbols);
         return NULL;
     }
@@ -51,6 +52,7 @@ void symbols_delete(struct symbols *symbols)
     pool_free(&symbols->nodes);
     pool_free(&symbols->frames);
     pool_free(&symbols->plans);
+    pool_free(&symbols->named);
     intern_free(&symbols->texts);
     free(symbols);
 }

@@ -85,6 +85,8 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     struct plan plan = {.kind = PLAN_NONE, .method = (uint8_t)method};
     if (!(bits & PLACE_CHAIN) && is_open)
         plan_make(&plan, &module->cfi, inside);
+    if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
+        inside += bits & PLACE_RETURN;
     *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), pool_add(&symbols->plans, &plan)};
     if (place->frame == POOL_FULL || place->plan == POOL_FULL)
         return -1;

@@ -1,0 +1,240 @@
+/* Asking libdw: see debug_info.h. Runs in a child of ours, so it may crash and need not free.
+ *
+ * Units whose code holds none of the addresses are passed over. In the others the tree is walked once for all addresses, and only
+ * where the code of an entry holds one of them. */
+#include "debug_info.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/text.h"
+
+#define DEEPEST 256
+
+/* A function around an address; how it came there if it was inlined. */
+struct around {
+    const char *name, *call_file;
+    uint32_t call_line;
+};
+
+struct place {
+    struct around functions[DEBUG_INFO_INLINED_MAX]; /* outermost first */
+    uint32_t count;
+};
+
+struct unit {
+    Dwarf_Die *die;      /* with the lines and files */
+    const uint64_t *addresses;
+    struct place **places; /* by address, NULL until something is known */
+    size_t count;
+    Dwarf_Files *files;
+    size_t file_count;
+};
+
+static size_t first_not_below(const uint64_t *addresses, size_t count, uint64_t wanted)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (addresses[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const char *function_name(Dwarf_Die *die)
+{
+    static const unsigned kinds[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+    Dwarf_Attribute attribute;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *name = dwarf_formstring(dwarf_attr_integrate(die, kinds[i], &attribute));
+        if (name)
+            return name;
+    }
+    return "";
+}
+
+static uint64_t number_of(Dwarf_Die *die, unsigned kind)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    return dwarf_formudata(dwarf_attr(die, kind, &attribute), &value) == 0 ? value : 0;
+}
+
+static void add_function(struct unit *unit, size_t i, const struct around *around, int is_inlined)
+{
+    if (!unit->places[i])
+        unit->places[i] = calloc(1, sizeof **unit->places);
+    struct place *place = unit->places[i];
+    if (!place)
+        return;
+    if (!is_inlined)
+        place->count = 0; /* what was inlined belongs to this function */
+    if (place->count < DEBUG_INFO_INLINED_MAX)
+        place->functions[place->count++] = *around;
+}
+
+/* Tells each address that lies in the entry's code of it. Says whether there was one. */
+static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
+{
+    Dwarf_Addr base, start, end;
+    struct around around = {0};
+    int any = 0, is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
+        size_t i = first_not_below(unit->addresses, unit->count, start);
+        for (; i < unit->count && unit->addresses[i] < end; i++) {
+            if (!any && is_function) {
+                around.name = function_name(die);
+                uint64_t file = tag == DW_TAG_inlined_subroutine ? number_of(die, DW_AT_call_file) : 0;
+                around.call_file = file && file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) : NULL;
+                around.call_line = (uint32_t)number_of(die, DW_AT_call_line);
+            }
+            any = 1;
+            if (is_function)
+                add_function(unit, i, &around, tag == DW_TAG_inlined_subroutine);
+        }
+    }
+    return any;
+}
+
+static void visit(struct unit *unit, Dwarf_Die *parent, int depth)
+{
+    Dwarf_Die die;
+    if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram: case DW_TAG_inlined_subroutine: case DW_TAG_lexical_block: case DW_TAG_try_block: case DW_TAG_catch_block:
+            if (visit_code(unit, &die, dwarf_tag(&die)))
+                visit(unit, &die, depth + 1);
+            break;
+        case DW_TAG_namespace: case DW_TAG_module: case DW_TAG_class_type: case DW_TAG_structure_type:
+            visit(unit, &die, depth + 1);
+            break;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* ---- Telling --------------------------------------------------------------------------------------------------------------- */
+
+static void tell_number(struct text *out, uint32_t number)
+{
+    text_add_bytes(out, &number, sizeof number);
+}
+
+static void tell_line(struct text *out, uint32_t line, const char *name, const char *file)
+{
+    tell_number(out, line);
+    tell_number(out, (uint32_t)strlen(name));
+    text_add(out, name);
+    tell_number(out, file ? (uint32_t)strlen(file) : 0);
+    text_add(out, file ? file : "");
+}
+
+static int flush(struct text *out, int to)
+{
+    for (size_t done = 0; done < out->length;) {
+        ssize_t wrote = write(to, out->bytes + done, out->length - done);
+        if (wrote <= 0)
+            return -1;
+        done += (size_t)wrote;
+    }
+    text_clear(out);
+    return 0;
+}
+
+static void tell_address(struct unit *unit, size_t i, uint32_t number, struct text *out)
+{
+    Dwarf_Line *found = dwarf_getsrc_die(unit->die, unit->addresses[i]);
+    const struct place *place = unit->places[i];
+    const char *file = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+    int line = 0;
+    if (found)
+        dwarf_lineno(found, &line);
+    if (!place && !file)
+        return;
+    uint32_t count = place ? place->count : 1;
+    tell_number(out, number);
+    tell_number(out, count);
+    for (uint32_t k = count; k-- > 0;) {
+        tell_line(out, (uint32_t)line, place ? place->functions[k].name : "", file);
+        if (place) {
+            file = place->functions[k].call_file;
+            line = (int)place->functions[k].call_line;
+        }
+    }
+}
+
+/* The addresses that a unit's code holds. */
+struct part {
+    uint64_t *addresses;
+    uint32_t *numbers;
+    unsigned char *is_taken;
+    size_t count;
+};
+
+static int tell_part(Dwarf_Die *die, Dwarf_Die *tree, const struct part *part, struct text *out, int to)
+{
+    struct unit unit = {.die = die, .addresses = part->addresses, .count = part->count};
+    unit.places = calloc(part->count, sizeof *unit.places);
+    if (!unit.places)
+        return -1;
+    if (dwarf_getsrcfiles(die, &unit.files, &unit.file_count) != 0)
+        unit.file_count = 0;
+    visit(&unit, tree, 0);
+    for (size_t i = 0; i < part->count; i++) {
+        tell_address(&unit, i, part->numbers[i], out);
+        free(unit.places[i]);
+    }
+    free(unit.places);
+    return flush(out, to);
+}
+
+static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses, size_t count, struct part *part, struct text *out, int to)
+{
+    Dwarf_Addr base, start, end;
+    size_t low = count, high = 0;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
+        for (size_t i = first_not_below(addresses, count, start); i < count && addresses[i] < end; i++) {
+            part->is_taken[i] = 1;
+            low = i < low ? i : low;
+            high = i + 1 > high ? i + 1 : high;
+        }
+    part->count = 0;
+    for (size_t i = low; i < high; i++)
+        if (part->is_taken[i]) {
+            part->addresses[part->count] = addresses[i];
+            part->numbers[part->count++] = (uint32_t)i;
+            part->is_taken[i] = 0;
+        }
+    return part->count ? tell_part(die, tree, part, out, to) : 0;
+}
+
+int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to)
+{
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(file, ELF_C_READ_MMAP_PRIVATE, NULL);
+    Dwarf *dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    struct part part = {.addresses = calloc(count, sizeof *part.addresses), .numbers = calloc(count, sizeof *part.numbers),
+                        .is_taken = calloc(count, 1)};
+    struct text out = {0};
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die, split;
+    uint8_t kind;
+    int result = dwarf && part.addresses && part.numbers && part.is_taken ? 0 : -1;
+    while (result == 0 && dwarf_get_units(dwarf, unit, &unit, NULL, &kind, &die, &split) == 0) {
+        int is_skeleton = kind == DW_UT_skeleton && split.addr;
+        if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
+            result = tell_unit(&die, is_skeleton ? &split : &die, addresses, count, &part, &out, to);
+    }
+    tell_number(&out, DEBUG_INFO_END);
+    if (result == 0)
+        result = flush(&out, to);
+    return result;
+}

@@ -1,0 +1,14 @@
+/* Names of code that lies in no file: the kernel's, and what a program has made while it ran. */
+#ifndef TACHO_SYMBOLS_OTHER_NAMES_H
+#define TACHO_SYMBOLS_OTHER_NAMES_H
+
+#include "names.h"
+#include "state.h"
+
+/* /proc/kallsyms, where it tells addresses. Of a loadable module's function the text is followed by a tab and [module]. */
+void names_add_kernel(struct names *names);
+
+/* /tmp/perf-PID.map, as perf's tools have it: one line for each piece of code, start, size and name. */
+void names_add_made(struct names *names, struct symbols_process *process);
+
+#endif

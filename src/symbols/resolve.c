@@ -1,0 +1,275 @@
+/* The names of all frames, after a capture: see symbols.h.
+ *
+ * Frames are sorted by module and place; each module is one job, done by any worker, and each place in it is looked up once. What
+ * jobs have found is put together by the caller alone, so that numbers and texts need no lock. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/parallel.h"
+#include "debug_file.h"
+#include "debug_info.h"
+#include "demangle.h"
+#include "names.h"
+#include "other_names.h"
+#include "state.h"
+
+struct answer { /* to one place */
+    struct symbols_line *lines;
+    uint32_t count;
+};
+
+struct job {
+    struct symbols *symbols;
+    struct module *module;
+    const uint32_t *frames;   /* of the module, by place */
+    size_t frame_count;
+    uint64_t *places;         /* the same, each once */
+    struct answer *answers;
+    size_t place_count;
+    struct arena arena;
+    struct text text;         /* for demangling */
+    const char *last_mangled, *last_name;
+    int has_names, is_refused, failed;
+};
+
+/* ---- One job --------------------------------------------------------------------------------------------------------------- */
+
+static const char *demangled(struct job *job, const char *mangled)
+{
+    if (mangled == job->last_mangled)
+        return job->last_name;
+    text_clear(&job->text);
+    symbol_demangle(mangled, &job->text);
+    const char *copy = arena_copy(&job->arena, text_string(&job->text), job->text.length);
+    job->last_mangled = mangled;
+    job->last_name = copy ? copy : "";
+    return job->last_name;
+}
+
+/* A function of a loadable part of the kernel: its name, and the part in brackets. */
+static void split_kernel_name(struct job *job, const char *text, struct symbols_line *line)
+{
+    const char *tab = strchr(text, '\t');
+    line->name = tab ? arena_copy(&job->arena, text, (size_t)(tab - text)) : text;
+    if (tab)
+        line->module = tab + 1;
+    if (!line->name)
+        line->name = "";
+}
+
+static int answer_place(struct job *job, size_t i, const struct names *names, const struct debug_lines *found)
+{
+    const struct name *name = names_find(names, job->places[i]);
+    uint32_t count = found && found->count ? found->count : 1;
+    struct symbols_line *lines = arena_alloc_zero(&job->arena, count * sizeof *lines);
+    if (!lines)
+        return -1;
+    uint32_t flags = job->module->kind == MODULE_KERNEL ? SYMBOLS_KERNEL : 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct debug_line *told = found && found->count ? &found->lines[k] : NULL;
+        int is_outermost = k + 1 == count;
+        lines[k] = (struct symbols_line){.module = job->module->path, .flags = flags | (is_outermost ? 0 : SYMBOLS_INLINED)};
+        if (told && *told->file) {
+            lines[k].file = told->file;
+            lines[k].line = told->line;
+        }
+        if (is_outermost && name && job->module->kind == MODULE_KERNEL)
+            split_kernel_name(job, name->text, &lines[k]);
+        else if (is_outermost && name)
+            lines[k].name = demangled(job, name->text);
+        else if (told && *told->name)
+            lines[k].name = demangled(job, told->name);
+        else
+            lines[k].flags |= SYMBOLS_UNRESOLVED;
+    }
+    job->answers[i] = (struct answer){lines, count};
+    return 0;
+}
+
+static void find_lines(struct job *job, const struct image *own, const struct image *debug, struct debug_lines *found)
+{
+    const struct image *with_lines = image_section(own, ".debug_info") || image_section(own, ".zdebug_info") ? own
+                                   : image_section(debug, ".debug_info") ? debug : NULL;
+    if (with_lines && !job->symbols->settings.no_debug_info)
+        job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
+}
+
+static void answer_all(struct job *job)
+{
+    struct module *module = job->module;
+    struct names names = {0};
+    struct image debug = {.file = -1};
+    struct debug_lines *found = NULL;
+    if (module->kind == MODULE_KERNEL) {
+        names_add_kernel(&names);
+    } else if (module->kind == MODULE_JIT) {
+        names_add_made(&names, module->owner);
+    } else if (module->state == MODULE_OPEN) {
+        found = calloc(job->place_count, sizeof *found);
+        names_add_image(&names, &module->image);
+        if (debug_file_open(job->symbols, module, &debug) == 0)
+            names_add_image(&names, &debug);
+        if (found)
+            find_lines(job, &module->image, &debug, found);
+    }
+    names_sort(&names);
+    job->has_names = names.count > 0;
+    for (size_t i = 0; i < job->place_count && !job->failed; i++)
+        job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
+    free(found);
+    names_free(&names);
+    image_close(&debug);
+}
+
+static void work(void *argument, int worker, size_t i)
+{
+    struct job *job = (struct job *)argument + i;
+    job->places = malloc(job->frame_count * sizeof *job->places);
+    job->answers = calloc(job->frame_count, sizeof *job->answers);
+    if (!job->places || !job->answers) {
+        job->failed = 1;
+        return;
+    }
+    for (size_t k = 0; k < job->frame_count; k++) {
+        const struct frame *frame = pool_item(&job->symbols->frames, job->frames[k]);
+        if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
+            job->places[job->place_count++] = frame->inside;
+    }
+    answer_all(job);
+}
+
+/* ---- Putting together ------------------------------------------------------------------------------------------------------ */
+
+static int add_line(struct symbols *symbols, const struct symbols_line *line)
+{
+    if (symbols->line_count == symbols->line_capacity) {
+        uint32_t capacity = symbols->line_capacity ? 2 * symbols->line_capacity : 1024;
+        struct symbols_line *more = realloc(symbols->lines, capacity * sizeof *more);
+        if (!more)
+            return -1;
+        symbols->lines = more;
+        symbols->line_capacity = capacity;
+    }
+    symbols->lines[symbols->line_count++] = *line;
+    return 0;
+}
+
+static int take_line(struct symbols *symbols, const struct symbols_line *told, uint64_t address)
+{
+    struct symbols_line line = *told;
+    char hexadecimal[24];
+    const char *name = line.name;
+    if (line.flags & SYMBOLS_UNRESOLVED) {
+        snprintf(hexadecimal, sizeof hexadecimal, "0x%" PRIx64, address);
+        name = hexadecimal;
+    }
+    line.name = symbols_text(symbols, name, strlen(name));
+    line.module = symbols_text(symbols, line.module, strlen(line.module));
+    if (line.file)
+        line.file = symbols_text(symbols, line.file, strlen(line.file));
+    return add_line(symbols, &line);
+}
+
+/* Frames of one place share its lines, but those without a name are called by their own addresses. */
+static int take_job(struct symbols *symbols, const struct job *job)
+{
+    size_t place = 0;
+    const struct frame *shared = NULL;
+    for (size_t k = 0; k < job->frame_count; k++) {
+        struct frame *frame = pool_item(&symbols->frames, job->frames[k]);
+        if (job->places[place] != frame->inside) {
+            place++;
+            shared = NULL;
+        }
+        const struct answer *answer = &job->answers[place];
+        int is_named = !(answer->lines[answer->count - 1].flags & SYMBOLS_UNRESOLVED);
+        if (shared && (is_named || shared->address == frame->address)) {
+            frame->first_line = shared->first_line;
+            frame->line_count = shared->line_count;
+            continue;
+        }
+        frame->first_line = symbols->line_count;
+        for (uint32_t i = 0; i < answer->count; i++)
+            if (take_line(symbols, &answer->lines[i], frame->address) != 0)
+                return -1;
+        frame->line_count = answer->count;
+        if (!shared) {
+            symbols->counts.places++;
+            symbols->counts.named += is_named;
+            symbols->counts.with_source += answer->lines[0].file != NULL;
+        }
+        shared = frame;
+    }
+    symbols->counts.files++;
+    symbols->counts.files_without_names += !job->has_names;
+    symbols->counts.files_refused += job->is_refused;
+    return 0;
+}
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct symbols *symbols = context;
+    const struct frame *x = pool_item(&symbols->frames, *(const uint32_t *)a), *y = pool_item(&symbols->frames, *(const uint32_t *)b);
+    if (x->module != y->module)
+        return x->module < y->module ? -1 : 1;
+    return (x->inside > y->inside) - (x->inside < y->inside);
+}
+
+/* Frames that wait for names, sorted; those that were named from elsewhere are in no module. */
+static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
+{
+    size_t count = 0;
+    for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
+        if (((const struct frame *)pool_item(&symbols->frames, i))->module != UINT32_MAX)
+            order[count++] = i;
+    qsort_r(order, count, sizeof *order, by_place, symbols);
+    return count;
+}
+
+int symbols_resolve(struct symbols *symbols, struct parallel *pool)
+{
+    uint32_t *order = malloc(symbols->frames.count * sizeof *order);
+    struct job *jobs = calloc(symbols->module_count + 1, sizeof *jobs);
+    size_t job_count = 0;
+    int result = order && jobs ? 0 : -1;
+    size_t count = result == 0 ? waiting_frames(symbols, order) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct frame *frame = pool_item(&symbols->frames, order[i]);
+        if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
+            jobs[job_count++] = (struct job){.symbols = symbols, .module = symbols->modules[frame->module], .frames = order + i};
+        jobs[job_count - 1].frame_count++;
+    }
+    parallel_for(pool, job_count, work, jobs);
+    for (size_t i = 0; i < job_count; i++) {
+        result |= jobs[i].failed ? -1 : take_job(symbols, &jobs[i]);
+        free(jobs[i].places);
+        free(jobs[i].answers);
+        arena_free(&jobs[i].arena);
+        text_free(&jobs[i].text);
+    }
+    if (result == 0)
+        symbols->resolved_frames = symbols->frames.count;
+    free(order);
+    free(jobs);
+    return result;
+}
+
+uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line *line)
+{
+    struct named named = {.line = *line};
+    named.line.name = symbols_text(symbols, line->name, strlen(line->name));
+    named.line.module = symbols_text(symbols, line->module, strlen(line->module));
+    named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
+    uint32_t before = symbols->named.count, number = pool_add(&symbols->named, &named);
+    if (number == POOL_FULL)
+        return 0;
+    struct named *known = pool_item(&symbols->named, number);
+    if (symbols->named.count > before) {
+        struct frame frame = {.inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1};
+        if (add_line(symbols, &named.line) == 0)
+            known->frame = pool_add(&symbols->frames, &frame);
+    }
+    return known->frame == POOL_FULL ? 0 : known->frame;
+}
