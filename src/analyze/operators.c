@@ -52,7 +52,9 @@ int operators_name(struct operators *operators, const char *bytes, size_t length
 
 void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind)
 {
-    static const char *const copies[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+    /* The last three are ours: torch does not see what unified memory moves. */
+    static const char *const copies[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
+                                          "Unified HtoD", "Unified DtoH", "Unified DtoD" };
     const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind] : "<unknown>";
     const char *from = memory_kind_name(from_kind), *to = memory_kind_name(to_kind);
 

@@ -42,6 +42,11 @@ static char *with_ending(const char *path, const char *separator, const char *en
     return out;
 }
 
+static int ends_with(const char *name, const char *ending)
+{
+    return strlen(name) > strlen(ending) && strcmp(name + strlen(name) - strlen(ending), ending) == 0;
+}
+
 /* Parses, checks that there is one file, and makes up the output's name where none was given. Returns 1 to go on. */
 static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file, int *status)
 {
@@ -168,7 +173,7 @@ static const char *const *type_names(void)
 
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines or text. Default: sqlite." },
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text or chrome. Default: sqlite." },
     OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
@@ -182,6 +187,8 @@ static const struct option export_options[] = {
       .help = "Times count from 1970 in UTC, not from the begin of the capture." },
     { .name = "lazy", .letter = 'l', .kind = OPTION_BOOL, .offset = FIELD(export.lazy),
       .help = "Leave out tables without rows. Default: true." },
+    { .name = "gzip", .kind = OPTION_BOOL, .offset = FIELD(export.gzip),
+      .help = "chrome, perfetto: pack the file; also if the name of the output ends with .gz." },
     { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
       .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
@@ -273,8 +280,11 @@ static int run_export(const struct command *self, int argc, char **argv)
         return status;
     int code = take_export_options(&settings, &exporter, &err);
     if (code == 0) {
-        made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", exporter->extension);
+        char ending[64];
+        snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
+        made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
         output = settings.output ? settings.output : made_up;
+        settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
         code = output ? write_export(file, output, exporter, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
     }
     export_options_free(&settings.export);

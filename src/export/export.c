@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct exporter *const exporters[] = { &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, NULL };
+const struct exporter *const exporters[] = { &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, NULL };
 
 const struct exporter *exporter_find(const char *name)
 {
@@ -81,6 +81,8 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
     options = options ? options : &everything;
     if (options->append && !exporter->appends)
         return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
+    if (options->gzip && !exporter->gzips)
+        return error_set(err, ERR_BAD_ARGUMENT, "--gzip is for --type chrome and perfetto");
     if (!overwrite && !options->append && there)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
     if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */

@@ -13,6 +13,8 @@ struct export_options {
     int append;           /* adds to a file that is there */
     int separate_strings; /* plain formats: ids of strings as they are, and the table StringIds */
     int normalize;        /* times count from 1970, UTC */
+    int gzip;             /* packs the file, where the format is one that readers take packed */
+    const char *metric;   /* stacks: what their numbers are; NULL: the first of export_metrics */
     int64_t shift_ns;     /* is added to every time */
     regex_t *patterns;    /* owned; tables of which one matches are exported; none: all are */
     size_t pattern_count;
@@ -29,6 +31,8 @@ int export_parse_time(const char *text, int64_t *out, struct error *err);
 void export_options_free(struct export_options *options);
 
 int export_wants_table(const struct export_options *options, const char *name);
+/* Whether something from start to end overlaps one of the ranges; times are the report's own. */
+int export_wants_time(const struct export_options *options, int64_t start_ns, int64_t end_ns);
 /* What must be added to the report's times: shift_ns, and with normalize the capture's begin in UTC. */
 int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err);
 
@@ -37,6 +41,7 @@ struct exporter {
     const char *help;
     const char *extension; /* of the file; with folder set: what is added to the name of the folder */
     int folder;            /* it makes a folder of files, or one file if it is told to */
+    int gzips;             /* knows export_options.gzip */
     int appends;           /* knows export_options.append: path is then a copy of the file that is there */
     /* Writes the report to a file (or folder) that must not exist. What it leaves on failure is removed. */
     int (*export_report)(struct report *report, const char *path, const struct export_options *options, struct error *err);
@@ -50,6 +55,6 @@ const struct exporter *exporter_find(const char *name);
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 
-extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text;
+extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome;
 
 #endif

@@ -81,6 +81,14 @@ int export_wants_table(const struct export_options *options, const char *name)
     return options->pattern_count == 0;
 }
 
+int export_wants_time(const struct export_options *options, int64_t start_ns, int64_t end_ns)
+{
+    for (size_t i = 0; i < options->range_count; i++)
+        if (start_ns <= options->ranges[i].to_ns && end_ns >= options->ranges[i].from_ns)
+            return 1;
+    return options->range_count == 0;
+}
+
 int export_shift(const struct export_options *options, struct report *report, int64_t *out, struct error *err)
 {
     const struct report_table *table = report_table(report, "TARGET_INFO_SESSION_START_TIME");

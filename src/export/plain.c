@@ -10,6 +10,7 @@
 
 #include "../base/text.h"
 #include "../base/utf8.h"
+#include "json.h"
 #include "rows.h"
 
 struct plain;
@@ -54,29 +55,14 @@ static int64_t bits_of(const struct plain *plain, size_t column)
     return plain->window->values[column][plain->window->at];
 }
 
-/* The shortest form that reads back as the same number. */
 static void add_real(struct text *line, int64_t bits)
 {
     union { int64_t bits; double real; } value = { .bits = bits };
-    char text[40];
 
-    snprintf(text, sizeof text, "%.15g", value.real);
-    if (strtod(text, NULL) != value.real)
-        snprintf(text, sizeof text, "%.17g", value.real);
-    text_add(line, text);
-}
-
-static void add_int(struct text *line, int64_t value)
-{
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-
-    do
-        *--at = (char)('0' + left % 10);
-    while (left /= 10);
-    if (value < 0)
-        *--at = '-';
-    text_add_bytes(line, at, (size_t)(digits + sizeof digits - at));
+    if (isfinite(value.real))
+        json_add_real(line, value.real);
+    else
+        text_addf(line, "%g", value.real);
 }
 
 /* Whether nothing in it means anything to any of the formats, which is true of nearly every name. */
@@ -101,7 +87,7 @@ static const char *text_or_number(struct plain *plain, size_t column, size_t *le
     if (type == COLUMN_REAL)
         add_real(&plain->line, bits_of(plain, column));
     else
-        add_int(&plain->line, bits_of(plain, column));
+        json_add_int(&plain->line, bits_of(plain, column));
     return NULL;
 }
 
@@ -180,32 +166,6 @@ static void text_value(struct plain *plain, size_t column)
 
 /* ---- json ---------------------------------------------------------------------------------------------------- */
 
-static void add_json_text(struct text *line, const char *bytes, size_t length)
-{
-    size_t from = 0;
-
-    text_add_char(line, '"');
-    if (is_plain(bytes, length)) {
-        text_add_bytes(line, bytes, length);
-        text_add_char(line, '"');
-        return;
-    }
-    for (size_t i = 0; i <= length; i++) {
-        unsigned char c = i < length ? (unsigned char)bytes[i] : 0;
-        if (i < length && c >= 0x20 && c != '"' && c != '\\')
-            continue;
-        utf8_add(line, bytes + from, i - from);
-        from = i + 1;
-        if (i == length)
-            break;
-        if (c == '"' || c == '\\')
-            text_addf(line, "\\%c", c);
-        else
-            text_addf(line, "\\u%04x", c);
-    }
-    text_add_char(line, '"');
-}
-
 static void json_member(struct plain *plain, size_t column)
 {
     union { int64_t bits; double real; } value;
@@ -219,13 +179,13 @@ static void json_member(struct plain *plain, size_t column)
     }
     const char *text = text_or_number(plain, column, &length);
     if (text)
-        add_json_text(&plain->line, text, length);
+        json_add_text(&plain->line, text, length);
 }
 
 static void json_begin_table(struct plain *plain, size_t place)
 {
     text_add(&plain->line, place ? ",\n" : "\n");
-    add_json_text(&plain->line, plain->table->name, strlen(plain->table->name));
+    json_add_text(&plain->line, plain->table->name, strlen(plain->table->name));
     text_add(&plain->line, ": [");
 }
 
@@ -257,7 +217,7 @@ static void json_end_row(struct plain *plain)
 static void jsonlines_begin_row(struct plain *plain, uint64_t place)
 {
     text_add(&plain->line, "{\"table\":");
-    add_json_text(&plain->line, plain->table->name, strlen(plain->table->name));
+    json_add_text(&plain->line, plain->table->name, strlen(plain->table->name));
 }
 
 static void jsonlines_end_row(struct plain *plain)
@@ -354,7 +314,7 @@ static int put_table(struct plain *plain, size_t place, struct error *err)
         plain->types[c] = column->type;
         plain->columns[plain->column_count++] = (int)c;
         text_clear(&plain->names[c]);
-        add_json_text(&plain->names[c], column->name, strlen(column->name));
+        json_add_text(&plain->names[c], column->name, strlen(column->name));
         text_add_char(&plain->names[c], ':');
     }
     if (plain->style->begin_table)

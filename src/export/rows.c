@@ -49,11 +49,17 @@ struct filling {
     struct window *window;
 };
 
+/* A column that the file lacks (-1) is none. */
+static int is_time(const struct export_rows *rows, size_t c)
+{
+    return rows->columns[c] >= 0 && rows->table->columns[rows->columns[c]].type == COLUMN_TIME;
+}
+
 static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block, size_t c, size_t from,
                         size_t to, size_t count)
 {
     int64_t *out = window->view.values[c] + to;
-    int64_t shift = rows->table->columns[rows->columns[c]].type == COLUMN_TIME ? rows->shift_ns : 0;
+    int64_t shift = is_time(rows, c) ? rows->shift_ns : 0;
 
     memcpy(out, block->values[c] + from, count * sizeof *out);
     for (size_t i = 0; shift && i < count; i++)
@@ -112,7 +118,7 @@ static void fill(struct export_rows *rows, struct window *window, uint64_t numbe
 {
     struct filling filling = { rows, window };
 
-    window->first = number * rows->window_rows;
+    window->first = window->view.first = number * rows->window_rows;
     window->count = rows->table->rows - window->first < rows->window_rows ? rows->table->rows - window->first : rows->window_rows;
     window->run_count = 0;
     window->code = report_scan_rows(rows->report, rows->table, rows->columns, rows->column_count, window->first, window->count,
@@ -181,10 +187,7 @@ static int in_ranges(const struct export_rows *rows, const struct export_window 
     int64_t start = (int64_t)((uint64_t)view->values[rows->start][view->at] - (uint64_t)rows->shift_ns), end = start;
     if (rows->end >= 0 && !(view->null_masks[view->at] >> rows->end & 1))
         end = (int64_t)((uint64_t)view->values[rows->end][view->at] - (uint64_t)rows->shift_ns);
-    for (size_t i = 0; i < rows->options->range_count; i++)
-        if (start <= rows->options->ranges[i].to_ns && end >= rows->options->ranges[i].from_ns)
-            return 1;
-    return 0;
+    return export_wants_time(rows->options, start, end);
 }
 
 const struct export_window *export_window(const struct export_rows *rows)
@@ -232,12 +235,11 @@ static void find_times(struct export_rows *rows)
 {
     rows->start = rows->end = -1;
     for (size_t c = 0; c < rows->column_count; c++) {
-        const struct report_column *column = &rows->table->columns[rows->columns[c]];
-        if (column->type != COLUMN_TIME)
+        if (!is_time(rows, c))
             continue;
         if (rows->start < 0)
             rows->start = (int)c;
-        else if (rows->end < 0 && strcmp(column->name, "end") == 0)
+        else if (rows->end < 0 && strcmp(rows->table->columns[rows->columns[c]].name, "end") == 0)
             rows->end = (int)c;
     }
 }

@@ -300,7 +300,7 @@ static int write_report(struct kineto *import, const char *out_path, int overwri
 
 static int import_file(const char *path, const char *out_path, int overwrite, struct error *err)
 {
-    struct kineto import = { .path = path, .rank = -1, .world_size = -1 };
+    struct kineto import = { .path = path, .rank = -1, .world_size = -1, .first_ns = INT64_MAX, .last_ns = INT64_MIN };
     int code = window_open(&import.window, path, err);
 
     if (code == 0)

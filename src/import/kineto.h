@@ -82,8 +82,11 @@ struct kineto {
     int has_origin;
     int64_t base_ns;    /* baseTimeNanoseconds */
     int64_t rank, world_size; /* -1: not said */
-    int64_t first_ns, last_ns;
+    int64_t first_ns, last_ns; /* of all events; first > last while there are none */
 };
+
+/* The metadata that says what was taken from every ts. */
+#define KINETO_ORIGIN "tacho.originNanoseconds"
 
 /* Writes the rows of an event. */
 void kineto_add_event(struct kineto *import, const struct kineto_event *event);

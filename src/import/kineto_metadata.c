@@ -23,26 +23,6 @@ static void add_value(struct kineto *import, const struct text *path, struct sli
     writer_append(import->writer, TABLE_TACHO_TORCH_METADATA, &row);
 }
 
-/* The next member of an object or element of an array; 0 at its end. scan starts behind the bracket. */
-static int next_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
-{
-    scan_space(scan);
-    if (scan->at < scan->end && *scan->at == ',') {
-        scan->at++;
-        scan_space(scan);
-    }
-    if (scan->at >= scan->end - 1)
-        return 0;
-    if (is_object && (*scan->at != '"' || scan_string(scan, PLACE_KEY, name) != SCAN_OK || scan_mark(scan, ':') != SCAN_OK))
-        return 0;
-    return scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
-}
-
-static struct scan inside_of(struct slice slice)
-{
-    return (struct scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
-}
-
 static int holds_objects(struct slice array)
 {
     const char *at = array.bytes + 1, *end = array.bytes + array.length;
@@ -64,8 +44,8 @@ static void add_all(struct kineto *import, struct text *path, struct slice value
         add_value(import, path, value);
         return;
     }
-    struct scan scan = inside_of(value);
-    for (size_t i = 0; next_part(&scan, is_object, &name, &part); i++) {
+    struct scan scan = slice_parts(value);
+    for (size_t i = 0; scan_part(&scan, is_object, &name, &part); i++) {
         if (is_object) {
             struct slice inside = slice_inside(name);
             text_add_char(path, '.');
@@ -90,12 +70,12 @@ static void add_gpu(struct kineto *import, struct slice properties)
         { SLICE("sharedMemPerMultiprocessor"), TARGET_INFO_GPU_maxShmemPerSm },
     };
     struct row_TARGET_INFO_GPU row = {0};
-    struct scan scan = inside_of(properties);
+    struct scan scan = slice_parts(properties);
     struct slice name, value;
 
     ROW_SET(&row, TARGET_INFO_GPU, vmId, VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, 0);
-    while (next_part(&scan, 1, &name, &value)) {
+    while (scan_part(&scan, 1, &name, &value)) {
         int64_t number;
         if (slice_is(name, "name"))
             ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, slice_text(value, &import->scratch)));
@@ -111,21 +91,21 @@ static void add_gpu(struct kineto *import, struct slice properties)
 
 static void add_gpus(struct kineto *import, struct slice list)
 {
-    struct scan scan = inside_of(list);
+    struct scan scan = slice_parts(list);
     struct slice name, value;
 
-    while (next_part(&scan, 0, &name, &value))
+    while (scan_part(&scan, 0, &name, &value))
         if (value.length && value.bytes[0] == '{')
             add_gpu(import, value);
 }
 
 static void note_rank(struct kineto *import, struct slice info)
 {
-    struct scan scan = inside_of(info);
+    struct scan scan = slice_parts(info);
     struct slice name, value;
     int64_t number;
 
-    while (next_part(&scan, 1, &name, &value)) {
+    while (scan_part(&scan, 1, &name, &value)) {
         if (slice_is(name, "rank") && slice_integer(value, &number))
             import->rank = number;
         if (slice_is(name, "world_size") && slice_integer(value, &number))
@@ -138,6 +118,10 @@ void kineto_add_metadata(struct kineto *import, struct slice name, struct slice 
     struct text path = {0};
     struct slice inside = slice_inside(name);
 
+    if (slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
+        import->has_origin |= slice_integer(value, &import->origin_ns);
+        return;
+    }
     if (slice_is(name, "deviceProperties") && value.length && value.bytes[0] == '[')
         add_gpus(import, value);
     if (slice_is(name, "distributedInfo") && value.length && value.bytes[0] == '{')
@@ -162,7 +146,7 @@ static void add_start(struct kineto *import)
     if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm))
         ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, string_of(import, (struct slice){ text, strlen(text) }));
     writer_append(import->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
-    static const char name[] = "tacho.originNanoseconds"; /* what was taken from every ts */
+    static const char name[] = KINETO_ORIGIN;
     snprintf(text, sizeof text, "%lld", (long long)import->origin_ns);
     ROW_SET(&origin, TACHO_TORCH_METADATA, name, string_of(import, (struct slice){ name, sizeof name - 1 }));
     ROW_SET(&origin, TACHO_TORCH_METADATA, value, string_of(import, (struct slice){ text, strlen(text) }));
@@ -174,7 +158,7 @@ void kineto_add_capture(struct kineto *import)
     struct row_TACHO_PROCESS process = {0};
     struct row_ANALYSIS_DETAILS details = {0};
 
-    if (!import->has_origin)
+    if (import->first_ns > import->last_ns)
         return;
     add_start(import);
     ROW_SET(&details, ANALYSIS_DETAILS, globalVid, VM_ID);

@@ -390,7 +390,8 @@ static int skip_text(struct slice *at, const char *text)
 
 /* nsys's numbers of kinds of memory and of copies, by Kineto's names for them. */
 static const char *const memory_kinds[] = { "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown" };
-static const char *const copy_kinds[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+static const char *const copy_kinds[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
+                                          "Unified HtoD", "Unified DtoH", "Unified DtoD" };
 enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = sizeof copy_kinds / sizeof *copy_kinds };
 
 static void add_copy(struct kineto *import, const struct subject *subject)
@@ -545,8 +546,6 @@ static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
     if (!import->has_origin) {
         import->has_origin = 1;
         import->origin_ns = ts_ns - (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS;
-        import->first_ns = INT64_MAX;
-        import->last_ns = INT64_MIN;
     }
     return (int64_t)((uint64_t)ts_ns - (uint64_t)import->origin_ns);
 }

@@ -182,6 +182,25 @@ int scan_mark(struct scan *scan, char mark)
     return SCAN_OK;
 }
 
+struct scan slice_parts(struct slice slice)
+{
+    return (struct scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
+}
+
+int scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
+{
+    scan_space(scan);
+    if (scan->at < scan->end && *scan->at == ',') {
+        scan->at++;
+        scan_space(scan);
+    }
+    if (scan->at >= scan->end - 1)
+        return 0;
+    if (is_object && (*scan->at != '"' || scan_string(scan, PLACE_KEY, name) != SCAN_OK || scan_mark(scan, ':') != SCAN_OK))
+        return 0;
+    return scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
+}
+
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
 /* Digits into a number that must stay below 2^63; 0 if it does not. */

@@ -38,6 +38,11 @@ int scan_value(struct scan *scan, enum place place, struct slice *out);
 /* Behind the colon or comma; SCAN_BAD if another character is there. */
 int scan_mark(struct scan *scan, char mark);
 
+/* The parts of an object or an array, one after another: its members or elements; 0 at its end. name is that of a member, as it
+ * stands there. */
+struct scan slice_parts(struct slice slice);
+int scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value);
+
 static inline int slice_is_string(struct slice slice)
 {
     return slice.length >= 2 && slice.bytes[0] == '"';

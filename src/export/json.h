@@ -1,0 +1,25 @@
+/* JSON as other programs accept it: whatever bytes go in, what comes out is valid. */
+#ifndef TACHO_EXPORT_JSON_H
+#define TACHO_EXPORT_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/text.h"
+
+/* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void json_add_text(struct text *out, const char *bytes, size_t length);
+void json_add_int(struct text *out, int64_t value);
+/* The shortest form that reads back as the same number; null for what JSON has no word for. */
+void json_add_real(struct text *out, double value);
+
+/* What is JSON already, by every rule: one value, or the members of an object without its braces. */
+int json_is_value(const char *bytes, size_t length);
+int json_is_members(const char *bytes, size_t length);
+
+/* The same for text that only means to be: quotes inside strings, NaN, control characters are mended. What is no JSON at all
+ * becomes a string; of members those that can be read are added, and nothing if there are none. */
+void json_add_mended_value(struct text *out, const char *bytes, size_t length);
+void json_add_mended_members(struct text *out, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,173 @@
+/* The walk over a report, and what its parts share: rows, events, arguments. */
+#include "trace.h"
+
+#include <stdlib.h>
+
+#include "../analyze/events.h"
+#include "../import/kineto.h"
+
+#define LANES_PER_PROCESS 1000000 /* more than a process has streams */
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+int trace_rows_open_any(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
+                        struct error *err)
+{
+    static const struct export_options everything = {0};
+    const struct report_table *found = report_table(trace->report, table);
+
+    *rows = (struct trace_rows){ .report = trace->report };
+    if (!found || !found->rows)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        rows->columns[i] = report_column(found, columns[i]);
+    return export_rows_open(trace->report, found, rows->columns, count, &everything, 0, &rows->rows, err);
+}
+
+int trace_rows_open(struct trace *trace, struct trace_rows *rows, const char *table, const char *const *columns, size_t count,
+                    struct error *err)
+{
+    *rows = (struct trace_rows){ .report = trace->report };
+    return export_wants_table(trace->options, table) ? trace_rows_open_any(trace, rows, table, columns, count, err) : 0;
+}
+
+int trace_rows_next(struct trace_rows *rows, struct error *err)
+{
+    int found = rows->rows ? export_rows_next(rows->rows, err) : 0;
+
+    if (found == 1) {
+        rows->window = export_window(rows->rows);
+        rows->row++;
+    }
+    return found;
+}
+
+void trace_rows_close(struct trace_rows *rows)
+{
+    export_rows_close(rows->rows);
+    rows->rows = NULL;
+}
+
+struct trace_string row_string(const struct trace_rows *rows, int column)
+{
+    struct trace_string string = { .id = row_value(rows, column) };
+
+    if (!row_has(rows, column))
+        return trace_text("");
+    string.bytes = report_string(rows->report, string.id, &string.length);
+    return string;
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, const char *category, int64_t start_ns, int64_t end_ns)
+{
+    struct trace_event *event = &trace->event;
+
+    memset(event, 0, offsetof(struct trace_event, args));
+    event->arg_count = 0;
+    event->phase = phase;
+    event->where = ON_NOTHING;
+    event->category = trace_text(category);
+    event->start_ns = start_ns;
+    event->end_ns = end_ns;
+    return event;
+}
+
+void trace_on_thread(struct trace_event *event, int64_t thread)
+{
+    event->where = ON_THREAD;
+    event->thread = thread;
+}
+
+/* Processes number their streams alike, and a timeline must not mix them: those of the second process get other lanes. */
+int trace_on_stream(struct trace *trace, int64_t process, int64_t device, int64_t stream)
+{
+    struct trace_event *event = &trace->event;
+    uint32_t number = trace->is_kineto ? 0 : keys_add(&trace->processes, &process);
+
+    event->where = ON_STREAM;
+    event->device = device;
+    event->process = process;
+    event->stream = stream;
+    event->process_number = number;
+    event->lane = add_wrapping(stream, (int64_t)number * LANES_PER_PROCESS);
+    return number == NO_KEY ? ERR_NO_MEMORY : 0;
+}
+
+struct trace_arg *trace_arg(struct trace_event *event, const char *name, enum trace_arg_kind kind)
+{
+    struct trace_arg *arg = &event->args[event->arg_count];
+
+    event->arg_count += event->arg_count + 1 < TRACE_MOST_ARGS;
+    arg->name = name;
+    arg->kind = kind;
+    return arg;
+}
+
+void trace_arg_int(struct trace_event *event, const char *name, int64_t value)
+{
+    trace_arg(event, name, ARG_INT)->numbers[0] = value;
+}
+
+void trace_arg_text(struct trace_event *event, const char *name, enum trace_arg_kind kind, struct trace_string text)
+{
+    trace_arg(event, name, kind)->text = text;
+}
+
+void trace_arg_column(struct trace_event *event, const char *name, const struct trace_rows *rows, int column)
+{
+    if (row_has(rows, column))
+        trace_arg_int(event, name, row_value(rows, column));
+}
+
+void trace_arg_string(struct trace_event *event, const char *name, enum trace_arg_kind kind, const struct trace_rows *rows, int column)
+{
+    if (row_has(rows, column))
+        trace_arg_text(event, name, kind, row_string(rows, column));
+}
+
+int trace_emit(struct trace *trace, struct error *err)
+{
+    const struct trace_event *event = &trace->event;
+
+    if (!export_wants_time(trace->options, event->start_ns, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
+        return 0;
+    return trace->sink.event(trace->sink.context, event, err);
+}
+
+int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_t id, struct error *err)
+{
+    struct trace_event *event = &trace->event;
+
+    event->phase = TRACE_FLOW;
+    event->category = event->name = trace_text(category);
+    event->flow_end = end;
+    event->flow_id = id;
+    event->arg_count = 0;
+    return trace_emit(trace, err);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------------------ */
+
+int trace_is_kineto(struct report *report)
+{
+    return report_find_string(report, KINETO_ORIGIN, strlen(KINETO_ORIGIN)) >= 0;
+}
+
+int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink, struct error *err)
+{
+    static int (*const parts[])(struct trace *trace, struct error *err) = {
+        trace_read_gpus, trace_torch_ops, trace_torch_memory, trace_torch_python, trace_cuda, trace_torch_flows, trace_nvtx, trace_host_calls,
+    };
+    struct trace trace = { .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1 };
+    int code = trace.is_kineto ? 0 : owners_read(&trace.owners, report, err);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++)
+        code = parts[i](&trace, err);
+    owners_free(&trace.owners);
+    keys_free(&trace.processes);
+    text_free(&trace.scratch);
+    free(trace.gpus);
+    return code;
+}

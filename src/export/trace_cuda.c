@@ -1,0 +1,299 @@
+/* CUDA calls and work on GPUs. A trace of torch.profiler says of each in TACHO_TORCH_LINK, in the order of the trace, whose it is
+ * and what has no column; so the rows of the four tables are taken in that order. In other reports a call is of the operator around
+ * it, its work is of the call with the same correlation id, and an arrow goes from one to the other. */
+#include "trace.h"
+
+#include "../analyze/events.h"
+#include "../analyze/operators.h"
+#include "../analyze/operators_gpu.h"
+
+/* What is known of a call or of work beside its row. */
+struct link {
+    int64_t external; /* 0: of no operator */
+    struct trace_string args;
+    uint32_t call; /* that launched it; NO_CALL */
+};
+
+/* ---- calls --------------------------------------------------------------------------------------------------- */
+
+enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS; calls with a backtrace have another */
+enum { CALL_ROW_START, CALL_ROW_END, CALL_ROW_CLASS, CALL_ROW_THREAD, CALL_ROW_CORRELATION, CALL_ROW_NAME };
+#define CALL_ROW_COLUMNS { "start", "end", "eventClass", "globalTid", "correlationId", "nameId" }
+
+static int is_of_driver(int64_t class, struct trace_string name)
+{
+    return class == CLASS_DRIVER || (class != CLASS_RUNTIME && name.length > 2 && name.bytes[2] >= 'A' && name.bytes[2] <= 'Z');
+}
+
+static int emit_call(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    struct trace_string name = row_string(rows, CALL_ROW_NAME);
+    int is_driver = is_of_driver(row_value(rows, CALL_ROW_CLASS), name);
+    struct trace_event *event = trace_begin(trace, TRACE_SPAN, is_driver ? "cuda_driver" : "cuda_runtime", row_value(rows, CALL_ROW_START),
+                                            row_value(rows, CALL_ROW_END));
+
+    event->name = name;
+    if (!trace->is_kineto)
+        event->name.length = call_length_in_torch(event->name.bytes, event->name.length);
+    if (row_has(rows, CALL_ROW_THREAD))
+        trace_on_thread(event, row_value(rows, CALL_ROW_THREAD));
+    if (link->external)
+        trace_arg_int(event, "External id", link->external);
+    if (link->args.length)
+        trace_arg_text(event, NULL, ARG_MEMBERS, link->args);
+    trace_arg_column(event, "correlation", rows, CALL_ROW_CORRELATION);
+    return trace_emit(trace, err);
+}
+
+/* ---- work on GPUs -------------------------------------------------------------------------------------------- */
+
+enum { WORK_START, WORK_END, WORK_DEVICE, WORK_CONTEXT, WORK_STREAM, WORK_CORRELATION, WORK_PROCESS, WORK_NODE, WORK_COLUMNS };
+#define WORK_NAMES "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphNodeId"
+
+static int begin_work(struct trace *trace, const char *category, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    struct trace_event *event = trace_begin(trace, TRACE_SPAN, category, row_value(rows, WORK_START), row_value(rows, WORK_END));
+
+    if (trace_on_stream(trace, row_value_or(rows, WORK_PROCESS, 0), row_value(rows, WORK_DEVICE), row_value(rows, WORK_STREAM)) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (link->external)
+        trace_arg_int(event, "External id", link->external);
+    trace_arg_column(event, "device", rows, WORK_DEVICE);
+    trace_arg_column(event, "context", rows, WORK_CONTEXT);
+    trace_arg_column(event, "stream", rows, WORK_STREAM);
+    trace_arg_column(event, "correlation", rows, WORK_CORRELATION);
+    return 0;
+}
+
+/* The event, and in reports that have no arrows the one from its call. */
+static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    struct owners *owners = &trace->owners;
+    int64_t id = row_value(rows, WORK_CORRELATION) + ((int64_t)trace->event.process_number << 32);
+
+    if (link->args.length)
+        trace_arg_text(&trace->event, NULL, ARG_MEMBERS, link->args);
+    int code = trace_emit(trace, err);
+    if (code != 0 || link->call == NO_CALL)
+        return code;
+    code = trace_emit_arrow(trace, "ac2g", 'f', id, err);
+    if (code != 0 || owners->pointed[link->call])
+        return code;
+    owners->pointed[link->call] = 1;
+    int64_t start = owners->calls.start[link->call];
+    trace_on_thread(trace_begin(trace, TRACE_FLOW, "", start, start), owners->calls.thread[link->call]);
+    return trace_emit_arrow(trace, "ac2g", 's', id, err);
+}
+
+enum {
+    KERNEL_NAME = WORK_COLUMNS, KERNEL_REGISTERS, KERNEL_GRID_X, KERNEL_GRID_Y, KERNEL_GRID_Z, KERNEL_BLOCK_X, KERNEL_BLOCK_Y, KERNEL_BLOCK_Z,
+    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH
+};
+#define KERNEL_COLUMNS { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",  \
+                         "staticSharedMemory", "dynamicSharedMemory", "graphId" }
+
+static int64_t product(const int64_t numbers[3])
+{
+    return (int64_t)((uint64_t)numbers[0] * (uint64_t)numbers[1] * (uint64_t)numbers[2]);
+}
+
+static int64_t *add_triple(struct trace_event *event, const char *name, const struct trace_rows *rows, int first)
+{
+    struct trace_arg *arg = trace_arg(event, name, ARG_TRIPLE);
+
+    for (int i = 0; i < 3; i++)
+        arg->numbers[i] = row_value(rows, first + i);
+    return arg->numbers;
+}
+
+static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    int code = begin_work(trace, "kernel", rows, link, err);
+    struct trace_event *event = &trace->event;
+    int64_t shared = add_wrapping(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
+
+    if (code != 0)
+        return code;
+    event->name = row_string(rows, KERNEL_NAME);
+    trace_arg_column(event, "registers per thread", rows, KERNEL_REGISTERS);
+    trace_arg_int(event, "shared memory", shared);
+    int64_t blocks = product(add_triple(event, "grid", rows, KERNEL_GRID_X));
+    int64_t threads = product(add_triple(event, "block", rows, KERNEL_BLOCK_X));
+    if (!trace->is_kineto) {
+        struct trace_kernel kernel = { event->device, blocks, threads, row_value(rows, KERNEL_REGISTERS), shared };
+        struct trace_occupancy occupancy = trace_occupancy(trace, &kernel);
+        trace_arg_int(event, "queued", 0);
+        if (occupancy.blocks > 0) {
+            trace_arg(event, "blocks per SM", ARG_FRACTION)->real = occupancy.blocks;
+            trace_arg(event, "warps per SM", ARG_FRACTION)->real = occupancy.warps;
+        }
+        if (occupancy.is_known)
+            trace_arg_int(event, "est. achieved occupancy %", occupancy.percent);
+    }
+    trace_arg_column(event, "graph id", rows, KERNEL_GRAPH);
+    trace_arg_column(event, "graph node id", rows, WORK_NODE);
+    return end_work(trace, rows, link, err);
+}
+
+/* Bytes and what of them went by in a nanosecond. */
+static void add_bytes(struct trace_event *event, int64_t bytes)
+{
+    int64_t duration = duration_of(event->start_ns, event->end_ns);
+
+    trace_arg_int(event, "bytes", bytes);
+    if (duration > 0)
+        trace_arg(event, "memory bandwidth (GB/s)", ARG_REAL)->real = (double)bytes / (double)duration;
+}
+
+static struct trace_string name_of(const struct text *text)
+{
+    return (struct trace_string){ text_string(text), text->length, -1 };
+}
+
+enum { COPY_BYTES = WORK_COLUMNS, COPY_KIND, COPY_FROM, COPY_TO, COPY_FROM_DEVICE, COPY_TO_DEVICE };
+#define COPY_COLUMNS { WORK_NAMES, "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId" }
+enum { COPY_PEER = 10 }; /* of ENUM_CUDA_MEMCPY_OPER */
+
+static int emit_copy(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    int code = begin_work(trace, "gpu_memcpy", rows, link, err);
+
+    if (code != 0)
+        return code;
+    operators_copy_name(&trace->scratch, row_value(rows, COPY_KIND), row_value_or(rows, COPY_FROM, -1), row_value_or(rows, COPY_TO, -1));
+    if (!row_has(rows, COPY_FROM) && !row_has(rows, COPY_TO)) /* nothing is known of the memory: not even that it is unknown */
+        trace->scratch.length = strcspn(text_string(&trace->scratch), "(") - 1;
+    trace->event.name = name_of(&trace->scratch);
+    add_bytes(&trace->event, row_value(rows, COPY_BYTES));
+    if (!trace->is_kineto && row_value(rows, COPY_KIND) == COPY_PEER) {
+        trace_arg_column(&trace->event, "fromDevice", rows, COPY_FROM_DEVICE);
+        trace_arg_column(&trace->event, "inDevice", rows, WORK_DEVICE);
+        trace_arg_column(&trace->event, "toDevice", rows, COPY_TO_DEVICE);
+    }
+    trace_arg_column(&trace->event, "graph node id", rows, WORK_NODE);
+    return end_work(trace, rows, link, err);
+}
+
+enum { FILL_BYTES = WORK_COLUMNS, FILL_KIND };
+#define FILL_COLUMNS { WORK_NAMES, "bytes", "memKind" }
+
+static int emit_fill(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
+{
+    int code = begin_work(trace, "gpu_memset", rows, link, err);
+
+    if (code != 0)
+        return code;
+    operators_fill_name(&trace->scratch, row_value_or(rows, FILL_KIND, -1));
+    trace->event.name = row_has(rows, FILL_KIND) ? name_of(&trace->scratch) : trace_text("Memset");
+    add_bytes(&trace->event, row_value(rows, FILL_BYTES));
+    trace_arg_column(&trace->event, "graph node id", rows, WORK_NODE);
+    return end_work(trace, rows, link, err);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------- */
+
+enum kind { KIND_CALL, KIND_KERNEL, KIND_COPY, KIND_FILL, KINDS };
+static const struct {
+    const char *table;
+    const char *columns[WORK_COLUMNS + 12]; /* NULL-terminated */
+    int (*emit)(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err);
+    const char *categories[2]; /* in TACHO_TORCH_LINK */
+} kinds[KINDS] = {
+    { "CUPTI_ACTIVITY_KIND_RUNTIME", CALL_ROW_COLUMNS, emit_call, { "cuda_runtime", "cuda_driver" } },
+    { "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL_COLUMNS, emit_kernel, { "kernel" } },
+    { "CUPTI_ACTIVITY_KIND_MEMCPY", COPY_COLUMNS, emit_copy, { "gpu_memcpy" } },
+    { "CUPTI_ACTIVITY_KIND_MEMSET", FILL_COLUMNS, emit_fill, { "gpu_memset" } },
+};
+
+struct cuda {
+    struct trace *trace;
+    struct trace_rows rows[KINDS];
+    int wanted[KINDS];
+};
+
+static int open_kinds(struct cuda *cuda, struct error *err)
+{
+    int code = 0;
+
+    for (int kind = 0; kind < KINDS && code == 0; kind++) {
+        size_t count = 0;
+        while (kinds[kind].columns[count])
+            count++;
+        cuda->wanted[kind] = export_wants_table(cuda->trace->options, kinds[kind].table);
+        code = trace_rows_open_any(cuda->trace, &cuda->rows[kind], kinds[kind].table, kinds[kind].columns, count, err);
+    }
+    return code;
+}
+
+enum { LINK_START, LINK_EXTERNAL, LINK_CATEGORY, LINK_ARGS, LINK_COLUMNS };
+
+static int kind_of(struct trace_string category)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int i = 0; i < 2 && kinds[kind].categories[i]; i++)
+            if (strcmp(category.bytes, kinds[kind].categories[i]) == 0)
+                return kind;
+    return -1;
+}
+
+/* Rows in the order of their links, as long as they go together. What is left over then has no link. */
+static int walk_links(struct cuda *cuda, struct error *err)
+{
+    static const char *const names[LINK_COLUMNS] = { "start", "externalId", "category", "argsId" };
+    struct trace_rows links;
+    int code = trace_rows_open_any(cuda->trace, &links, "TACHO_TORCH_LINK", names, LINK_COLUMNS, err);
+
+    while (code == 0 && (code = trace_rows_next(&links, err)) == 1) {
+        int kind = kind_of(row_string(&links, LINK_CATEGORY));
+        struct trace_rows *rows = kind < 0 ? NULL : &cuda->rows[kind];
+        struct link link = { .external = row_value_or(&links, LINK_EXTERNAL, 0), .args = row_string(&links, LINK_ARGS), .call = NO_CALL };
+        code = rows ? trace_rows_next(rows, err) : 0;
+        if (code != 1)
+            break;
+        code = 0;
+        int goes_together = row_value(rows, 0) == row_value(&links, LINK_START);
+        if (!goes_together)
+            link = (struct link){ .call = NO_CALL };
+        if (cuda->wanted[kind])
+            code = kinds[kind].emit(cuda->trace, rows, &link, err);
+        if (!goes_together)
+            break;
+    }
+    trace_rows_close(&links);
+    return code;
+}
+
+static struct link find_link(const struct owners *owners, const struct trace_rows *rows, enum kind kind)
+{
+    struct link link = { .call = NO_CALL };
+
+    if (!owners->calls.count)
+        return link;
+    uint32_t call = (uint32_t)(rows->row - 1);
+    if (kind != KIND_CALL) {
+        call = row_has(rows, WORK_CORRELATION) && row_has(rows, WORK_PROCESS)
+                   ? calls_find(&owners->calls, row_value(rows, WORK_PROCESS), row_value(rows, WORK_CORRELATION)) : NO_CALL;
+        link.call = call;
+    }
+    link.external = call < owners->calls.count ? owners->external[call] : 0;
+    return link;
+}
+
+int trace_cuda(struct trace *trace, struct error *err)
+{
+    struct cuda cuda = { .trace = trace };
+    int code = open_kinds(&cuda, err);
+
+    if (code == 0 && trace->is_kineto)
+        code = walk_links(&cuda, err);
+    for (int kind = 0; kind < KINDS && code == 0; kind++) {
+        struct trace_rows *rows = &cuda.rows[kind];
+        while (code == 0 && cuda.wanted[kind] && (code = trace_rows_next(rows, err)) == 1) {
+            struct link link = find_link(&trace->owners, rows, (enum kind)kind);
+            code = kinds[kind].emit(trace, rows, &link, err);
+        }
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        trace_rows_close(&cuda.rows[kind]);
+    return code;
+}

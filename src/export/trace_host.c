@@ -1,0 +1,149 @@
+/* What a program said through NVTX, and its calls into libraries: operators of torch.autograd.profiler.emit_nvtx as torch.profiler
+ * would have them, other ranges as annotations, calls in categories of their own. */
+#include "trace.h"
+
+#include "../analyze/events.h"
+#include "../analyze/nvtx.h"
+#include "../analyze/operators.h"
+#include "arrows.h"
+
+/* ---- NVTX ---------------------------------------------------------------------------------------------------- */
+
+static const char *const nvtx_names[NVTX_COLUMNS] = {
+    [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text", [NVTX_TEXT_ID] = "textId",
+    [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
+};
+
+struct nvtx {
+    struct trace *trace;
+    struct nvtx_domains domains;
+    struct arrows arrows;
+    int64_t last_ns; /* of the table: where ranges end that have no end */
+};
+
+static int read_domains(struct nvtx *nvtx, struct error *err)
+{
+    struct trace_rows rows;
+    int code = trace_rows_open(nvtx->trace, &rows, "NVTX_EVENTS", nvtx_names, NVTX_COLUMNS, err);
+
+    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+        struct nvtx_domain domain = { .id = row_value_or(&rows, NVTX_DOMAIN, 0), .start_ns = row_value(&rows, NVTX_START),
+                                      .process = global_process(row_value_or(&rows, NVTX_THREAD, 0)) };
+        code = 0;
+        if (row_value(&rows, NVTX_TYPE) != EVENT_NVTX_DOMAIN_CREATE)
+            continue;
+        domain.name = row_value_or(&rows, NVTX_TEXT_ID, row_value_or(&rows, NVTX_TEXT, NVTX_NO_NAME));
+        if (nvtx_domains_add(&nvtx->domains, &domain) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the domains");
+    }
+    trace_rows_close(&rows);
+    nvtx_domains_sort(&nvtx->domains);
+    return code;
+}
+
+/* AddmmBackward0 and its like. */
+static int is_backward(const char *name, size_t length)
+{
+    static const char ending[] = "Backward";
+
+    while (length && (unsigned char)(name[length - 1] - '0') < 10)
+        length--;
+    return length >= sizeof ending - 1 && memcmp(name + length - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
+}
+
+/* What emit_nvtx says of an operator stands in its name. */
+static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
+{
+    struct trace_event *event = &nvtx->trace->event;
+    struct operator_text text = operator_text(event->name.bytes, event->name.length);
+    int of_backward;
+
+    if (!text.is_operator)
+        return 0;
+    event->category = trace_text("cpu_op");
+    event->name.length = text.name_length;
+    of_backward = is_backward(event->name.bytes, event->name.length);
+    if (text.shapes.length)
+        trace_arg_text(event, "Input Dims", ARG_JSON, (struct trace_string){ text.shapes.bytes, text.shapes.length, -1 });
+    if (text.sequence < 0)
+        return 0;
+    trace_arg_int(event, "Sequence number", text.sequence);
+    trace_arg_int(event, "Fwd thread id", of_backward);
+    return arrows_add(&nvtx->arrows, text.sequence, of_backward, row_value_or(rows, NVTX_THREAD, 0), event->start_ns);
+}
+
+static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
+{
+    int64_t type = row_value(rows, NVTX_TYPE), start = row_value(rows, NVTX_START), thread = row_value_or(rows, NVTX_THREAD, 0);
+    int is_range = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTX_STARTEND || type == EVENT_NVTXT_PUSHPOP || type == EVENT_NVTXT_STARTEND;
+
+    if (!is_range && type != EVENT_NVTX_MARK)
+        return 0;
+    struct trace_event *event = trace_begin(nvtx->trace, is_range ? TRACE_SPAN : TRACE_MOMENT, is_range ? "user_annotation" : "nvtx_mark",
+                                            start, row_value_or(rows, NVTX_END, nvtx->last_ns));
+    event->name = row_has(rows, NVTX_TEXT_ID) ? row_string(rows, NVTX_TEXT_ID) : row_string(rows, NVTX_TEXT);
+    trace_on_thread(event, thread);
+    int64_t domain = nvtx_domain_name(&nvtx->domains, global_process(thread), row_value_or(rows, NVTX_DOMAIN, 0));
+    int is_nested = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTXT_PUSHPOP;
+    if (is_nested && domain == NVTX_NO_NAME) /* what can be the owner of a call */
+        trace_arg_int(event, "External id", owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
+    if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
+    if (domain != NVTX_NO_NAME) {
+        struct trace_string name = { .id = domain };
+        name.bytes = report_string(nvtx->trace->report, domain, &name.length);
+        trace_arg_text(event, "Domain", ARG_TEXT, name);
+    }
+    return trace_emit(nvtx->trace, err);
+}
+
+int trace_nvtx(struct trace *trace, struct error *err)
+{
+    const struct report_table *table = report_table(trace->report, "NVTX_EVENTS");
+    struct nvtx nvtx = { .trace = trace, .last_ns = table ? table->last_ns : 0 };
+    struct trace_rows rows;
+    int code = read_domains(&nvtx, err);
+
+    if (code == 0)
+        code = trace_rows_open(trace, &rows, "NVTX_EVENTS", nvtx_names, NVTX_COLUMNS, err);
+    if (code == 0) {
+        while (code == 0 && (code = trace_rows_next(&rows, err)) == 1)
+            code = emit_nvtx(&nvtx, &rows, err);
+        trace_rows_close(&rows);
+    }
+    if (code == 0)
+        code = arrows_emit(&nvtx.arrows, trace, err);
+    arrows_free(&nvtx.arrows);
+    nvtx_domains_free(&nvtx.domains);
+    return code;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------- */
+
+int trace_host_calls(struct trace *trace, struct error *err)
+{
+    static const struct { const char *table, *category, *name; } sources[] = {
+        { "OSRT_API", "os_runtime", "nameId" }, { "CUDNN_EVENTS", "cudnn", "nameId" }, { "CUBLAS_EVENTS", "cublas", "nameId" },
+        { "MPI_P2P_EVENTS", "mpi", "textId" }, { "MPI_COLLECTIVES_EVENTS", "mpi", "textId" }, { "MPI_START_WAIT_EVENTS", "mpi", "textId" },
+        { "MPI_OTHER_EVENTS", "mpi", "textId" }, { "UCP_SUBMIT_EVENTS", "ucx", "textId" }, { "UCP_EVENTS", "ucx", "textId" },
+        { "SYSCALL", "syscall", "nameId" }, { "PROFILER_OVERHEAD", "overhead", "nameId" },
+    };
+    enum { START, END, THREAD, NAME, COLUMNS };
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && code == 0; i++) {
+        const char *names[COLUMNS] = { "start", "end", "globalTid", sources[i].name };
+        struct trace_rows rows;
+        code = trace_rows_open(trace, &rows, sources[i].table, names, COLUMNS, err);
+        while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+            struct trace_event *event = trace_begin(trace, TRACE_SPAN, sources[i].category, row_value(&rows, START),
+                                                    row_value_or(&rows, END, row_value(&rows, START)));
+            event->name = row_string(&rows, NAME);
+            if (row_has(&rows, THREAD))
+                trace_on_thread(event, row_value(&rows, THREAD));
+            code = trace_emit(trace, err);
+        }
+        trace_rows_close(&rows);
+    }
+    return code;
+}

@@ -1,0 +1,82 @@
+/* Which threads and streams there are is known when all events went by; neighbours are nearly always on the same one. */
+#include "tracks.h"
+
+#include <stdlib.h>
+
+#include "../analyze/events.h"
+
+static int add_process_names(struct tracks *tracks, const char *table, const char *column, struct error *err)
+{
+    const char *names[] = { "globalPid", column };
+    struct report_columns columns = {0};
+    int code = columns_read(tracks->report, table, names, 2, &columns, err);
+
+    if (code != 0 || !columns.values)
+        return code;
+    struct process_name *list = realloc(tracks->process_names, (tracks->process_name_count + columns.rows + 1) * sizeof *list);
+    for (size_t row = 0; list && row < columns.rows; row++)
+        if (!columns_is_null(&columns, 0, row) && !columns_is_null(&columns, 1, row))
+            list[tracks->process_name_count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
+    tracks->process_names = list ? list : tracks->process_names;
+    report_columns_free(&columns);
+    return list ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+int tracks_open(struct tracks *tracks, struct report *report, struct error *err)
+{
+    *tracks = (struct tracks){ .report = report, .processes.width = 1, .threads.width = 1, .devices.width = 1, .streams.width = 4 };
+    int code = thread_names_read(&tracks->thread_names, report, err);
+    if (code == 0)
+        code = add_process_names(tracks, "PROCESSES", "name", err);
+    return code ? code : add_process_names(tracks, "TACHO_PROCESS", "exe", err);
+}
+
+void tracks_close(struct tracks *tracks)
+{
+    keys_free(&tracks->processes);
+    keys_free(&tracks->threads);
+    keys_free(&tracks->devices);
+    keys_free(&tracks->streams);
+    thread_names_free(&tracks->thread_names);
+    free(tracks->process_names);
+}
+
+int tracks_note(struct tracks *tracks, const struct trace_event *event)
+{
+    uint32_t added = 0;
+
+    if (event->where == ON_THREAD && (!tracks->has_last_thread || tracks->last_thread != event->thread)) {
+        int64_t process = global_process(event->thread);
+        added = keys_add(&tracks->threads, &event->thread);
+        added = added == NO_KEY ? NO_KEY : keys_add(&tracks->processes, &process);
+        tracks->has_last_thread = 1;
+        tracks->last_thread = event->thread;
+    }
+    if (event->where == ON_STREAM && event->phase != TRACE_FLOW &&
+        (!tracks->has_last_stream || tracks->last_device != event->device || tracks->last_lane != event->lane)) {
+        int64_t lane[] = { event->device, event->lane, event->stream, event->process_number ? event->process : 0 };
+        added = keys_add(&tracks->streams, lane);
+        added = added == NO_KEY ? NO_KEY : keys_add(&tracks->devices, &event->device);
+        tracks->has_last_stream = 1;
+        tracks->last_device = event->device;
+        tracks->last_lane = event->lane;
+    }
+    return added == NO_KEY ? ERR_NO_MEMORY : 0;
+}
+
+const char *tracks_process_name(const struct tracks *tracks, int64_t process, size_t *length)
+{
+    for (size_t i = 0; i < tracks->process_name_count; i++)
+        if (tracks->process_names[i].process == process)
+            return report_string(tracks->report, tracks->process_names[i].name, length);
+    *length = 0;
+    return "";
+}
+
+const char *tracks_thread_name(const struct tracks *tracks, int64_t thread, size_t *length)
+{
+    const struct thread_name *found = thread_name_find(&tracks->thread_names, thread);
+
+    *length = 0;
+    return found ? report_string(tracks->report, found->name, length) : "";
+}
