@@ -19,6 +19,9 @@ void agent_note_modules(void);
 void agent_modules_changed(void);
 void agent_note_changed_modules(void);
 
+/* The next function of this name after ours, or that of the loaded library whose file name begins so; NULL if there is none. */
+void *agent_find_function(const char *library, const char *symbol);
+
 /* PyTorch is loaded, and this is its library: its operators are observed, if they are to be. */
 void torch_found(const char *path);
 void torch_after_attach(void);                 /* tells a new arena so */

@@ -242,26 +242,11 @@ static int try_installed(const struct search *search)
 
 /* ---- For the program's own calls --------------------------------------------------------------------------------------- */
 
-struct wanted { const char *name; void *function; };
-
-static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
-{
-    struct wanted *wanted = data;
-    if (!object->dlpi_name || !starts_with(file_of(object->dlpi_name), "libcupti.so"))
-        return 0;
-    void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-    wanted->function = library ? dlsym(library, wanted->name) : NULL;
-    return wanted->function != NULL;
-}
-
-/* The program's library may be loaded for it alone, where RTLD_NEXT does not look. */
 void *cuda_library_function(const char *name)
 {
-    struct wanted wanted = { name, cuda.library ? dlsym(cuda.library, name) : dlsym(RTLD_NEXT, name) };
-    if (!wanted.function)
-        dl_iterate_phdr(look_in_object, &wanted);
-    dlerror();
-    return wanted.function;
+    void *function = cuda.library ? dlsym(cuda.library, name) : NULL;
+    dlerror(); /* not the program's to see */
+    return function ? function : agent_find_function("libcupti.so", name);
 }
 
 /* The file that the user chose, or why it does not do. */

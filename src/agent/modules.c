@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "os.h"
 #include "sys.h"
 
 #define MODULES_MAX 4096
@@ -112,6 +113,33 @@ void agent_note_modules(void)
     if (torch_path[0])
         torch_found(torch_path);
 }
+
+/* ---- Functions behind ours --------------------------------------------------------------------------------------------- */
+
+struct wanted { const char *library, *symbol; void *function; };
+
+static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct wanted *wanted = data;
+    const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
+    if (!slash || strncmp(slash + 1, wanted->library, strlen(wanted->library)) != 0)
+        return 0;
+    void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    wanted->function = library ? dlsym(library, wanted->symbol) : NULL;
+    return wanted->function != NULL;
+}
+
+/* A library may be loaded for one user alone, where RTLD_NEXT does not look. */
+void *agent_find_function(const char *library, const char *symbol)
+{
+    struct wanted wanted = { library, symbol, dlsym(RTLD_NEXT, symbol) };
+    if (!wanted.function)
+        dl_iterate_phdr(look_in_object, &wanted);
+    dlerror(); /* not the program's to see */
+    return wanted.function;
+}
+
+/* ---- What changed meanwhile ---------------------------------------------------------------------------------------------- */
 
 void agent_modules_changed(void)
 {

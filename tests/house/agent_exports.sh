@@ -29,6 +29,11 @@ cuptiActivityDisableContext       the same
 cuptiActivityFlushAll             the same
 cuptiActivityFlushPeriod          the same
 cuptiFinalize                     the same
+_ZN3c1022memoryProfilingEnabledEv stands before PyTorch's: what its allocators take and give back
+_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE the same
+_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE the same, before 2.0
+_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE the same
+_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE the same, before 2.0
 "
 hooks=$(printf '#define OS(type, symbol, ...) symbol\n#define OS_OWN(type, symbol, ...) symbol\n#include "%s/src/wire/osrt.def"\n' "$SOURCE" | "$CC" -E -P -x c -)
 [ "$(wc -w <<<"$hooks")" -ge 200 ] || complain "only $(wc -w <<<"$hooks") rows in osrt.def: fewer than 200, or the check itself is broken"

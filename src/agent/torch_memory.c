@@ -1,0 +1,83 @@
+/* The memory of PyTorch: what its allocators report to its profiler, if there is one.
+ *
+ * These stand before the functions of libc10 by which allocators ask whether anybody wants to know, and tell. Each goes on to the
+ * real one, so that a profiler of the program's own hears the same. Allocators on the CPU remember the sizes of what they handed
+ * out only while somebody wants to know; so the answer is yes from the start, whether or not recording is on just then.       */
+#include <stdbool.h>
+
+#include "core.h"
+#include "torch.h"
+
+struct device { int8_t type, index; }; /* c10::Device: passed in a register */
+
+static int is_wanted(void)
+{
+    return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) && (agent.arena->torch & WIRE_TORCH_MEMORY);
+}
+
+/* The real one, looked up once; a library that is loaded for one user alone is found too. */
+static void *real(_Atomic(void *) *known, const char *symbol)
+{
+    void *function = atomic_load_explicit(known, memory_order_relaxed);
+    if (likely(function))
+        return function;
+    int saved_errno = errno;
+    function = agent_find_function("libc10.so", symbol);
+    atomic_store_explicit(known, function, memory_order_relaxed);
+    errno = saved_errno;
+    return function;
+}
+
+static void record(const uint64_t words[4], struct device device, int is_failure)
+{
+    struct agent_thread *thread = is_wanted() ? agent_enter(WIRE_BIT(TORCH)) : NULL;
+    struct wire_record *out = thread ? emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BYTES, WIRE_HEAD_WORDS + 4) : NULL;
+    if (!out)
+        return;
+    out->flags = (uint8_t)is_failure;
+    out->a = (uint8_t)device.type;
+    out->b = (uint16_t)(device.index + 1);
+    out->ticks = agent_ticks();
+    memcpy(out->body, words, 4 * sizeof *words);
+    emit_commit(thread, out);
+}
+
+#define ENABLED "_ZN3c1022memoryProfilingEnabledEv"
+EXPORT bool torch_memory_enabled(void) __asm__(ENABLED);
+
+bool torch_memory_enabled(void)
+{
+    static _Atomic(void *) known;
+    bool (*enabled)(void) = (bool (*)(void))real(&known, ENABLED);
+    agent_note_changed_modules(); /* an allocation is a sign of life */
+    return is_wanted() || (enabled && enabled());
+}
+
+/* The totals were signed before 2.0. */
+#define REPORT(name, symbol)                                                                                         \
+    EXPORT void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);    \
+    void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                    \
+    {                                                                                                                \
+        static _Atomic(void *) known;                                                                                \
+        void (*report)(void *, int64_t, uint64_t, uint64_t, struct device) =                                         \
+            (void (*)(void *, int64_t, uint64_t, uint64_t, struct device))real(&known, symbol);                      \
+        record((uint64_t[]){ (uintptr_t)address, (uint64_t)bytes, in_use, held }, device, 0);                        \
+        if (report)                                                                                                  \
+            report(address, bytes, in_use, held, device);                                                            \
+    }
+REPORT(torch_memory_used, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+REPORT(torch_memory_used_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE")
+
+#define SHORT(name, symbol)                                                                                          \
+    EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);           \
+    void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                                   \
+    {                                                                                                                \
+        static _Atomic(void *) known;                                                                                \
+        void (*report)(int64_t, uint64_t, uint64_t, struct device) =                                                 \
+            (void (*)(int64_t, uint64_t, uint64_t, struct device))real(&known, symbol);                              \
+        record((uint64_t[]){ 0, (uint64_t)bytes, in_use, held }, device, 1);                                         \
+        if (report)                                                                                                  \
+            report(bytes, in_use, held, device);                                                                     \
+    }
+SHORT(torch_memory_short, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
+SHORT(torch_memory_short_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE")
