@@ -48,8 +48,15 @@ def calls(rows):
     return {name: len(correlations) for name, correlations in found.items()}
 
 
+def is_within_others(name):
+    """Calls of the driver that the CUDA runtime makes inside calls of its own. CUPTI leaves those out when it looks at every call of the
+    runtime, as for nsys; we have it look at the chosen ones alone, and so see what lies within the others: modules being loaded, say."""
+    return name.startswith("cu") and name[2:3].isupper()
+
+
 def differences(ours, theirs, of, both=False):
-    """(what differs, what nsys's captures do not determine), for a fact such as "kernels". With both, only what nsys has too."""
+    """(what differs, what nsys's captures do not determine), for a fact such as "kernels". With both, only what nsys has too, and
+    of calls that lie within others at least as many."""
     first, second = (getattr(facts, of) for facts in theirs)
     wrong, open_ = [], []
     keys = set(first) | set(second)
@@ -60,7 +67,8 @@ def differences(ours, theirs, of, both=False):
             open_.append(f"{key}: nsys {first.get(key)} and {second.get(key)}")
             continue
         got = [getattr(facts, of).get(key) for facts in ours]
-        if any(value != first.get(key) for value in got):
+        at_least = both and is_within_others(key)
+        if any(value != first.get(key) and not (at_least and value and value > first[key]) for value in got):
             wrong.append(f"{key}: nsys {first.get(key)}, tacho {' and '.join(map(str, got))}")
     return wrong, open_
 

@@ -1,7 +1,10 @@
-"""A product on one stream that waits for a product on another; the capture range holds just that."""
+"""A product on one stream that waits for a product on another; the capture range holds just that: wait_stream.py [TIMES]"""
+import sys
+
 import torch
 from torch.cuda import nvtx
 
+times = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 side = torch.cuda.Stream()
 main = torch.cuda.default_stream()
 a = torch.empty(4096, 4096, device="cuda").normal_(0.0, 1.0)
@@ -13,10 +16,11 @@ for _ in range(10):
 
 torch.cuda.profiler.start()
 nvtx.range_push("run")
-c = torch.matmul(a, a.T)
-side.wait_stream(main)
-with torch.cuda.stream(side):
-    d = torch.matmul(c, c + 1)
-torch.cuda.synchronize()
+for _ in range(times):
+    c = torch.matmul(a, a.T)
+    side.wait_stream(main)
+    with torch.cuda.stream(side):
+        d = torch.matmul(c, c + 1)
+    torch.cuda.synchronize()
 nvtx.range_pop()
 torch.cuda.profiler.stop()
