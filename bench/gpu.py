@@ -35,11 +35,12 @@ CASES = (
     Case("launch_storm", "launch_storm.py", (OPERATORS,), CUDA, "host_us_per_op"),
     Case("resnet18", "resnet18_time.py", ("bare",), CUDA, "ms_per_iteration"),
     Case("emit_storm", "emit_storm.py", (OPERATORS,), ("-t", "cuda,nvtx", *CUDA[2:]), "host_us_per_op"),
+    Case("operators", "resnet18_time.py", ("bare",), ("-t", "cuda,nvtx", "--pytorch=autograd-nvtx", *CUDA[2:]), "ms_per_iteration"),
     Case("before-range", "storm", (LAUNCHES, "1"), CUDA + RANGE, "host_ns_per_launch"),
     Case("after-range", "storm", (LAUNCHES, "1", "range"), CUDA + RANGE, "host_ns_per_launch"),
     Case("start", "storm", ("1", "1"), CUDA, None),
 )
-TORCH_PROFILER = {"resnet18": ("torch",)}  # cases that can run under PyTorch's own profiler, and how
+TORCH_PROFILER = {"resnet18": ("torch",), "operators": ("torch",)}  # cases that can run under PyTorch's own profiler, and how
 RUN_SECONDS = 60  # the longest that one run may take
 GIVE_UP = 2  # a variant that fails so often in a row is left out of its case
 
