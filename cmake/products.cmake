@@ -87,6 +87,12 @@ if(api_sources)
   configure_file(cmake/tacho.pc.in tacho.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/tacho.pc DESTINATION lib/pkgconfig)
 endif()
+
+# ---- lib/tacho/python: the package `tacho`, and what Python programs under `tacho profile` find first. Nothing is built.
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python ${CMAKE_BINARY_DIR}/lib/tacho/python SYMBOLIC)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tacho ${CMAKE_SOURCE_DIR}/python/site DESTINATION lib/tacho/python
+  PATTERN __pycache__ EXCLUDE)
+
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tacho DESTINATION include)
 install(FILES LICENSE NOTICE README.md CONTRIBUTING.md DESTINATION share/tacho)
 install(FILES cmake/tacho.bash DESTINATION share/bash-completion/completions RENAME tacho)

@@ -38,6 +38,15 @@ struct tacho_calls {
     int (*recording)(void);
     int (*flush)(void);
     const char *(*report)(void);
+    unsigned (*choose)(unsigned what);
+};
+
+/* What can be left out of a recording: tacho_choose(). */
+enum tacho_choice {
+    TACHO_CUDA = 1,
+    TACHO_TORCH_SHAPES = 2, /* of PyTorch's operators: the shapes of their inputs… */
+    TACHO_TORCH_MEMORY = 4, /* …the memory that they take and give back… */
+    TACHO_TORCH_STACKS = 8  /* …and the Python frames that they are called from */
 };
 
 /* NULL when the program is not being profiled. Read it through the functions below. */
@@ -76,6 +85,10 @@ TACHO_INLINE int tacho_flush(void);
 
 /* The path of the report that is being written; NULL when the program is not being profiled. */
 TACHO_INLINE const char *tacho_report_path(void);
+
+/* What the next tacho_start() records in this process, the sum of some of enum tacho_choice; what is not among them is left out,
+ * and what `tacho profile` was not asked for stays out. Returns what was chosen before; at first that is what was asked for. */
+TACHO_INLINE unsigned tacho_choose(unsigned what);
 
 /* The version of the library, as "0.1.0". */
 const char *tacho_version(void);
@@ -137,6 +150,11 @@ TACHO_INLINE int tacho_flush(void)
 TACHO_INLINE const char *tacho_report_path(void)
 {
     return TACHO_HAS(report) ? tacho_calls->report() : NULL;
+}
+
+TACHO_INLINE unsigned tacho_choose(unsigned what)
+{
+    return TACHO_HAS(choose) ? tacho_calls->choose(what) : 0;
 }
 
 #ifdef __cplusplus

@@ -45,6 +45,7 @@ struct agent {
     uint32_t clock;                 /* enum wire_clock */
     uint32_t flags;                 /* enum wire_flag */
     uint32_t sources;
+    _Atomic uint32_t chosen;        /* of these, what the next range that the program begins is to record */
     uint64_t osrt_threshold_ticks;
     uint32_t pid;
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */

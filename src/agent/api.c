@@ -11,6 +11,7 @@ static _Atomic uint64_t open_step; /* the range id, 0 for none */
 
 static void start(void)
 {
+    agent_note_modules(); /* an agent that was not preloaded is not told of what is loaded later */
     agent_capture_begin(WIRE_CAPTURE_API);
 }
 
@@ -80,9 +81,30 @@ static const char *report(void)
     return agent_attached() && agent.arena->report_path ? agent.arena->text + agent.arena->report_path : NULL;
 }
 
+/* The public bits of what PyTorch is asked for, and ours. */
+static const struct { unsigned choice, flag; } torch_choices[] = {
+    { TACHO_TORCH_SHAPES, WIRE_TORCH_SHAPES }, { TACHO_TORCH_MEMORY, WIRE_TORCH_MEMORY }, { TACHO_TORCH_STACKS, WIRE_TORCH_STACKS },
+};
+
+static unsigned choose(unsigned what)
+{
+    if (!agent_thread())
+        return 0;
+    uint32_t cuda = agent.sources & WIRE_BIT(CUDA), flags = 0;
+    uint32_t sources = (agent.sources & ~cuda) | (what & TACHO_CUDA ? cuda : 0);
+    unsigned before = atomic_exchange(&agent.chosen, sources) & WIRE_BIT(CUDA) ? TACHO_CUDA : 0;
+    for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++) {
+        before |= agent.arena->torch & torch_choices[i].flag ? torch_choices[i].choice : 0;
+        flags |= what & torch_choices[i].choice ? torch_choices[i].flag : 0;
+    }
+    agent.arena->torch = flags;
+    torch_follow();
+    return before;
+}
+
 static const struct tacho_calls calls = {
     .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
-    .recording = recording, .flush = flush, .report = report,
+    .recording = recording, .flush = flush, .report = report, .choose = choose,
 };
 
 /* Found by name; NULL when this process is not being recorded. */

@@ -136,6 +136,7 @@ static int map_arena(int descriptor, uint64_t bytes)
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
+    atomic_store(&agent.chosen, arena->sources);
     agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
     agent.arena = arena;
     return 0;

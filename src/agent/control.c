@@ -20,7 +20,7 @@ void agent_capture_begin(enum wire_capture cause)
             return;
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
     emit_note(WIRE_CAPTURE_BEGIN, (uint16_t)cause, NULL, 0, NULL);
-    atomic_store(&agent.arena->recording, agent.sources);
+    atomic_store(&agent.arena->recording, atomic_load(&agent.chosen));
     cuda_follow(0);
 }
 

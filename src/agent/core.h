@@ -25,6 +25,7 @@ void *agent_find_function(const char *library, const char *symbol);
 /* PyTorch is loaded, and this is its library: its operators are observed, if they are to be. */
 void torch_found(const char *path);
 void torch_after_attach(void);                 /* tells a new arena so */
+void torch_follow(void);                       /* what is asked for of it has changed */
 
 /* Before anything is recorded: the libraries' domains get their numbers. */
 void library_prepare(void);

@@ -6,7 +6,8 @@
  * library was compiled. So one operator of our own is run first, whose fields are known, and the layout is the one that shows them.
  * If none does, the callback is taken back and the report says why: nothing is read from a place that was not proven.
  *
- * The observer stays for the life of the process. A forked child has it too and attaches at its next operator.            */
+ * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked child has it
+ * too and attaches at its next operator.                                                                                     */
 #include "torch.h"
 
 #include <dlfcn.h>
@@ -64,6 +65,7 @@ static struct torch_version version;
 static _Atomic uint32_t state; /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
 static int with_inputs;
+static uint64_t observer; /* torch's number of our callback */
 static const char *refusal;
 
 /* ---- Each operator ------------------------------------------------------------------------------------------------------ */
@@ -302,24 +304,54 @@ static const char *look_up(const char *path)
     return calls.before_text || calls.before ? NULL : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
 }
 
-static const char *install(const char *path)
+/* Whether inputs are to be read, and can be. */
+static int wants_inputs(void)
+{
+    static int known = -1;
+    if (!(agent.arena->torch & WIRE_TORCH_SHAPES))
+        return 0;
+    if (known < 0) {
+        known = torch_inputs_prepare(&version, calls.undefined) == 0;
+        if (!known)
+            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
+    }
+    return known;
+}
+
+static void observe(struct callback callback)
+{
+    with_inputs = wants_inputs();
+    callback.needs_inputs = (unsigned char)with_inputs;
+    observer = calls.add_callback(callback);
+}
+
+static struct callback our_callback(void)
 {
     struct callback callback = { .start = (void *)torch_start, .end = (void *)end, .probability = 1.0, .needs_numbers = 1 };
+    memset(callback.scopes, 1, sizeof callback.scopes);
+    return callback;
+}
+
+static const char *install(const char *path)
+{
     const char *failure = look_up(path);
     if (failure)
         return failure;
-    memset(callback.scopes, 1, sizeof callback.scopes);
-    if (find_layout(callback) != 0)
+    if (find_layout(our_callback()) != 0)
         return "The operators of this PyTorch are laid out in a way not known here: its own NVTX annotation, "
                "torch.autograd.profiler.emit_nvtx, is recorded.";
     find_version(path);
-    if ((agent.arena->torch & WIRE_TORCH_SHAPES) && torch_inputs_prepare(&version, calls.undefined) != 0)
-        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
-    else
-        with_inputs = (agent.arena->torch & WIRE_TORCH_SHAPES) != 0;
-    callback.needs_inputs = (unsigned char)with_inputs;
-    calls.add_callback(callback);
+    observe(our_callback());
     return NULL;
+}
+
+/* Operators that run meanwhile keep the callback that they began with. */
+void torch_follow(void)
+{
+    if (atomic_load(&state) != OBSERVED || wants_inputs() == with_inputs)
+        return;
+    calls.remove_callback(observer);
+    observe(our_callback());
 }
 
 static void tell(void)

@@ -426,6 +426,14 @@ static void warn_of_stubs(struct collector *collector, const char *agent_path)
     text_free(&path);
 }
 
+static void warn_of_python(struct collector *collector, const char *agent_path)
+{
+    struct text path = {0};
+    if (environment_python(&path, collector->options, agent_path) && !path.length)
+        collector_warn(collector, 0, "Python programs run as they are: the folder python is not beside the agent; install Tacho whole.");
+    text_free(&path);
+}
+
 static int capture_program(struct collector *collector, const struct program *program, const char *agent_path, struct error *err)
 {
     struct launch launch;
@@ -445,6 +453,7 @@ static int capture_program(struct collector *collector, const struct program *pr
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
         collector_warn(collector, 0, "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);
     warn_of_stubs(collector, agent_path);
+    warn_of_python(collector, agent_path);
     return run(collector, &launch, err);
 }
 

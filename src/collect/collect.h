@@ -68,6 +68,7 @@ struct collect_options {
     int torch_nvtx;                    /* 1: operators are NVTX ranges too, worded as torch.autograd.profiler.emit_nvtx does */
     int torch_functions;               /* 1: functions-trace: calls of torch's Python functions are NVTX ranges */
     int torch_replace;                 /* 1: Python programs find our classes in the place of torch.profiler's */
+    const char *python_functions;      /* a file that names Python functions whose calls are NVTX ranges; absolute; NULL: none */
 
     unsigned python_frequency;         /* Python stacks are sampled so often a second; 0: they are not */
 

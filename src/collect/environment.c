@@ -112,6 +112,35 @@ static void set_preload(struct list *list, const struct collect_options *options
     text_free(&preload);
 }
 
+int environment_python(struct text *path, const struct collect_options *options, const char *agent_path)
+{
+    char *agent = realpath(agent_path, NULL); /* not the link to it that LD_PRELOAD may need */
+    int slash = agent ? (int)(strrchr(agent, '/') + 1 - agent) : 0;
+    text_addf(path, "%.*spython/site", slash, agent ? agent : "");
+    free(agent);
+    if (text_failed(path) || access(text_string(path), R_OK) != 0)
+        text_clear(path);
+    return options->torch_replace || options->torch_functions || options->python_functions;
+}
+
+/* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands last, as it may have commas. */
+static void set_python(struct list *list, const struct collect_options *options, const char *agent_path)
+{
+    struct text path = {0}, words = {0};
+    const char *own = environment_value(options, "PYTHONPATH");
+    if (environment_python(&path, options, agent_path) && path.length) {
+        text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
+        text_addf(&words, "%s%s", options->torch_replace ? "replace," : "", options->torch_functions ? "functions," : "");
+        if (options->python_functions)
+            text_addf(&words, "functions-file=%s", options->python_functions);
+        set_variable(list, "PYTHONPATH", text_string(&path));
+        set_variable(list, "TACHO_PYTHON", text_string(&words));
+        list->failed |= text_failed(&path) || text_failed(&words);
+    }
+    text_free(&path);
+    text_free(&words);
+}
+
 char **environment_build(const struct collect_options *options, const struct program *program, const char *agent_path, const char *session)
 {
     struct list list = {0};
@@ -126,6 +155,7 @@ char **environment_build(const struct collect_options *options, const struct pro
     set_variable(&list, "NVTX_INJECTION64_PATH", agent_path);
     if (options->sources & WIRE_BIT(CUDA))
         set_variable(&list, "CUDA_INJECTION64_PATH", agent_path);
+    set_python(&list, options, agent_path);
     set_variable(&list, WIRE_SESSION_VARIABLE, session);
     if (list.failed) {
         environment_free(list.entries);

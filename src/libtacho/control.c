@@ -16,6 +16,7 @@ PUBLIC int tacho_profiled(void);
 PUBLIC int tacho_recording(void);
 PUBLIC int tacho_flush(void);
 PUBLIC const char *tacho_report_path(void);
+PUBLIC unsigned tacho_choose(unsigned what);
 
 #include "tacho/tacho.h"
 

@@ -1,0 +1,147 @@
+"""The table of key_averages(): `tacho ops` makes it, and its rows have torch's names here."""
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, overload
+
+from . import _native
+
+
+class FunctionEventAvg:
+    """One row: an operator, a CUDA call or a kernel, over all its calls. Times are in microseconds."""
+
+    node_id = -1
+    is_async = is_remote = is_legacy = False
+    overload_name = ""
+    use_device = "cuda"
+
+    def __init__(self, row: Dict[str, Any]) -> None:
+        self.key: str = row["key"]
+        self.count: int = row["count"]
+        self.cpu_time_total: float = row["cpu_total_us"]
+        self.self_cpu_time_total: float = row["self_cpu_us"]
+        self.device_time_total: float = row["device_total_us"]
+        self.self_device_time_total: float = row["self_device_us"]
+        self.cpu_memory_usage: int = row["cpu_mem"]
+        self.self_cpu_memory_usage: int = row["self_cpu_mem"]
+        self.device_memory_usage: int = row["device_mem"]
+        self.self_device_memory_usage: int = row["self_device_mem"]
+        self.flops: int = row.get("flops") or 0
+        self.input_shapes: Any = _decoded(row.get("input_shapes"))
+        self.stack: List[str] = _decoded(row.get("stack")) or []
+
+    @property
+    def name(self) -> str:
+        """The key."""
+        return self.key
+
+    @property
+    def cpu_time(self) -> float:
+        """The average of a call."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self) -> float:
+        """The average of a call."""
+        return self.device_time_total / self.count if self.count else 0.0
+
+    # Names of older versions of torch.
+    cuda_time = property(lambda self: self.device_time)
+    cuda_time_total = property(lambda self: self.device_time_total)
+    self_cuda_time_total = property(lambda self: self.self_device_time_total)
+    cuda_memory_usage = property(lambda self: self.device_memory_usage)
+    self_cuda_memory_usage = property(lambda self: self.self_device_memory_usage)
+
+    @property
+    def is_on_device(self) -> bool:
+        """Work on a GPU: it took no time of a CPU."""
+        return self.cpu_time_total == 0 and self.self_device_time_total > 0
+
+    @property
+    def device_type(self) -> Any:
+        """torch's DeviceType if the program has torch, else its number."""
+        import sys  # pylint: disable=import-outside-toplevel
+        kinds = getattr(sys.modules.get("torch.autograd"), "DeviceType", None)
+        if kinds is not None:
+            return kinds.CUDA if self.is_on_device else kinds.CPU
+        return 1 if self.is_on_device else 0
+
+    def __repr__(self) -> str:
+        return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total:.3f}us cpu_time={self.cpu_time:.3f}us "
+                f" self_cuda_time={self.self_device_time_total:.3f}us cuda_time={self.device_time:.3f}us "
+                f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage={self.device_memory_usage}>")
+
+
+def _decoded(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+class KeyAverages(Sequence[FunctionEventAvg]):
+    """All rows, read when they are first looked at."""
+
+    def __init__(self, path: str, options: List[str]) -> None:
+        self._path, self._options = path, options
+        self._rows: Optional[List[FunctionEventAvg]] = None
+
+    def _all(self) -> List[FunctionEventAvg]:
+        if self._rows is None:
+            text = _run(["ops", "--format", "json", *self._options, self._path])
+            self._rows = [FunctionEventAvg(row) for row in json.loads(text or "[]")]
+        return self._rows
+
+    @overload
+    def __getitem__(self, index: int) -> FunctionEventAvg: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[FunctionEventAvg]: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[FunctionEventAvg]:
+        return iter(self._all())
+
+    def sort(self, *, key: Callable[[FunctionEventAvg], Any], reverse: bool = False) -> None:
+        """As list.sort()."""
+        self._all().sort(key=key, reverse=reverse)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Of all rows together, in microseconds."""
+        return sum(row.self_cpu_time_total for row in self)
+
+    def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
+              max_shapes_column_width: int = 80, header: Optional[str] = None, top_level_events_only: bool = False,
+              time_unit: Optional[str] = None) -> str:
+        """The text that torch prints."""
+        options = ["--row-limit", str(row_limit), "--max-src-column-width", str(max_src_column_width),
+                   "--max-name-column-width", str(max_name_column_width), "--max-shapes-column-width", str(max_shapes_column_width)]
+        if sort_by:
+            options += ["--sort-by", sort_by]
+        if top_level_events_only:
+            options += ["--top-level-events-only"]
+        text = _run(["ops", *options, *self._options, self._path])
+        if header is None or not text:
+            return text
+        width = len(text.split("\n", 1)[0].rstrip())
+        return "=" * width + "\n" + header + "\n" + text
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _run(arguments: List[str]) -> str:
+    """A capture without operators has an empty table, as torch's."""
+    try:
+        return _native.run(arguments)
+    except _native.TachoError as error:
+        if "no operators" in str(error):
+            return ""
+        raise

@@ -1,0 +1,164 @@
+"""Captures of this process, and windows in them.
+
+There is one capture a process: `tacho profile`'s if it runs under that, else one that is started here, in which a `tacho` that we
+start records us. A window is the time between a start() and a stop(). Both kinds of capture are one growing report; all that is asked
+of a window is asked of that report, for the window's time.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Dict, Iterator, List, Optional, Tuple
+
+from . import _agent, _native
+from ._report import Report
+
+HOW = "run it so: tacho profile python " + (os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "script.py")
+
+
+@contextlib.contextmanager
+def _variables(values: Dict[str, str]) -> Iterator[None]:
+    """Sets them for the time being."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _is_loaded(library: str) -> bool:
+    """Whether the process has it already; asking does not load it."""
+    try:
+        ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        return True
+    except OSError:
+        return False
+
+
+class OwnCapture:
+    """A tacho beside us that records this process, from the first window on until the process ends."""
+
+    def __init__(self, output: Optional[str] = None) -> None:
+        self.pid = os.getpid()
+        self.folder = tempfile.mkdtemp(prefix="tacho-")
+        path = os.path.abspath(output) if output else os.path.join(self.folder, "report.tacho")
+        self.complaints = os.path.join(self.folder, "stderr")
+        self._start(path)
+
+    def _start(self, path: str) -> None:
+        command = [_native.program(), "profile", "--attach=caller", "-c", "api", "--capture-range-end", "repeat", "-t", "cuda,nvtx",
+                   "--pytorch=auto", "-o", path, "-f", "true"]
+        with open(self.complaints, "wb") as complaints:
+            # A session of its own: Ctrl-C is for the program, which ends the capture in its own time.
+            self.collector = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
+                                              env=_native.environment(), start_new_session=True)
+        assert self.collector.stdout
+        session, library = (os.fsdecode(self.collector.stdout.readline()).rstrip("\n") for _ in (1, 2))
+        if not library:
+            raise _native.TachoError(f"no capture could be started here ({self._complaint()}); {HOW}")
+        agent = self._load(session, library)
+        if agent is None:
+            self.end()
+            raise _native.TachoError(f"the agent could not be loaded into this process; {HOW}")
+        _agent.set_current(agent)
+        atexit.register(self.end)
+
+    @staticmethod
+    def _load(session: str, library: str) -> Optional[_agent.Agent]:
+        # CUDA and NVTX look for these when they are first used, which may be later.
+        for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"):
+            os.environ.setdefault(name, library)
+        with _variables({"TACHO_SESSION": session}):
+            agent = _agent.load(library)
+        if agent is not None and _is_loaded("libcuda.so.1"):
+            ctypes.CDLL(library).InitializeInjection()  # cuInit() may be over, and it would have called it
+        return agent
+
+    def _complaint(self) -> str:
+        with open(self.complaints, encoding="utf-8", errors="replace") as file:
+            return _native.sentence(file.read()) or "tacho said nothing"
+
+    def end(self) -> None:
+        """The report is closed. A forked child has no part in it."""
+        if os.getpid() != self.pid or self.collector.stdin is None or self.collector.stdin.closed:
+            return
+        with contextlib.suppress(OSError):
+            self.collector.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.collector.wait(timeout=10)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_lock = threading.Lock()
+_own: Optional[OwnCapture] = None
+
+
+def attach(output: Optional[str] = None) -> _agent.Agent:
+    """The agent of the capture of this process, which is started if there is none. output: where the report of one that is started
+    here is to stay."""
+    global _own
+    with _lock:
+        agent = _agent.current()
+        if agent is None:
+            _own = OwnCapture(output)
+            agent = _agent.current()
+            assert agent is not None
+        elif output:
+            _native.say_once(f"the report is {agent.report()}: this process was being captured already")
+        return agent
+
+
+class Window:
+    """A part of the capture in time, open until stop() was called."""
+
+    def __init__(self, wanted: int, output: Optional[str] = None) -> None:
+        self.agent = attach(output)
+        self.was_on = bool(self.agent.recording())
+        self.chosen_before = self.agent.choose(wanted)
+        if self.was_on:  # someone else wants what is recorded already
+            self.agent.choose(wanted | self.chosen_before)
+        self.started_ns = time.monotonic_ns()
+        self.ended_ns: Optional[int] = None
+        self.agent.start()
+
+    def stop(self) -> None:
+        """Ends it; what it has recorded is in the report then. Recording goes on if it was on before."""
+        if self.ended_ns is not None:
+            return
+        if not self.was_on:
+            self.agent.stop()
+        self.ended_ns = time.monotonic_ns()
+        self.agent.choose(self.chosen_before)
+        failed = self.agent.flush()
+        if failed:
+            _native.say_once(f"the profiler did not answer ({os.strerror(-failed)}): the end of the window may be missing")
+
+    @property
+    def path(self) -> str:
+        """The report."""
+        return self.agent.report()
+
+    def span(self) -> Tuple[int, int]:
+        """The window in the report's own time."""
+        with Report(self.path) as report:
+            clock = report["TACHO_CLOCK"]
+            shift = int(clock["timestamp"][0]) - int(clock["monotonicNs"][0])
+        return self.started_ns + shift, (time.monotonic_ns() if self.ended_ns is None else self.ended_ns) + shift
+
+    def filter(self, option: str = "--filter-time") -> List[str]:
+        """Words for a command, to see the window alone."""
+        start, end = self.span()
+        return [option, f"{start}/{end}"]

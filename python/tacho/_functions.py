@@ -1,0 +1,96 @@
+"""Functions of the program as ranges, without a change to it: --python-functions-trace=FILE.json, and a list for torch.
+
+The file is a list of objects {"module": "a.b", "functions": ["f", "Class.method", …], "domain": …, "color": …}, as nsys has it. A function
+is wrapped when its module has been imported; a name that is not there is said on stderr and left out.
+"""
+from __future__ import annotations
+
+import json
+import sys
+from types import ModuleType
+from typing import Any, List
+
+from . import _imports
+from ._marks import around
+
+TORCH = [
+    {"module": "torch.nn.modules.module", "functions": ["Module.__call__"], "name": "nn.Module"},
+    {"module": "torch.optim.optimizer", "functions": ["Optimizer.zero_grad"]},
+    {"module": "torch.optim.sgd", "functions": ["SGD.step"]},
+    {"module": "torch.optim.adam", "functions": ["Adam.step"]},
+    {"module": "torch.optim.adamw", "functions": ["AdamW.step"]},
+    {"module": "torch.autograd", "functions": ["backward", "grad"]},
+    {"module": "torch.utils.data.dataloader", "functions": ["_BaseDataLoaderIter.__next__"]},
+    {"module": "torch.nn.parallel.distributed", "functions": ["DistributedDataParallel.forward"]},
+    {"module": "torch.amp.grad_scaler", "functions": ["GradScaler.scale", "GradScaler.step", "GradScaler.update", "GradScaler.unscale_"]},
+    {"module": "torch.distributed.distributed_c10d",
+     "functions": ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "barrier"]},
+    {"module": "torch.serialization", "functions": ["save", "load"]},
+]
+
+
+def _wrap(module: ModuleType, function: str, name: str) -> None:
+    *path, last = function.split(".")
+    owner: Any = module
+    for part in path:
+        owner = getattr(owner, part)
+    plain = owner.__dict__[last] if last in getattr(owner, "__dict__", {}) else getattr(owner, last)
+    if isinstance(plain, (staticmethod, classmethod)):
+        setattr(owner, last, type(plain)(around(plain.__func__, name)))
+    else:
+        setattr(owner, last, around(plain, name))
+
+
+def _wrap_module_call(module: ModuleType) -> None:
+    """Modules are told apart by their class."""
+    from . import _agent  # pylint: disable=import-outside-toplevel
+    base: Any = getattr(module, "Module")
+    plain = base.__call__
+
+    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        agent = _agent.current()
+        if agent is None:
+            return plain(self, *arguments, **keywords)
+        agent.push(type(self).__name__.encode())
+        try:
+            return plain(self, *arguments, **keywords)
+        finally:
+            agent.pop()
+
+    base.__call__ = call
+
+
+def _install_row(row: Any) -> None:
+    module_name = row["module"]
+    functions: List[str] = [entry if isinstance(entry, str) else entry["function"] for entry in row["functions"]]
+    domain = row.get("domain")
+
+    def hook(module: ModuleType) -> None:
+        for function in functions:
+            if (module_name, function) == ("torch.nn.modules.module", "Module.__call__"):
+                _wrap_module_call(module)
+                continue
+            try:
+                _wrap(module, function, f"{domain}: {module_name}.{function}" if domain else f"{module_name}.{function}")
+            except (AttributeError, KeyError, TypeError):
+                if row not in TORCH:
+                    print(f"tacho: {module_name} has no function {function}: it is not traced", file=sys.stderr)
+
+    _imports.when_imported(module_name, hook)
+
+
+def install_torch() -> None:
+    """The list above."""
+    for row in TORCH:
+        _install_row(row)
+
+
+def install_file(path: str) -> None:
+    """Those that a file names. What is wrong with it is said on stderr, and the program runs all the same."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)
+        for row in rows:
+            _install_row(row)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"tacho: {path} is not a list of modules and functions ({error}): no function of it is traced", file=sys.stderr)

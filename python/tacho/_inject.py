@@ -1,0 +1,19 @@
+"""What `tacho profile` asks of Python programs: sitecustomize.py loads this, once the program has imported what it is about."""
+from __future__ import annotations
+
+import os
+
+
+def install() -> None:
+    """TACHO_PYTHON is a list of words: replace, functions, and functions=FILE last."""
+    wanted = os.environ.get("TACHO_PYTHON", "")
+    words, _, file = wanted.partition("functions-file=")
+    if "replace" in words.split(","):
+        from . import _replace  # pylint: disable=import-outside-toplevel
+        _replace.install()
+    if "functions" in words.split(",") or file:
+        from . import _functions  # pylint: disable=import-outside-toplevel
+        if "functions" in words.split(","):
+            _functions.install_torch()
+        if file:
+            _functions.install_file(file)

@@ -1,0 +1,51 @@
+"""Notebooks: %load_ext tacho, then %%tacho above a cell: the cell runs recorded, and its table stands below it."""
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from typing import Any
+
+from . import _native
+from ._profile import profile
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="%%tacho", add_help=False, description="Record the cell.")
+    parser.add_argument("--sort-by", default=None)
+    parser.add_argument("--row-limit", type=int, default=20)
+    parser.add_argument("--shapes", action="store_true")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--stacks", action="store_true")
+    parser.add_argument("--output", default=None, help="the report, if it is to be kept")
+    return parser
+
+
+def _timeline(prof: profile) -> None:
+    """The page with the timeline, in the notebook."""
+    from IPython.display import HTML, display  # type: ignore[import-not-found]  # pylint: disable=import-outside-toplevel,import-error
+    with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
+        path = os.path.join(folder, "page.html")
+        prof._export(path, "html")
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+    quoted = page.replace("&", "&amp;").replace('"', "&quot;")
+    display(HTML(f'<iframe srcdoc="{quoted}" style="width:100%;height:40em;border:0"></iframe>'))
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by %load_ext tacho."""
+
+    def tacho(line: str, cell: str) -> Any:
+        options = _arguments().parse_args(line.split())
+        prof = profile(record_shapes=options.shapes, profile_memory=options.memory, with_stack=options.stacks, output=options.output)
+        with prof:
+            result = shell.run_cell(cell)
+        table = prof.key_averages(group_by_input_shape=options.shapes).table(sort_by=options.sort_by, row_limit=options.row_limit)
+        print(table or f"No operators of PyTorch were recorded; the report is {prof.report()}")
+        if _native.can_export("html"):
+            _timeline(prof)
+        shell.user_ns["prof"] = prof
+        return result.result
+
+    shell.register_magic_function(tacho, magic_kind="cell", magic_name="tacho")

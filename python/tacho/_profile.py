@@ -1,0 +1,284 @@
+"""tacho.profile: torch.profiler.profile over a capture of Tacho's. autograd_profile is the older torch.autograd.profiler.profile.
+
+Signatures and behaviour are torch's, so that both can stand in its place; what the words mean is said in its documentation.
+"""
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterable, List, Optional, Type
+
+from . import _agent, _events, _native
+from ._averages import FunctionEventAvg, KeyAverages
+from ._capture import Window
+from ._marks import record_function
+from ._schedule import ProfilerAction, always, as_action
+
+_RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def _has_cuda() -> bool:
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return bool(cuda is not None and cuda.is_available())
+
+
+def supported_activities() -> "set[str]":
+    """Names of what can be recorded here."""
+    return {"CPU", "CUDA"} if _has_cuda() else {"CPU"}
+
+
+class Recorded:
+    """What was recorded in one window, and what can be asked of it."""
+
+    def __init__(self, wanted: int, flops: bool, output: Optional[str]) -> None:
+        self._wanted, self._flops, self._output = wanted, flops, output
+        self._window: Optional[Window] = None
+        self._metadata: Dict[str, str] = {}
+
+    def _begin(self) -> None:
+        self._window = Window(self._wanted, self._output)
+
+    def _end(self) -> None:
+        if self._window is not None:
+            self._window.stop()
+
+    def _done(self) -> Window:
+        if self._window is None:
+            raise _native.TachoError("nothing was recorded yet: the profiler was not started, or its schedule has not come to a step to record")
+        return self._window
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> KeyAverages:
+        """Operators, calls and kernels by name: rows, and .table()."""
+        window = self._done()
+        options = window.filter()
+        if group_by_input_shape:
+            options += ["--group-by-input-shape"]
+        if group_by_stack_n > 0:
+            options += ["--group-by-stack", str(group_by_stack_n)]
+        if self._flops:
+            options += ["--with-flops"]
+        return KeyAverages(window.path, options)
+
+    def table(self, *arguments: Any, **keywords: Any) -> str:
+        """key_averages().table(), as the older profiler has it."""
+        return self.key_averages().table(*arguments, **keywords)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All rows as one."""
+        total: Dict[str, Any] = {"key": "Total", "count": 0, "cpu_total_us": 0.0, "self_cpu_us": 0.0, "device_total_us": 0.0,
+                                 "self_device_us": 0.0, "cpu_mem": 0, "self_cpu_mem": 0, "device_mem": 0, "self_device_mem": 0}
+        for row in self.key_averages():
+            total["count"] += row.count
+            total["cpu_total_us"] += row.cpu_time_total
+            total["self_cpu_us"] += row.self_cpu_time_total
+            total["device_total_us"] += row.device_time_total
+            total["self_device_us"] += row.self_device_time_total
+        return FunctionEventAvg(total)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Of all rows together, in microseconds."""
+        return self.key_averages().self_cpu_time_total
+
+    def events(self) -> List[_events.FunctionEvent]:
+        """Every operator, call and kernel, in order of time."""
+        return _events.read(self._done())
+
+    @property
+    def function_events(self) -> List[_events.FunctionEvent]:
+        """events(), as the older profiler has it."""
+        return self.events()
+
+    def report(self) -> str:
+        """The path of the report, for other commands of tacho; the window is .filter() of them."""
+        return self._done().path
+
+    def _export(self, path: str, kind: str, *options: str) -> None:
+        if not _native.can_export(kind):
+            raise _native.TachoError(f"this tacho does not write {kind}: install a newer one")
+        window = self._done()
+        _native.run(["export", "--type", kind, *options, *window.filter("--times"), "-o", path, "-f", "true", "-q", window.path])
+
+    def export_chrome_trace(self, path: str) -> None:
+        """The trace that torch writes, packed where its name ends in .gz."""
+        with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
+            plain = os.path.join(folder, "trace.json")
+            self._export(plain, "chrome")
+            _add_metadata(plain, self._metadata)
+            if path.endswith(".gz"):
+                with open(plain, "rb") as source, gzip.open(path, "wb") as target:
+                    shutil.copyfileobj(source, target)
+            else:
+                shutil.move(plain, path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Stacks and their time, for flame graphs."""
+        if metric not in ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total"):
+            raise ValueError(f"metric is self_cpu_time_total or self_cuda_time_total, not {metric}")
+        self._export(path, "stacks", "--metric", metric.replace("device", "cuda"))
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A text that stands in the trace of export_chrome_trace()."""
+        self._metadata[key] = json.dumps(value)
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """The same of a value that is JSON."""
+        self._metadata[key] = value
+
+    preset_metadata_json = add_metadata_json
+
+
+def _add_metadata(path: str, metadata: Dict[str, str]) -> None:
+    """As first members of the trace's object."""
+    if not metadata:
+        return
+    members = ",\n".join(f"{json.dumps(key)}: {json.dumps(json.loads(value))}" for key, value in metadata.items())
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write("{\n" + members + "," + text[text.index("{") + 1:])
+
+
+def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool) -> int:
+    return (_agent.CUDA * cuda) | (_agent.SHAPES * shapes) | (_agent.MEMORY * memory) | (_agent.STACKS * stacks)
+
+
+def _names_cuda(activities: Optional[Iterable[Any]]) -> bool:
+    if activities is None:
+        return _has_cuda()
+    return any(getattr(activity, "name", activity) == "CUDA" for activity in activities)
+
+
+class profile(Recorded):  # pylint: disable=invalid-name
+    """torch.profiler.profile."""
+
+    def __init__(self, *, activities: Optional[Iterable[Any]] = None, schedule: Optional[Callable[[int], Any]] = None,
+                 on_trace_ready: Optional[Callable[..., Any]] = None, record_shapes: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
+                 execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: Optional[bool] = None,
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None,
+                 output: Optional[str] = None) -> None:
+        cuda = _names_cuda(activities) if use_cuda is None else use_cuda
+        super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack or with_modules), with_flops, output)
+        self.schedule: Callable[[int], Any] = schedule or always
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = as_action(self.schedule(0))
+        self._step: Optional[record_function] = None
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
+        self.with_flops, self.with_modules = with_flops, with_modules
+
+    def __enter__(self) -> "profile":
+        self.start()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begins with step 0."""
+        self._go_over(ProfilerAction.NONE, self.current_action)
+        self._begin_step()
+
+    def stop(self) -> None:
+        """Ends the last step; a window that is open is done."""
+        self._end_step()
+        self._go_over(self.current_action, None)
+
+    def step(self) -> None:
+        """One step ends, the next begins."""
+        self._end_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = as_action(self.schedule(self.step_num))
+        self._go_over(before, self.current_action)
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps:
+            self._step = record_function(f"ProfilerStep#{self.step_num}")
+            self._step.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._step.__exit__(None, None, None)
+            self._step = None
+
+    def _go_over(self, before: ProfilerAction, after: Optional[ProfilerAction]) -> None:
+        """From one step's action to the next one's; None is the end."""
+        is_open = before in _RECORDS
+        if is_open and (before == ProfilerAction.RECORD_AND_SAVE or after not in _RECORDS):
+            self._end()
+            is_open = False
+            if (before == ProfilerAction.RECORD_AND_SAVE or after is None) and self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+        if after in _RECORDS and not is_open:
+            self._begin()
+
+    def set_custom_trace_id_callback(self, callback: Any) -> None:
+        """Traces of ours are told apart by their files."""
+
+    def get_trace_id(self) -> Optional[str]:
+        """The report's path, once there is one."""
+        return self._window.path if self._window is not None else None
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Switches the recording within a window off and on."""
+        agent = self._done().agent
+        (agent.start if enable else agent.stop)()
+
+
+class autograd_profile(Recorded):  # pylint: disable=invalid-name
+    """torch.autograd.profiler.profile."""
+
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: Optional[str] = None, record_shapes: bool = False,
+                 with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
+                 use_kineto: bool = True, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None) -> None:
+        super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack or with_modules),
+                         with_flops, None)
+        self.enabled = enabled
+        self.entered = False
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
+
+    def __enter__(self) -> Optional["autograd_profile"]:
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("a profiler can be entered once")
+        self.entered = True
+        self._begin()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        if self.enabled:
+            self._end()
+
+    def __repr__(self) -> str:
+        return repr(self.events()) if self._window is not None else "<unfinished tacho.autograd_profile>"
+
+    def __str__(self) -> str:
+        return self.table() if self._window is not None else repr(self)
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: Optional[str] = None, use_gzip: bool = False) -> Callable[[Recorded], None]:
+    """For on_trace_ready: each trace a file of its own, where TensorBoard looks for it."""
+    os.makedirs(dir_name, exist_ok=True)
+    worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+
+    def handler(profiler: Recorded) -> None:
+        profiler.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json" + ".gz" * use_gzip))
+
+    return handler
+
+
+__all__: List[str] = ["profile", "autograd_profile", "tensorboard_trace_handler", "supported_activities"]
