@@ -43,6 +43,7 @@ const struct analysis *const analyses[] = {
     &analysis_step_stats,
     &analysis_step_sum,
     &analysis_syscall_sum,
+    &analysis_torch_fwd_bwd_sum,
     &analysis_um_cpu_page_faults_sum,
     &analysis_um_sum,
     &analysis_um_total_sum,

@@ -77,6 +77,7 @@ struct operator_text {
     int64_t sequence;            /* -1: none */
     struct intern_string shapes; /* in the text; length 0: none */
     int is_operator;             /* else an annotation, or anything */
+    int is_backward;             /* by its name: AddmmBackward0 and its like */
 };
 struct operator_text operator_text(const char *bytes, size_t length);
 

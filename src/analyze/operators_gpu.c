@@ -126,3 +126,39 @@ int operators_add_work(struct pool_texts *names, operator_of *owner, void *conte
         code = add_kind(names, (enum gpu_kind)kind, owner, context, err);
     return code;
 }
+
+/* ---- by the threads that launched it -------------------------------------------------------------------------- */
+
+struct launching {
+    const struct calls *calls;
+    uint32_t *places; /* owned; of the calls among the operators */
+};
+
+/* The call itself: operators_nest() hands its work on to the operator around it. */
+static uint32_t call_of(void *context, int64_t process, int64_t correlation)
+{
+    const struct launching *launching = context;
+    uint32_t call = calls_find(launching->calls, process, correlation);
+
+    return call == NO_CALL ? NO_OPERATOR : launching->places[call];
+}
+
+int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+{
+    struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
+    struct calls calls;
+    struct launching launching = { .calls = &calls };
+    int code = calls_read(&calls, report, err);
+
+    if (code != 0)
+        return code;
+    launching.places = malloc((calls.count + 1) * sizeof *launching.places);
+    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    if (code == 0)
+        code = operators_add_work(&names, call_of, &launching, err);
+    pool_texts_free(&names);
+    calls_free(&calls);
+    free(launching.places);
+    return code;
+}

@@ -35,5 +35,8 @@ typedef uint32_t operator_of(void *context, int64_t process, int64_t correlation
 int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *places);
 /* Adds the work on GPUs that counts, and its time to the one that owner finds. */
 int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err);
+/* Both, where nothing says which operator a call was made for: what it launched belongs to the innermost one around it, in its
+ * thread. */
+int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
 
 #endif

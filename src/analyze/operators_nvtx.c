@@ -43,6 +43,15 @@ static struct intern_string shapes_in(const char *bytes, size_t length)
     return (struct intern_string){ NULL, 0 };
 }
 
+static int is_backward(const char *name, size_t length)
+{
+    static const char ending[] = "Backward";
+
+    while (length && (unsigned char)(name[length - 1] - '0') < 10)
+        length--;
+    return length >= sizeof ending - 1 && memcmp(name + length - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
+}
+
 struct operator_text operator_text(const char *bytes, size_t length)
 {
     static const char *const marks[] = { ", seq = ", ", op_id = ", ", sizes = [", ", input_op_ids = [" };
@@ -55,6 +64,7 @@ struct operator_text operator_text(const char *bytes, size_t length)
     return (struct operator_text){
         .name_length = (size_t)(end - bytes), .sequence = number_behind(bytes, length, ", seq = "), .shapes = shapes_in(bytes, length),
         .is_operator = end < bytes + length || (length > 6 && memcmp(bytes, "aten::", 6) == 0),
+        .is_backward = is_backward(bytes, (size_t)(end - bytes)),
     };
 }
 
@@ -65,6 +75,7 @@ static int parse_range(struct operators *operators, struct operator *operator, c
 
     operator->kind = text.is_operator ? OPERATOR : OPERATOR_ANNOTATION;
     operator->sequence = text.sequence;
+    operator->is_backward = text.is_backward && text.sequence >= 0;
     if (!operators_name(operators, bytes, text.name_length, &operator->name))
         return 0;
     if (text.shapes.length && (operator->shapes = operators_intern(operators, text.shapes.bytes, text.shapes.length)) == NO_TEXT)
@@ -99,40 +110,6 @@ static int add_ranges(struct operators *operators, const struct ranges *ranges, 
     return is_torch;
 }
 
-struct launching {
-    const struct calls *calls;
-    uint32_t *places; /* owned; of the calls among the operators */
-};
-
-/* The call itself: operators_nest() hands its work on to the operator around it. */
-static uint32_t call_of(void *context, int64_t process, int64_t correlation)
-{
-    const struct launching *launching = context;
-    uint32_t call = calls_find(launching->calls, process, correlation);
-
-    return call == NO_CALL ? NO_OPERATOR : launching->places[call];
-}
-
-static int add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
-{
-    struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
-    struct calls calls;
-    struct launching launching = { .calls = &calls };
-    int code = calls_read(&calls, report, err);
-
-    if (code != 0)
-        return code;
-    launching.places = malloc((calls.count + 1) * sizeof *launching.places);
-    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
-    if (code == 0)
-        code = operators_add_work(&names, call_of, &launching, err);
-    pool_texts_free(&names);
-    calls_free(&calls);
-    free(launching.places);
-    return code;
-}
-
 int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
 {
     struct ranges ranges;
@@ -148,5 +125,5 @@ int operators_read_nvtx(struct operators *operators, struct report *report, cons
         operators->count = 0;
         return 0;
     }
-    return add_cuda(operators, report, filter, err);
+    return operators_add_cuda(operators, report, filter, err);
 }

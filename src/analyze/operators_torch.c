@@ -1,5 +1,5 @@
-/* Operators as PyTorch's own profiler recorded them. Work on GPUs belongs to the operator whose external id its call carries;
- * memory to every operator that ran when it was taken, in whatever thread. */
+/* Operators as PyTorch's own profiler recorded them, or the observer of a capture. Work on GPUs belongs to the operator whose
+ * external id its call carries, where calls carry one; memory to every operator that ran when it was taken, in whatever thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,6 +330,23 @@ static int read_settings(struct reading *reading, struct error *err)
     return 0;
 }
 
+/* torch's own traces say whom a call was made for; captures of running programs do not. */
+static int has_links(const struct report *report)
+{
+    const struct report_table *links = report_table(report, "TACHO_TORCH_LINK");
+
+    return links && links->rows;
+}
+
+static int read_linked_cuda(struct reading *reading, struct error *err)
+{
+    int code = read_links(reading, err);
+
+    if (code == 0)
+        code = read_calls(reading, err);
+    return code ? code : operators_add_work(&reading->texts, owner_of, reading, err);
+}
+
 int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
 {
     struct reading reading = {
@@ -339,11 +356,7 @@ int operators_read_torch(struct operators *operators, struct report *report, con
     int code = read_ops(&reading, err);
 
     if (code == 0)
-        code = read_links(&reading, err);
-    if (code == 0)
-        code = read_calls(&reading, err);
-    if (code == 0)
-        code = operators_add_work(&reading.texts, owner_of, &reading, err);
+        code = has_links(report) ? read_linked_cuda(&reading, err) : operators_add_cuda(operators, report, filter, err);
     if (code == 0)
         code = read_memory(&reading, err);
     if (code == 0)

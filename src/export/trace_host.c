@@ -41,35 +41,23 @@ static int read_domains(struct nvtx *nvtx, struct error *err)
     return code;
 }
 
-/* AddmmBackward0 and its like. */
-static int is_backward(const char *name, size_t length)
-{
-    static const char ending[] = "Backward";
-
-    while (length && (unsigned char)(name[length - 1] - '0') < 10)
-        length--;
-    return length >= sizeof ending - 1 && memcmp(name + length - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
-}
-
 /* What emit_nvtx says of an operator stands in its name. */
 static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
 {
     struct trace_event *event = &nvtx->trace->event;
     struct operator_text text = operator_text(event->name.bytes, event->name.length);
-    int of_backward;
 
     if (!text.is_operator)
         return 0;
     event->category = trace_text("cpu_op");
     event->name.length = text.name_length;
-    of_backward = is_backward(event->name.bytes, event->name.length);
     if (text.shapes.length)
         trace_arg_text(event, "Input Dims", ARG_JSON, (struct trace_string){ text.shapes.bytes, text.shapes.length, -1 });
     if (text.sequence < 0)
         return 0;
     trace_arg_int(event, "Sequence number", text.sequence);
-    trace_arg_int(event, "Fwd thread id", of_backward);
-    return arrows_add(&nvtx->arrows, text.sequence, of_backward, row_value_or(rows, NVTX_THREAD, 0), event->start_ns);
+    trace_arg_int(event, "Fwd thread id", text.is_backward);
+    return arrows_add(&nvtx->arrows, text.sequence, text.is_backward, row_value_or(rows, NVTX_THREAD, 0), event->start_ns);
 }
 
 static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
