@@ -173,7 +173,7 @@ static const char *const *type_names(void)
 
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines, text or chrome. Default: sqlite." },
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome or perfetto. Default: sqlite." },
     OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,

@@ -15,7 +15,6 @@ struct chrome {
     struct tracks tracks;
     int is_kineto;
     int64_t shift_ns; /* from the report's times to ts */
-    int64_t base_ns;  /* baseTimeNanoseconds: UTC of ts 0 */
     uint64_t events;
     int64_t first_ns; /* the first begin of an event, as its ts */
     int has_spans;    /* of the trace itself */
@@ -23,7 +22,7 @@ struct chrome {
     size_t checked_count;
 };
 
-/* Finds out shift_ns and base_ns, and writes the members of the trace up to its events. */
+/* Finds out shift_ns, and writes the members of the trace up to its events. */
 int chrome_add_members(struct chrome *chrome, struct error *err);
 int chrome_add_names(struct chrome *chrome, struct error *err);
 

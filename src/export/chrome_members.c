@@ -10,7 +10,6 @@
 #include "chrome.h"
 #include "json.h"
 
-#define BASE_SECONDS INT64_C(7889238)    /* torch's base time is a multiple of this, the same for all ranks of a job */
 enum { DEEPEST = 16, MOST_GAPS = 64 };
 
 /* ---- taken apart and put together ---------------------------------------------------------------------------- */
@@ -146,11 +145,8 @@ static int add_kineto_members(struct chrome *chrome, struct tree *tree, struct e
         size_t length, value_length;
         const char *name = report_string(chrome->report, columns.values[0][row], &length);
         const char *value = report_string(chrome->report, columns.values[1][row], &value_length);
-        if (strcmp(name, KINETO_ORIGIN) == 0)
-            chrome->shift_ns = strtoll(value, NULL, 10);
-        else if (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize)
-            continue;
-        else if (length && strncmp(name, "traceEvents", strlen("traceEvents")) != 0)
+        int is_ours = strcmp(name, KINETO_ORIGIN) == 0 || (strcmp(name, "baseTimeNanoseconds") == 0 && chrome->options->normalize);
+        if (!is_ours && length && strncmp(name, "traceEvents", strlen("traceEvents")) != 0)
             add_member(tree, name, length, value, value_length);
     }
     if (columns.values)
@@ -243,23 +239,10 @@ static int add_job(struct chrome *chrome, struct tree *tree, struct text *value,
     return code;
 }
 
-/* When the capture began, UTC; 0 if that is not known. */
-static int64_t read_begin(struct report *report)
-{
-    struct export_options utc = { .normalize = 1 };
-    struct error ignored;
-    int64_t begin = 0;
-
-    return export_shift(&utc, report, &begin, &ignored) == 0 ? begin : 0;
-}
-
 static int add_made_members(struct chrome *chrome, struct tree *tree, struct error *err)
 {
     struct text value = {0};
-    int64_t begin = read_begin(chrome->report);
 
-    chrome->base_ns = begin > 0 ? begin - begin % (BASE_SECONDS * 1000000000) : 0;
-    chrome->shift_ns = begin - chrome->base_ns;
     text_add(&value, "1");
     add_made(tree, "schemaVersion", &value);
     int code = add_devices(chrome, tree, &value, err);
@@ -267,29 +250,28 @@ static int add_made_members(struct chrome *chrome, struct tree *tree, struct err
         code = add_job(chrome, tree, &value, err);
     text_add(&value, "\"ms\"");
     add_made(tree, "displayTimeUnit", &value);
-    if (!chrome->options->normalize) {
-        json_add_int(&value, chrome->base_ns);
-        add_made(tree, "baseTimeNanoseconds", &value);
-    }
     text_free(&value);
     return code;
 }
 
 int chrome_add_members(struct chrome *chrome, struct error *err)
 {
+    static const char base[] = "baseTimeNanoseconds";
     struct tree tree = { .out = &chrome->line, .depth = 1 };
+    struct trace_clock clock;
+    int code = trace_clock(chrome->report, chrome->options, &clock, err);
 
     text_add_char(&chrome->line, '{');
-    int code = chrome->is_kineto ? add_kineto_members(chrome, &tree, err) : add_made_members(chrome, &tree, err);
-    if (code == 0 && chrome->options->normalize) {
-        code = export_shift(&(struct export_options){ .normalize = 1 }, chrome->report, &chrome->shift_ns, err);
-        begin_part(&tree, &(struct part){ "baseTimeNanoseconds", strlen("baseTimeNanoseconds"), 0 });
-        text_add_char(&chrome->line, '0');
+    if (code == 0)
+        code = chrome->is_kineto ? add_kineto_members(chrome, &tree, err) : add_made_members(chrome, &tree, err);
+    if (!chrome->is_kineto || chrome->options->normalize) {
+        begin_part(&tree, &(struct part){ base, strlen(base), 0 });
+        json_add_int(&chrome->line, clock.base_ns);
     }
-    /* No dots are parted here. */
+    /* What an import takes from every ts, so that its times are the report's again. */
     begin_part(&tree, &(struct part){ KINETO_ORIGIN, strlen(KINETO_ORIGIN), 0 });
-    json_add_int(&chrome->line, chrome->shift_ns);
-    chrome->shift_ns = add_wrapping(chrome->shift_ns, chrome->options->shift_ns);
-    text_add(&chrome->line, tree.levels[0].count ? ",\n  \"traceEvents\": [\n" : "\n  \"traceEvents\": [\n");
+    json_add_int(&chrome->line, clock.origin_ns);
+    chrome->shift_ns = clock.shift_ns;
+    text_add(&chrome->line, ",\n  \"traceEvents\": [\n");
     return code;
 }

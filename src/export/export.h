@@ -55,6 +55,6 @@ const struct exporter *exporter_find(const char *name);
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 
-extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome;
+extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome, export_perfetto;
 
 #endif

@@ -148,6 +148,45 @@ int trace_emit_arrow(struct trace *trace, const char *category, char end, int64_
     return trace_emit(trace, err);
 }
 
+/* ---- time ---------------------------------------------------------------------------------------------------- */
+
+#define BASE_NS (INT64_C(7889238) * 1000000000) /* torch's base time is a multiple of this, a quarter of a year */
+
+/* What an import took from the times of a trace. */
+static int read_origin(struct report *report, int64_t *out, struct error *err)
+{
+    static const char *const names[] = { "name", "value" };
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_METADATA", names, 2, &columns, err);
+
+    for (size_t row = 0; row < columns.rows && code == 0; row++)
+        if (strcmp(report_string(report, columns.values[0][row], NULL), KINETO_ORIGIN) == 0)
+            *out = strtoll(report_string(report, columns.values[1][row], NULL), NULL, 10);
+    if (columns.values)
+        report_columns_free(&columns);
+    return code;
+}
+
+int trace_clock(struct report *report, const struct export_options *options, struct trace_clock *out, struct error *err)
+{
+    struct export_options utc = { .normalize = 1 };
+    int64_t begin_ns = 0;
+    int code = export_shift(&utc, report, &begin_ns, err), is_known = code == 0;
+
+    *out = (struct trace_clock){0};
+    if (code == ERR_NO_DATA && !options->normalize)
+        code = 0;
+    if (code == 0 && trace_is_kineto(report))
+        code = read_origin(report, &out->origin_ns, err);
+    else if (is_known && begin_ns > 0)
+        out->origin_ns = begin_ns % BASE_NS;
+    if (is_known && options->normalize)
+        out->origin_ns = begin_ns;
+    out->base_ns = is_known ? duration_of(out->origin_ns, begin_ns) : 0;
+    out->shift_ns = add_wrapping(out->origin_ns, options->shift_ns);
+    return code;
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------------------ */
 
 int trace_is_kineto(struct report *report)

@@ -76,6 +76,11 @@ int trace_walk(struct report *report, const struct export_options *options, cons
 /* Whether the report was imported from a trace of torch.profiler. */
 int trace_is_kineto(struct report *report);
 
+/* How the report's times become those of a trace: shift_ns is added, and base_ns is UTC of the trace's time 0, the same for all ranks of a
+ * job; 0 if the report does not say when it began. origin_ns is the shift without what the options add. */
+struct trace_clock { int64_t origin_ns, shift_ns, base_ns; };
+int trace_clock(struct report *report, const struct export_options *options, struct trace_clock *out, struct error *err);
+
 /* ---- for the files of the walk ------------------------------------------------------------------------------- */
 
 /* The rows of a table, one after another; times are not filtered. None if the table is not asked for; open_any is for tables that

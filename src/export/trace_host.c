@@ -19,6 +19,7 @@ struct nvtx {
     struct nvtx_domains domains;
     struct arrows arrows;
     int64_t last_ns; /* of the table: where ranges end that have no end */
+    int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
 };
 
 static int read_domains(struct nvtx *nvtx, struct error *err)
@@ -73,6 +74,8 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
     trace_on_thread(event, thread);
     int64_t domain = nvtx_domain_name(&nvtx->domains, global_process(thread), row_value_or(rows, NVTX_DOMAIN, 0));
     int is_nested = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTXT_PUSHPOP;
+    if (is_nested && domain == NVTX_NO_NAME && nvtx->has_operators && operator_text(event->name.bytes, event->name.length).is_operator)
+        return 0;
     if (is_nested && domain == NVTX_NO_NAME) /* what can be the owner of a call */
         trace_arg_int(event, "External id", owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
     if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
@@ -87,8 +90,8 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
 
 int trace_nvtx(struct trace *trace, struct error *err)
 {
-    const struct report_table *table = report_table(trace->report, "NVTX_EVENTS");
-    struct nvtx nvtx = { .trace = trace, .last_ns = table ? table->last_ns : 0 };
+    const struct report_table *table = report_table(trace->report, "NVTX_EVENTS"), *operators = report_table(trace->report, "TACHO_TORCH_OP");
+    struct nvtx nvtx = { .trace = trace, .last_ns = table ? table->last_ns : 0, .has_operators = operators && operators->rows };
     struct trace_rows rows;
     int code = read_domains(&nvtx, err);
 

@@ -1,0 +1,159 @@
+/* Spans as pairs of begin and end. A reader of the format puts packets in order of time, and those of one moment in the order of the
+ * file; an end closes the innermost span that is open. So the spans of a track are written as they nest, and a span that overlaps
+ * others without nesting goes to a further track. */
+#include "perfetto.h"
+
+#include <stdlib.h>
+
+#include "../analyze/events.h"
+
+static int by_place(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+
+    if (x->track != y->track)
+        return x->track < y->track ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns ? -1 : 1;
+    return (x->body > y->body) - (x->body < y->body);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct flow *x = a, *y = b;
+
+    if (x->track != y->track)
+        return x->track < y->track ? -1 : 1;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+struct nesting {
+    struct perfetto *perfetto;
+    struct span *open; /* owned; the innermost last */
+    size_t count, capacity;
+};
+
+static int write_end(struct nesting *nesting, struct error *err)
+{
+    struct perfetto *perfetto = nesting->perfetto;
+    const struct span *span = &nesting->open[--nesting->count];
+
+    text_clear(&perfetto->message);
+    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_END);
+    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[span->track].uuid);
+    perfetto_begin_event(perfetto, span->end_ns);
+    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    return perfetto_end_packet(perfetto, err);
+}
+
+/* Arrows that end at this moment of the track belong to the last span that begins then. */
+static void add_flows(struct perfetto *perfetto, const struct span *span)
+{
+    struct flow wanted = { .time_ns = span->start_ns, .track = perfetto->list[span->track].origin };
+    size_t low = 0, high = perfetto->flow_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_time(&perfetto->flows[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < perfetto->flow_count; low++) {
+        struct flow *flow = &perfetto->flows[low];
+        if (flow->track != wanted.track || flow->time_ns != wanted.time_ns)
+            return;
+        if (!flow->is_written)
+            protobuf_fixed64(&perfetto->message, EVENT_FLOW, flow->id);
+        flow->is_written = 1;
+    }
+}
+
+static int write_begin(struct nesting *nesting, size_t number, struct error *err)
+{
+    struct perfetto *perfetto = nesting->perfetto;
+    const struct span *span = &perfetto->spans[number], *next = span + 1;
+    int is_last = number + 1 == perfetto->span_count || next->track != span->track || next->start_ns != span->start_ns;
+
+    if (nesting->count == nesting->capacity) {
+        size_t capacity = nesting->capacity ? nesting->capacity * 2 : 64;
+        struct span *open = realloc(nesting->open, capacity * sizeof *open);
+        if (!open)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        nesting->open = open;
+        nesting->capacity = capacity;
+    }
+    nesting->open[nesting->count++] = *span;
+    text_clear(&perfetto->message);
+    text_add_bytes(&perfetto->message, perfetto->bodies.bytes + span->body, span->body_length);
+    protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_BEGIN);
+    protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[span->track].uuid);
+    if (is_last)
+        add_flows(perfetto, span);
+    perfetto_begin_event(perfetto, span->start_ns);
+    protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+    return perfetto_end_packet(perfetto, err);
+}
+
+/* One span of the walk. Returns 1 if it was moved to a further track. */
+static int take_span(struct nesting *nesting, size_t number, struct error *err)
+{
+    struct perfetto *perfetto = nesting->perfetto;
+    struct span *span = &perfetto->spans[number];
+    int code = 0;
+
+    while (code == 0 && nesting->count) {
+        const struct span *top = &nesting->open[nesting->count - 1];
+        if (top->track == span->track && top->end_ns > span->start_ns)
+            break;
+        code = write_end(nesting, err);
+    }
+    if (code != 0)
+        return code;
+    if (nesting->count && nesting->open[nesting->count - 1].end_ns < span->end_ns) {
+        uint32_t further = perfetto_overflow(perfetto, span->track);
+        span->track = further;
+        return further == NO_KEY ? error_set(err, ERR_NO_MEMORY, "not enough memory for the trace") : 1;
+    }
+    return write_begin(nesting, number, err);
+}
+
+/* All spans; those that were moved to further tracks are then the first of the list, and what is left. */
+static int write_round(struct perfetto *perfetto, size_t *left, struct error *err)
+{
+    struct nesting nesting = { .perfetto = perfetto };
+    size_t moved = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < perfetto->span_count && code == 0; i++) {
+        code = take_span(&nesting, i, err);
+        if (code == 1) {
+            code = 0;
+            perfetto->spans[moved++] = perfetto->spans[i];
+        }
+    }
+    while (code == 0 && nesting.count)
+        code = write_end(&nesting, err);
+    free(nesting.open);
+    *left = moved;
+    return code;
+}
+
+int perfetto_write_spans(struct perfetto *perfetto, struct error *err)
+{
+    size_t left = perfetto->span_count;
+    int code = 0;
+
+    if (perfetto->flow_count)
+        qsort(perfetto->flows, perfetto->flow_count, sizeof *perfetto->flows, by_time);
+    while (left && code == 0) {
+        perfetto->span_count = left;
+        qsort(perfetto->spans, left, sizeof *perfetto->spans, by_place);
+        code = write_round(perfetto, &left, err);
+    }
+    return code;
+}
