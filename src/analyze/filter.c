@@ -46,5 +46,6 @@ int filter_gpu_slowly(const struct filter *filter, const struct gpu_place *place
     uint32_t call = calls_find(filter->calls, place->process, place->correlation);
     if (only->only & ONLY_TID && (call == NO_CALL || global_tid_number(filter->calls->thread[call]) != only->tid))
         return 0;
-    return !(only->only & ONLY_STEPS) || filter_step(filter, global_process(place->process), call == NO_CALL ? place->start_ns : filter->calls->start[call]);
+    int64_t launched_ns = call == NO_CALL ? place->start_ns : filter->calls->start[call];
+    return !(only->only & ONLY_STEPS) || filter_step(filter, global_process(place->process), launched_ns);
 }

@@ -155,41 +155,88 @@ no_memory:
     return code;
 }
 
+/* The innermost event of each thread while time goes on. */
+struct tops {
+    struct keys threads;
+    uint32_t *list; /* owned; by key */
+    size_t room;
+};
+
+/* Where the thread's is kept; NULL when memory is short. */
+static uint32_t *top_of(struct tops *tops, int64_t thread)
+{
+    uint32_t key = keys_add(&tops->threads, &thread);
+
+    if (key != NO_KEY && key >= tops->room) {
+        size_t more = tops->room ? tops->room * 2 : 64;
+        uint32_t *grown = realloc(tops->list, more * sizeof *grown);
+        for (size_t i = tops->room; grown && i < more; i++)
+            grown[i] = NO_OPERATOR;
+        tops->list = grown ? grown : tops->list;
+        tops->room = grown ? more : tops->room;
+    }
+    return key == NO_KEY || key >= tops->room ? NULL : &tops->list[key];
+}
+
+static void tops_free(struct tops *tops)
+{
+    keys_free(&tops->threads);
+    free(tops->list);
+}
+
 /* The parent is also the link of the stack: what torch takes off it can hold no later one. */
 static int find_parents(struct operators *operators)
 {
-    struct keys threads = { .width = 1 };
-    uint32_t *tops = NULL;
-    size_t room = 0;
+    struct tops tops = { .threads.width = 1 };
     int code = 0;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
         struct operator *operator = &operators->list[i], *list = operators->list;
         if (!operator_is_cpu(operator->kind))
             continue;
-        uint32_t thread = keys_add(&threads, &operator->thread);
-        if (thread != NO_KEY && thread >= room) {
-            size_t more = room ? room * 2 : 64;
-            uint32_t *grown = realloc(tops, more * sizeof *tops);
-            for (size_t j = room; grown && j < more; j++)
-                grown[j] = NO_OPERATOR;
-            tops = grown ? grown : tops;
-            room = grown ? more : room;
-        }
-        if (thread == NO_KEY || thread >= room) {
+        uint32_t *place = top_of(&tops, operator->thread);
+        if (!place) {
             code = ERR_NO_MEMORY;
             break;
         }
-        uint32_t top = tops[thread];
+        uint32_t top = *place;
         while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns > list[top].end_ns))
             top = list[top].parent;
         operator->parent = top;
         if (top != NO_OPERATOR)
             list[top].children++;
-        tops[thread] = (uint32_t)i;
+        *place = (uint32_t)i;
     }
-    keys_free(&threads);
-    free(tops);
+    tops_free(&tops);
+    return code;
+}
+
+int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order, size_t count, uint32_t *out)
+{
+    const struct operator *list = operators->list;
+    struct tops tops = { .threads.width = 1 };
+    size_t next = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < count && code == 0; i++) {
+        const struct operators_moment *moment = &moments[order[i]];
+        for (; next < operators->count && list[next].start_ns <= moment->time_ns && code == 0; next++) {
+            if (list[next].is_collapsed || list[next].kind == OPERATOR_MEMORY || list[next].kind == OPERATOR_CALL || !operator_is_cpu(list[next].kind))
+                continue;
+            uint32_t *place = top_of(&tops, list[next].thread);
+            if (place)
+                *place = (uint32_t)next;
+            code = place ? 0 : ERR_NO_MEMORY;
+        }
+        uint32_t *place = top_of(&tops, moment->thread);
+        if (!place)
+            code = ERR_NO_MEMORY;
+        uint32_t top = place ? *place : NO_OPERATOR;
+        while (top != NO_OPERATOR && moment->time_ns > list[top].end_ns)
+            top = list[top].parent;
+        out[order[i]] = top;
+    }
+    tops_free(&tops);
     return code;
 }
 

@@ -49,9 +49,22 @@ void operators_free(struct operators *operators);
  * same name is taken for the same (is_collapsed, and to be left out). */
 int operators_nest(struct operators *operators);
 
+/* After operators_nest(): the innermost of the CPU that runs in a thread at a time, for each of count such moments; or NO_OPERATOR.
+ * order has the moments in order of time. CUDA calls are passed over. */
+struct operators_moment { int64_t thread, time_ns; };
+int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order, size_t count, uint32_t *out);
+
 static inline struct intern_string operators_text(const struct operators *operators, uint32_t text)
 {
     return text == NO_TEXT ? (struct intern_string){ "", 0 } : operators->texts.strings[text];
+}
+
+/* The text in a cell; NO_TEXT leaves it empty. */
+static inline int operators_cell(struct table *table, struct table_cell *cell, const struct operators *operators, uint32_t text)
+{
+    struct intern_string string = operators_text(operators, text);
+
+    return text == NO_TEXT ? 0 : cell_set_text(table, cell, string.bytes, string.length);
 }
 
 /* As torch has it: the difference of two doubles, and so with its roundings. */

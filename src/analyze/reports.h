@@ -14,6 +14,8 @@ extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;
 extern const struct analysis analysis_step_stats, analysis_step_sum; /* step_sum.c */
 extern const struct analysis analysis_torch_fwd_bwd_sum;
+extern const struct analysis analysis_torch_kern_sum, analysis_torch_module_sum; /* torch_module_sum.c */
+extern const struct analysis analysis_torch_memory_peak, analysis_torch_memory_sum, analysis_torch_memory_trace; /* torch_memory_sum.c */
 extern const struct analysis analysis_osrt_sum, analysis_syscall_sum; /* osrt_sum.c */
 
 extern const struct analysis analysis_dx11_pix_sum, analysis_dx12_gpu_marker_sum, analysis_dx12_pix_sum, /* named_sum.c */

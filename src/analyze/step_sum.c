@@ -136,17 +136,13 @@ static int step_sum(struct report *report, const struct analysis_request *reques
         columns[CELL_FIRST + i] = (struct table_column){ quantity_names[i], CELL_INT, UNIT_NS, 0 };
     struct table *table = table_new(columns, CELLS);
     if (code == 0 && !table)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+        code = ERR_NO_MEMORY;
     for (size_t i = 0; code == 0 && i < summary.steps->count; i++)
-        if (is_shown(&summary.steps->list[i], request) && add_step(table, &summary, i, &label) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+        if (is_shown(&summary.steps->list[i], request))
+            code = add_step(table, &summary, i, &label);
     summary_free(&summary);
     text_free(&label);
-    if (code != 0)
-        table_delete(table);
-    else
-        *out = table;
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 /* ---- step_stats ---------------------------------------------------------------------------------------------- */
@@ -214,20 +210,15 @@ static int step_stats(struct report *report, const struct analysis_request *requ
     int code = summary_read(&summary, report, request, err);
 
     if (code == 0 && !table)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+        code = ERR_NO_MEMORY;
     for (size_t first = 0, i = 1; code == 0 && i <= summary.steps->count; i++) {
         if (i < summary.steps->count && summary.steps->list[i].process == summary.steps->list[first].process)
             continue;
-        if (add_process(table, &summary, request, first, i) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+        code = add_process(table, &summary, request, first, i);
         first = i;
     }
     summary_free(&summary);
-    if (code != 0)
-        table_delete(table);
-    else
-        *out = table;
-    return code;
+    return table_hand_over(table, code, out, err);
 }
 
 const struct analysis analysis_step_sum = {

@@ -187,3 +187,13 @@ void table_number_rows(struct table *table)
     for (size_t row = 0; row < table->rows; row++)
         cell_set_int(&table->cells[row * table->column_count], (int64_t)row + 1);
 }
+
+int table_hand_over(struct table *table, int code, struct table **out, struct error *err)
+{
+    if (code == 0) {
+        *out = table;
+        return 0;
+    }
+    table_delete(table);
+    return code != ERR_NO_MEMORY ? code : error_set(err, code, "not enough memory for the table");
+}

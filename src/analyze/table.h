@@ -72,4 +72,7 @@ void table_limit(struct table *table, size_t rows);
 /* Puts 1, 2, 3, … into the first column. */
 void table_number_rows(struct table *table);
 
+/* How an analysis ends: the table goes to the caller; or, with a code, it is deleted and err says why (short memory where nobody said). */
+int table_hand_over(struct table *table, int code, struct table **out, struct error *err);
+
 #endif

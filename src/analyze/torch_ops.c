@@ -250,20 +250,13 @@ static const struct table_column columns[TORCH_COLUMNS] = {
     { "is_top_level", CELL_INT, UNIT_NONE, 0 },
 };
 
-static int set_text(struct averaging *averaging, struct table *table, struct table_cell *cell, uint32_t text)
-{
-    struct intern_string string = operators_text(&averaging->operators, text);
-
-    return cell_set_text(table, cell, string.bytes, string.length);
-}
-
 static int add_row(struct averaging *averaging, struct table *table, uint32_t key)
 {
     const int64_t *parts = keys_get(&averaging->keys, key);
     const struct average *average = &averaging->list[key];
     struct table_cell *row = table_add_row(table);
 
-    if (!row || set_text(averaging, table, &row[TORCH_KEY], (uint32_t)parts[KEY_NAME]) != 0)
+    if (!row || operators_cell(table, &row[TORCH_KEY], &averaging->operators, (uint32_t)parts[KEY_NAME]) != 0)
         return ERR_NO_MEMORY;
     const struct { int column; int64_t value; } numbers[] = {
         { TORCH_COUNT, average->count }, { TORCH_CPU_BYTES, average->bytes[0] },
@@ -279,11 +272,14 @@ static int add_row(struct averaging *averaging, struct table *table, uint32_t ke
     cell_set_real(&row[TORCH_SELF_DEVICE], average->self_device_us);
     if (averaging->request->by_shapes) {
         int code = parts[KEY_SHAPES] == NO_TEXT ? cell_set_text(table, &row[TORCH_SHAPES], "[]", 2)
-                                                : set_text(averaging, table, &row[TORCH_SHAPES], (uint32_t)parts[KEY_SHAPES]);
+                                                : operators_cell(table, &row[TORCH_SHAPES], &averaging->operators, (uint32_t)parts[KEY_SHAPES]);
         if (code != 0)
             return code;
     }
-    return averaging->request->stack_frames ? set_text(averaging, table, &row[TORCH_STACK], (uint32_t)parts[KEY_STACK]) : 0;
+    if (!averaging->request->stack_frames)
+        return 0;
+    struct intern_string stack = operators_text(&averaging->operators, (uint32_t)parts[KEY_STACK]); /* "" is a stack that is not known */
+    return cell_set_text(table, &row[TORCH_STACK], stack.bytes, stack.length);
 }
 
 /* What is sorted by: a column, or its average over the calls; largest first. */
