@@ -201,6 +201,7 @@ static void add_events(struct text *out, const struct closing *closing)
         WIRE_SOURCES(SOURCE_ROW)
 #undef SOURCE_ROW
     };
+    const struct collect_python_result *python = &closing->result->python;
     uint64_t lost = 0;
     const char *before = "";
 
@@ -218,6 +219,12 @@ static void add_events(struct text *out, const struct closing *closing)
             text_add(out, " short or uncontended, counted only)");
         }
         lost += lost_of(counts);
+    }
+    if (python->samples || python->torn) {
+        text_addf(out, "%s python samples ", before);
+        before = ";";
+        human_count(out, python->samples);
+        lost += python->torn + python->lost_disk;
     }
     text_add(out, lost ? "; LOST " : *before ? "; none lost\n" : " none were asked for\n");
     if (lost) {
@@ -244,7 +251,12 @@ static void add_cost(struct text *out, const struct collect_result *result)
         human_count(out, result->process_count);
         text_add(out, result->process_count == 1 ? " program" : " programs");
     }
-    text_add(out, result->cost_ns > 0 ? "; the report was ready " : "the report was ready ");
+    if (result->python.samples && result->captured_ns > 0) {
+        text_add(out, result->cost_ns > 0 ? "; beside it, sampling Python took " : "sampling Python took ");
+        print_fixed(out, 100.0 * (double)result->python.cpu_ns / (double)result->captured_ns, 1, 0);
+        text_add(out, " % of a CPU");
+    }
+    text_add(out, result->cost_ns > 0 || result->python.samples ? "; the report was ready " : "the report was ready ");
     human_time(out, result->finish_ns);
     text_add(out, result->ending == COLLECT_RUNNING ? " after the capture\n" : " after the program\n");
 }
@@ -330,7 +342,7 @@ static int nothing_recorded(const struct collect_result *result)
     for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
         if (result->counts[i].recorded)
             return 0;
-    return 1;
+    return result->python.samples == 0;
 }
 
 /* Takes so many lines of what is left, if there are as many. */

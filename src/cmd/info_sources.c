@@ -15,6 +15,7 @@ static const struct { const char *source, *table; } source_tables[] = {
     { "osrt", "OSRT_API" },
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
+    { "python-sampling", "TACHO_PYTHON_SAMPLE" },
     { "pytorch operators", "TACHO_TORCH_OP" },
     { "pytorch memory", "TACHO_TORCH_MEMORY" },
     { "python functions", "TACHO_TORCH_PYTHON" },
@@ -59,7 +60,7 @@ static void add_count(struct counts *counts, const char *source_name, const char
         source->below_threshold += count;
     } else if (strcmp(fate, "untimed") == 0) {
         source->untimed += count;
-    } else {
+    } else if (strcmp(fate, "lost") == 0) {
         source->lost += count;
     }
 }

@@ -137,7 +137,7 @@ void python_write(struct collector *collector)
         write_chain(collector, python, batch->chains + at + 1, batch->chains[at]);
     write_samples(collector, batch);
     collector->result->python.late += late;
-    process_count_row(collector->primary, source, "lost", "late", (int64_t)late);
+    process_count_row(collector->primary, source, "late", "", (int64_t)late);
 }
 
 void python_stop(struct collector *collector)

@@ -6,7 +6,8 @@
 
 #include "../base/hash.h"
 
-#define CHECK_NS 100000000 /* a code object is believed for so long: another may have taken its place */
+#define CHECK_NS 10000000  /* a code object is believed for so long: another may have taken its place */
+#define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
 #define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------------------- */
@@ -119,6 +120,8 @@ struct python_code_entry {
     uint32_t code;
     unsigned char *lines;          /* its table of lines */
     uint32_t lines_bytes;
+    uint32_t frame_bytes;          /* how far behind its frames those of callees lie, … */
+    int frame_trust;               /* … and how sure that is; 0: not known */
     struct { int64_t instruction; uint32_t place, known; } kept[LINES_KEPT];
 };
 
@@ -185,7 +188,7 @@ static struct python_code_entry *read_entry(const struct python_look *look, uint
     return entry;
 }
 
-static int is_same(const struct python_code_mark *a, const struct python_code_mark *b)
+static int is_same_code(const struct python_code_mark *a, const struct python_code_mark *b)
 {
     return a->name == b->name && a->file == b->file && a->lines == b->lines && a->first_line == b->first_line;
 }
@@ -197,11 +200,11 @@ static struct python_code_entry *find_entry(struct python_codes *codes, const st
     if (make_slots(codes) != 0)
         return NULL;
     struct python_code_entry **slot = slot_of(codes, address), *entry = *slot;
-    if (entry && look->now_ns - entry->checked_ns < CHECK_NS)
+    if (entry && (look->is_held || look->now_ns - entry->checked_ns < CHECK_NS))
         return entry;
     if (python_code_mark(look->python, look->memory, address, &mark) != PYTHON_OK)
         return NULL;
-    if (entry && is_same(&entry->mark, &mark)) {
+    if (entry && is_same_code(&entry->mark, &mark)) {
         entry->checked_ns = look->now_ns;
         return entry;
     }
@@ -214,11 +217,29 @@ static struct python_code_entry *find_entry(struct python_codes *codes, const st
     return fresh;
 }
 
-int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame, uint32_t *place)
+/* Learns the size of a code object's frames from what is seen most. */
+static int frame_fits(struct python_code_entry *entry, uint64_t distance)
+{
+    enum { SURE = 2, MOST = 16 };
+    if (distance >= FRAME_BYTES) /* callers that lie behind, too */
+        return 1;
+    if (entry->frame_trust == 0)
+        entry->frame_bytes = (uint32_t)distance;
+    int is_same = entry->frame_bytes == distance, was_sure = entry->frame_trust >= SURE;
+    if (is_same)
+        entry->frame_trust += entry->frame_trust < MOST;
+    else
+        entry->frame_trust--;
+    return is_same || !was_sure;
+}
+
+int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame,
+                       const struct python_frame *callee, uint32_t *place, int *fits)
 {
     struct python_code_entry *entry = find_entry(codes, look, frame->code);
     if (!entry)
         return -1;
+    *fits = !callee || frame_fits(entry, callee->address - frame->address);
     size_t at = (uint64_t)frame->instruction / 2 & (LINES_KEPT - 1);
     if (entry->kept[at].known && entry->kept[at].instruction == frame->instruction) {
         *place = entry->kept[at].place;

@@ -60,13 +60,18 @@ struct python_codes {
 
 void python_codes_free(struct python_codes *codes);
 
-/* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. */
 struct python_look {
     const struct python_runtime *python;
     const struct python_memory *memory; /* as it is now: what is read here is read once */
     struct python_names *names;
     int64_t now_ns;
+    int is_held;                        /* the frame was there before: its code object is the same as then */
 };
-int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame, uint32_t *place);
+
+/* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. callee: the frame that it has
+ * called; NULL: none. *fits: 0 if that lies elsewhere than callees of this code object use to, which may mean that the two are not
+ * of the same moment: frames on Python's own stack have a size that depends on their code alone. */
+int python_codes_place(struct python_codes *codes, const struct python_look *look, const struct python_frame *frame,
+                       const struct python_frame *callee, uint32_t *place, int *fits);
 
 #endif

@@ -9,11 +9,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "../base/clock.h"
 
 #define SHARE 4                    /* of the time, at most this part is spent in rounds */
+#define PRIORITY (-10)             /* a nice value */
 #define BATCH_MAX (1u << 20)       /* samples that wait to be written; beyond, they are late */
 
 struct python_sampler {
@@ -60,10 +62,15 @@ static void sample_all(struct python_sampler *sampler)
     sampler->last_samples = sampler->batch.sample_count - before;
 }
 
-/* When the next round is due: rounds whose time has passed are left out. */
-static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_t began_ns)
+static int64_t cpu_time(void)
 {
-    int64_t now_ns = clock_monotonic_ns(), earliest_ns = began_ns + SHARE * (now_ns - began_ns), next_ns = due_ns + sampler->interval_ns;
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* When the next round is due: rounds whose time has passed are left out. */
+static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_t used_ns)
+{
+    int64_t earliest_ns = clock_monotonic_ns() + (SHARE - 1) * used_ns, next_ns = due_ns + sampler->interval_ns;
     if (next_ns >= earliest_ns)
         return next_ns;
     int64_t missed = (earliest_ns - next_ns) / sampler->interval_ns + 1;
@@ -75,18 +82,18 @@ static int64_t next_round(struct python_sampler *sampler, int64_t due_ns, int64_
 static void *run(void *argument)
 {
     struct python_sampler *sampler = argument;
-    struct timespec used;
     prctl(PR_SET_NAME, "tacho-python");
+    prctl(PR_SET_TIMERSLACK, 1);
+    setpriority(PRIO_PROCESS, 0, PRIORITY); /* where we may: little work, but at its time */
     pthread_mutex_lock(&sampler->lock);
     for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
         wait_until(sampler, due_ns + jitter(sampler));
-        int64_t began_ns = clock_monotonic_ns();
+        int64_t before_ns = cpu_time();
         if (sampler->on && !sampler->stop)
             sample_all(sampler);
-        due_ns = next_round(sampler, due_ns, began_ns);
+        due_ns = next_round(sampler, due_ns, cpu_time() - before_ns);
     }
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0)
-        sampler->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    sampler->cpu_ns = cpu_time();
     pthread_mutex_unlock(&sampler->lock);
     return NULL;
 }

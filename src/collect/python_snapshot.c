@@ -46,6 +46,8 @@ int snapshot_read_now(void *context, uint64_t address, void *buffer, size_t size
 static int by_address(const void *left, const void *right)
 {
     const struct snapshot_span *a = left, *b = right;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
@@ -60,7 +62,7 @@ static void plan_anew(struct snapshot *snapshot)
         if (snapshot->round - span.last_used > ROUNDS_KEPT)
             continue;
         uint64_t end = span.address + span.wanted;
-        if (before && span.address <= before->address + before->wanted + GAP_BYTES && end - before->address <= SPAN_BYTES) {
+        if (before && before->order == span.order && span.address <= before->address + before->wanted + GAP_BYTES && end - before->address <= SPAN_BYTES) {
             uint32_t wanted = (uint32_t)(end - before->address);
             total += wanted > before->wanted ? wanted - before->wanted : 0;
             before->wanted = wanted > before->wanted ? wanted : before->wanted;
@@ -70,7 +72,13 @@ static void plan_anew(struct snapshot *snapshot)
             total += span.wanted;
         }
     }
-    snapshot->planned = snapshot->count = kept;
+    snapshot->count = kept;
+    for (int order = 0; order <= SNAPSHOT_ORDERS; order++) {
+        size_t start = order ? snapshot->starts[order - 1] : 0;
+        while (start < kept && (int)snapshot->spans[start].order < order)
+            start++;
+        snapshot->starts[order] = start;
+    }
 }
 
 /* Overlapping spans that are too large to be one stay two: the first that holds an address serves it. */
@@ -94,7 +102,7 @@ static size_t read_some(struct snapshot *snapshot, size_t first)
 {
     struct iovec pieces[PIECES_MAX];
     size_t count = 0, size = 0;
-    for (size_t i = first; i < snapshot->planned && count < PIECES_MAX; i++, count++) {
+    for (size_t i = first; i < snapshot->starts[SNAPSHOT_ORDERS] && count < PIECES_MAX; i++, count++) {
         struct snapshot_span *span = &snapshot->spans[i];
         pieces[count] = (struct iovec){(void *)(uintptr_t)span->address, span->wanted};
         span->at = snapshot->used + size;
@@ -102,7 +110,7 @@ static size_t read_some(struct snapshot *snapshot, size_t first)
         size += span->wanted;
     }
     if (grow(snapshot, snapshot->used + size) != 0)
-        return snapshot->planned;
+        return snapshot->starts[SNAPSHOT_ORDERS];
     ssize_t got = read_pieces(snapshot, snapshot->bytes + snapshot->used, size, pieces, count);
     size_t left = got > 0 ? (size_t)got : 0;
     snapshot->used += size;
@@ -121,10 +129,10 @@ void snapshot_take(struct snapshot *snapshot)
 {
     snapshot->round++;
     snapshot->error = 0;
-    if (snapshot->count > snapshot->planned || snapshot->round % ROUNDS_KEPT == 0)
+    if (snapshot->count > snapshot->starts[SNAPSHOT_ORDERS] || snapshot->round % ROUNDS_KEPT == 0)
         plan_anew(snapshot);
     snapshot->used = 0;
-    for (size_t next = 0; next < snapshot->planned && !snapshot->error;)
+    for (size_t next = 0; next < snapshot->starts[SNAPSHOT_ORDERS] && !snapshot->error;)
         next = read_some(snapshot, next);
 }
 
@@ -137,7 +145,7 @@ static int holds(const struct snapshot_span *span, uint64_t address, size_t size
 
 static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, size_t size)
 {
-    size_t low = 0, high = snapshot->planned;
+    size_t first = snapshot->starts[snapshot->order], low = first, high = snapshot->starts[snapshot->order + 1];
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (snapshot->spans[middle].address <= address)
@@ -145,10 +153,10 @@ static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, s
         else
             high = middle;
     }
-    if (low && holds(&snapshot->spans[low - 1], address, size))
+    if (low > first && holds(&snapshot->spans[low - 1], address, size))
         return &snapshot->spans[low - 1];
-    for (size_t i = snapshot->planned; i < snapshot->count; i++)
-        if (holds(&snapshot->spans[i], address, size))
+    for (size_t i = snapshot->starts[SNAPSHOT_ORDERS]; i < snapshot->count; i++)
+        if (snapshot->spans[i].order == snapshot->order && holds(&snapshot->spans[i], address, size))
             return &snapshot->spans[i];
     return NULL;
 }
@@ -170,7 +178,8 @@ static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t addres
         snapshot_read_now(snapshot, address, snapshot->bytes + snapshot->used, wanted) != 0)
         return NULL;
     struct snapshot_span *span = &snapshot->spans[snapshot->count++];
-    *span = (struct snapshot_span){.address = address, .bytes = (uint32_t)wanted, .wanted = (uint32_t)wanted, .at = snapshot->used};
+    *span = (struct snapshot_span){.address = address, .bytes = (uint32_t)wanted, .wanted = (uint32_t)wanted, .at = snapshot->used,
+                                   .order = snapshot->order};
     snapshot->used += wanted;
     return span;
 }

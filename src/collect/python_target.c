@@ -1,7 +1,7 @@
 /* One process whose Python stacks are sampled: see python_target.h.
  *
- * A round reads the process at one moment (python_snapshot.h) and walks what it got. A stack that needed more than that is read
- * again, twice at most; the last time its top must be the same before and after, or it is dropped and counted. A thread that
+ * A round reads the process at one moment (python_snapshot.h) and walks what it got. A stack that needed more than that, or whose
+ * frames do not look as if they belonged together, is read again, three times at most, then dropped and counted. A thread that
  * waits and was not given a CPU since has the stack that it had: then nothing of it is read. */
 #include "python_target.h"
 
@@ -13,7 +13,7 @@
 #include "python_thread.h"
 
 #define DEPTH_MAX 1024
-#define TRIES 3
+#define TRIES 4
 #define FIRST_LOOK_NS 1000000      /* between two looks for an interpreter: at first… */
 #define LAST_LOOK_NS 1000000000    /* …and in the end */
 #define DENIALS_MAX 8              /* looks that were refused, before that is believed: in the midst of exec all are */
@@ -54,7 +54,7 @@ struct python_target {
     size_t thread_count, thread_room, next_thread;
     uint32_t round;
     struct python_target_counts counts;
-    struct python_frame frames[DEPTH_MAX];
+    struct python_frame frames[DEPTH_MAX], last_frames[DEPTH_MAX];
     uint32_t places[DEPTH_MAX];
 };
 
@@ -185,32 +185,45 @@ static void forget_ended(struct python_target *target)
 
 /* ---- Stacks ------------------------------------------------------------------------------------------------------------------------- */
 
-/* The frames are those of the last sample: 1, or 0 and they are kept for the next one. */
-static int is_unchanged(struct thread *thread, const struct python_frame *frames, int count)
+static int is_same_stack(const struct python_frame *frames, int count, const struct python_frame *others, int other_count)
 {
-    if (thread->has_chain && count == thread->frame_count && memcmp(frames, thread->frames, (size_t)count * sizeof *frames) == 0)
-        return 1;
-    thread->has_chain = 0;
-    if (python_make_room(&thread->frames, &thread->frame_room, (size_t)count, sizeof *frames) != 0)
-        return 0;
-    memcpy(thread->frames, frames, (size_t)count * sizeof *frames);
-    thread->frame_count = count;
-    return 0;
+    int same = count == other_count;
+    for (int i = 0; same && i < count; i++)
+        same = frames[i].address == others[i].address && frames[i].code == others[i].code;
+    return same;
 }
 
-static int name_frames(struct python_target *target, struct thread *thread, const struct python_look *with, int count)
+/* The stack that was read is the thread's: 1, or -1 when memory is short. */
+static int keep_stack(struct python_target *target, struct thread *thread, struct python_names *names, int count)
 {
-    if (is_unchanged(thread, target->frames, count))
-        return 0;
-    for (int i = 0; i < count; i++)
-        if (python_codes_place(&target->codes, with, &target->frames[i], &target->places[i]) != 0)
-            return -1;
-    int64_t chain = python_names_chain(with->names, target->places, (size_t)count);
-    if (chain < 0)
+    int64_t chain = python_names_chain(names, target->places, (size_t)count);
+    thread->has_chain = thread->frame_count = 0;
+    if (chain < 0 || python_make_room(&thread->frames, &thread->frame_room, (size_t)count, sizeof *thread->frames) != 0)
         return -1;
+    memcpy(thread->frames, target->frames, (size_t)count * sizeof *thread->frames);
+    thread->frame_count = count;
     thread->chain = (uint32_t)chain;
-    thread->has_chain = thread->frame_count == count;
-    return 0;
+    thread->has_chain = 1;
+    return 1;
+}
+
+/* Finds the place of each frame: 1, 0 if they can hardly be of one moment, -1 if they cannot. A thread's outermost frame stays as
+ * long as there are any; the others lie behind each other. */
+static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with, int count)
+{
+    struct python_look look = *with;
+    int is_likely = 1, fits, has_stack = target->python.at[PYTHON_FRAME_OWNER] != PYTHON_NO_FIELD;
+    look.is_held = 1;
+    for (int i = count - 1, before = thread->frame_count - 1; i >= 0; i--, before--) {
+        const struct python_frame *frame = &target->frames[i], *then = before >= 0 ? &thread->frames[before] : NULL;
+        look.is_held = look.is_held && then && then->address == frame->address && then->code == frame->code;
+        if (i == count - 1)
+            is_likely = look.is_held;
+        if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i], &fits) != 0)
+            return -1;
+        is_likely &= fits;
+    }
+    return is_likely;
 }
 
 /* Is its innermost frame still the same, and running the same code? */
@@ -223,25 +236,44 @@ static int is_top_unchanged(struct python_target *target, const struct python_th
            python_frames(&target->python, &target->memory_now, now.frame, &frame, 1, &next) == 1 && frame.code == top->code;
 }
 
-/* The stack of a thread becomes its chain: 1, 0 if it has no Python frames, or -1 if it could not be read as a whole. */
+static int read_frames(struct python_target *target, struct thread *thread, struct python_thread *read, int is_first, uint64_t *next)
+{
+    if (!is_first) {
+        snapshot_take(&target->snapshot);
+        if (python_thread_read(&target->python, &target->memory, read->address, read) != PYTHON_OK || read->pthread != thread->pthread)
+            return -PYTHON_TORN;
+    }
+    target->snapshot.order = SNAPSHOT_SECOND;
+    int count = python_frames(&target->python, &target->memory, read->frame, target->frames, DEPTH_MAX, next);
+    target->snapshot.order = SNAPSHOT_FIRST;
+    return count;
+}
+
+/* The stack of a thread becomes its chain: 1, 0 if it has no Python frames, or -1 if it could not be read as a whole. What is not
+ * likely is believed when it is met a second time. */
 static int read_stack(struct python_target *target, struct thread *thread, struct python_thread *read, const struct python_look *with)
 {
+    int before = 0; /* frames of the try before this one */
     for (int attempt = 0; attempt < TRIES; attempt++) {
-        uint64_t next;
-        if (attempt) {
-            snapshot_take(&target->snapshot);
-            if (python_thread_read(&target->python, &target->memory, read->address, read) != PYTHON_OK || read->pthread != thread->pthread)
-                return -1;
-        }
+        uint64_t next = 0;
         unsigned late = target->snapshot.late;
-        int count = python_frames(&target->python, &target->memory, read->frame, target->frames, DEPTH_MAX, &next);
+        int count = read_frames(target, thread, read, attempt == 0, &next);
         if (count == 0)
             return 0;
-        int is_whole = count > 0 && (target->snapshot.late == late || (attempt == TRIES - 1 && is_top_unchanged(target, read, target->frames)));
-        if (!is_whole || name_frames(target, thread, with, count) != 0)
+        if (count < 0)
             continue;
-        thread->is_cut = next != 0;
-        return 1;
+        if (target->snapshot.late != late && !(attempt == TRIES - 1 && is_top_unchanged(target, read, target->frames)))
+            continue;
+        if (thread->has_chain && count == thread->frame_count &&
+            memcmp(target->frames, thread->frames, (size_t)count * sizeof *target->frames) == 0)
+            return 1;
+        int likely = place_frames(target, thread, with, count);
+        if (likely > 0 || (likely == 0 && is_same_stack(target->frames, count, target->last_frames, before))) {
+            thread->is_cut = next != 0;
+            return keep_stack(target, thread, with->names, count);
+        }
+        memcpy(target->last_frames, target->frames, (size_t)count * sizeof *target->frames);
+        before = count;
     }
     return -1;
 }
@@ -328,7 +360,7 @@ static void sample_interpreter(struct python_target *target, const struct python
 
 static void sample(struct python_target *target, struct python_names *names, int64_t now_ns)
 {
-    const struct python_look with = {&target->python, &target->memory_now, names, now_ns};
+    const struct python_look with = {.python = &target->python, .memory = &target->memory_now, .names = names, .now_ns = now_ns};
     size_t first_sample = names->batch->sample_count;
     struct python_interpreter interpreter;
     unsigned count = 0;
