@@ -138,6 +138,7 @@ static int map_arena(int descriptor, uint64_t bytes)
     agent.sources = arena->sources;
     atomic_store(&agent.chosen, arena->sources);
     agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
+    agent.osrt_backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
     agent.arena = arena;
     return 0;
 }

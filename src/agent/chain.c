@@ -1,109 +1,84 @@
-/* Who called: the return addresses above a call into CUDA that took long (--cudabacktrace), by the chain of frame pointers.
+/* Copies of stacks: see chain.h.
  *
- * Code without frame pointers leaves anything in that register, so an address is followed only upwards and only inside the
- * mapping that the stack pointer lies in; where that ends is read from /proc/self/maps, once for each stack. Never reads
- * outside that mapping, never writes to the stack.                                                                      */
-#include "cuda.h"
+ * Where a stack ends is not known, and a stack that lay here may have given way to a shorter one. So the kernel copies: it stops where
+ * nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.)                                     */
+#include "chain.h"
+
 #include "sys.h"
 
-#define FRAMES_MAX 128u
-#define STACKS_KEPT 256u     /* their ends, by where the stack lies */
-#define STACK_SHIFT 20       /* stacks lie at least this far apart, as a rule */
-#define READ_BYTES 4096
+#define PAGE 4096u
+#define PIECES (WIRE_STACK_BYTES_MAX / PAGE + 2)
 
-struct stack { _Atomic uint64_t low, high; };
-static struct stack stacks[STACKS_KEPT];
+static _Atomic uint32_t refused; /* the kernel does not copy for us: told once, and not tried again */
 
-static uint64_t parse_hex(const char **text, const char *end)
+#if defined(__x86_64__)
+enum { STACK_POINTER = 7 };
+#define KNOWN (UINT64_C(0xf) << 12 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 16) /* r12 to r15, rbx, rbp, rsp, rip */
+#define TAKE_REGISTERS(values)                                                                                       \
+    __asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\tmovq %%r12, 96(%0)\n\t"        \
+                     "movq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\tmovq %%r15, 120(%0)\n\t"                        \
+                     "leaq 1f(%%rip), %%rax\n1:\tmovq %%rax, 128(%0)" : : "r"(values) : "rax", "memory")
+#else
+enum { STACK_POINTER = 31 };
+#define KNOWN (UINT64_C(0x3fff) << 19) /* x19 to x30, sp, pc */
+#define TAKE_REGISTERS(values)                                                                                       \
+    __asm__ volatile("stp x19, x20, [%0, #152]\n\tstp x21, x22, [%0, #168]\n\tstp x23, x24, [%0, #184]\n\t"           \
+                     "stp x25, x26, [%0, #200]\n\tstp x27, x28, [%0, #216]\n\tstp x29, x30, [%0, #232]\n\t"           \
+                     "mov x9, sp\n\tadr x10, .\n\tstp x9, x10, [%0, #248]" : : "r"(values) : "x9", "x10", "memory")
+#endif
+
+static void refuse(long error)
 {
-    uint64_t value = 0;
-    for (; *text < end; ++*text) {
-        char c = **text;
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
-        if (digit == 16)
-            break;
-        value = value << 4 | digit;
+    if (!atomic_exchange(&refused, 1))
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, error == -EPERM || error == -ENOSYS
+            ? "Calls have no call chains: process_vm_readv() is not allowed here, as the rules of old container runtimes have it."
+            : "Calls have no call chains: a copy of the stack could not be made.");
+}
+
+/* Copies page by page, so that what lies before an end is had: how many bytes, or -errno. */
+static long copy_stack(void *to, uint64_t from, size_t bytes)
+{
+    struct iovec local = { to, bytes }, pieces[PIECES];
+    size_t count = 0;
+    for (uint64_t at = from, end = from + bytes; at < end && count < PIECES; count++) {
+        uint64_t next = (at | (PAGE - 1)) + 1;
+        pieces[count] = (struct iovec){ (void *)at, (next < end ? next : end) - at };
+        at = next;
     }
-    return value;
+    return sys_process_vm_readv(sys_getpid(), &local, 1, pieces, count);
 }
 
-/* One line of /proc/self/maps: 1 if the address lies in it. */
-static int line_holds(const char *line, const char *end, uint64_t address, uint64_t *low, uint64_t *high)
+void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
 {
-    *low = parse_hex(&line, end);
-    line += line < end;
-    *high = parse_hex(&line, end);
-    return address >= *low && address < *high;
-}
-
-static int find_mapping(uint64_t address, uint64_t *low, uint64_t *high)
-{
-    int file = sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 0;
-    char text[READ_BYTES];
-    size_t kept = 0;
-    int found = 0;
-    for (long got; !found && (got = sys_read(file, text + kept, sizeof text - kept)) > 0;) {
-        size_t filled = kept + (size_t)got;
-        char *line = text, *newline;
-        while (!found && (newline = memchr(line, '\n', (size_t)(text + filled - line))) != NULL) {
-            found = line_holds(line, newline, address, low, high);
-            line = newline + 1;
-        }
-        kept = (size_t)(text + filled - line);
-        if (kept == sizeof text) /* a path that is longer than the page: the addresses have been read */
-            kept = 0;
-        memmove(text, line, kept);
-    }
-    sys_close(file);
-    return found;
-}
-
-/* The end of the mapping that holds this stack pointer, or 0. */
-static uint64_t stack_end(uint64_t pointer)
-{
-    struct stack *stack = &stacks[(pointer >> STACK_SHIFT) % STACKS_KEPT];
-    uint64_t low = atomic_load_explicit(&stack->low, memory_order_acquire);
-    uint64_t high = atomic_load_explicit(&stack->high, memory_order_relaxed);
-    if (pointer >= low && pointer < high && atomic_load_explicit(&stack->low, memory_order_relaxed) == low)
-        return high;
-    if (!find_mapping(pointer, &low, &high))
-        return 0;
-    atomic_store_explicit(&stack->low, UINT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&stack->high, high, memory_order_release);
-    atomic_store_explicit(&stack->low, low, memory_order_release);
-    return high;
-}
-
-static uint32_t follow(const uint64_t *frame, uint64_t end, uint64_t *addresses)
-{
-    uint32_t count = 0;
-    while (count < FRAMES_MAX && (uint64_t)frame + 16 <= end && ((uint64_t)frame & 7) == 0) {
-        if (frame[1] == 0)
-            break;
-        addresses[count++] = frame[1];
-        const uint64_t *next = (const uint64_t *)frame[0];
-        if (next <= frame)
-            break;
-        frame = next;
-    }
-    return count;
-}
-
-void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id, const void *frame)
-{
-    uint64_t addresses[FRAMES_MAX];
-    uint32_t count = follow(frame, stack_end((uint64_t)frame), addresses);
-    if (count == 0)
+    if (atomic_load_explicit(&refused, memory_order_relaxed))
         return;
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_CHAIN, WIRE_HEAD_WORDS + 1 + count);
+    size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
+    uint32_t head_words = WIRE_HEAD_WORDS + 2 + (uint32_t)__builtin_popcountll(registers->known);
+    enum wire_fate fate;
+    struct wire_record *record = emit_reserve(thread, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
     if (!record)
         return;
-    record->a = (uint16_t)domain;
-    record->b = (uint16_t)count;
-    record->ticks = agent_ticks();
-    record->body[0] = correlation_id;
-    memcpy(record->body + 1, addresses, count * sizeof *addresses);
+    record->a = (uint16_t)of->what;
+    record->ticks = of->ticks;
+    record->body[0] = of->key;
+    record->body[1] = registers->known;
+    uint64_t *to = record->body + 2;
+    for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
+        if (registers->known >> i & 1)
+            *to++ = registers->value[i];
+    long got = copy_stack(to, registers->value[STACK_POINTER], bytes);
+    record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
     emit_commit(thread, record);
+    if (got < 0)
+        refuse(got);
+}
+
+/* Registers that calls preserve are all that a walk needs. They are taken here, and with them this function's own frame. */
+__attribute__((noinline)) void chain_emit(struct agent_thread *thread, const struct chain_of *of)
+{
+    struct chain_registers registers;
+    registers.known = KNOWN;
+    TAKE_REGISTERS(registers.value);
+    chain_emit_from(thread, of, &registers);
+    __asm__ volatile("" : : : "memory"); /* no tail call: the frame must stay */
 }

@@ -4,7 +4,6 @@
  *     cuda_library.c  finds and loads CUPTI
  *     cuda_api.c      API calls: their names, which are recorded, which have callbacks
  *     cuda_events.c   CUPTI's callbacks: contexts, streams, calls that order or wait, capture ranges
- *     cuda_chain.c    who called: the chain of frames of a slow call
  *     cuda_buffers.c  lends CUPTI the arena's buffers and takes them back full
  *     cuda_names.c    texts that records point to
  *     cuda_thread.c   the one thread of ours: flushes, follows the recording, asks for the devices' properties
@@ -127,9 +126,6 @@ void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);
 void cuda_events_enable(int on);       /* callbacks on contexts, streams and modules */
 #define CUDA_CONTEXTS_MAX 64u
 uint32_t cuda_contexts(void *contexts[CUDA_CONTEXTS_MAX]); /* those that live: how many */
-
-/* ---- cuda_chain.c ---- */
-void cuda_chain_emit(struct agent_thread *thread, uint32_t domain, uint32_t correlation_id, const void *frame); /* from here on */
 
 /* ---- cuda_buffers.c ---- */
 void cuda_buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *most_records);

@@ -4,6 +4,7 @@
  * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's, whose
  * callback then comes inside: it is the outer call that the program made and that counts. No callback may be enabled for a
  * whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
+#include "chain.h"
 #include "cuda.h"
 
 struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
@@ -112,7 +113,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
 
 /* ---- Calls --------------------------------------------------------------------------------------------------------- */
 
-struct made_call { enum cuda_domain domain; uint32_t id; const struct cupti_call *call; const void *frame; };
+struct made_call { enum cuda_domain domain; uint32_t id; const struct cupti_call *call; };
 
 static int result_of(const struct cupti_call *call)
 {
@@ -173,7 +174,8 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
     uint64_t ticks = agent_ticks() - thread->cuda.start;
     if ((cuda.settings.backtrace_groups >> api->group & 1) &&
         wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
-        cuda_chain_emit(thread, made->domain, call->correlation_id, made->frame); /* before its call */
+        chain_emit(thread, &(struct chain_of){ made->domain == CUDA_DRIVER ? WIRE_STACK_CUDA_DRIVER : WIRE_STACK_CUDA_RUNTIME,
+                                               call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
     int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
@@ -252,11 +254,10 @@ void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
     if (!cuda_in_use() || agent_self == AGENT_OWN_THREAD)
         return;
     int saved_errno = errno;
-    const void *frame = __builtin_frame_address(0); /* whose return address lies in CUPTI */
     if (domain == CUPTI_DOMAIN_RUNTIME)
-        call_made(&(struct made_call){ CUDA_RUNTIME, id, data, frame });
+        call_made(&(struct made_call){ CUDA_RUNTIME, id, data });
     else if (domain == CUPTI_DOMAIN_DRIVER)
-        call_made(&(struct made_call){ CUDA_DRIVER, id, data, frame });
+        call_made(&(struct made_call){ CUDA_DRIVER, id, data });
     else if (domain == CUPTI_DOMAIN_RESOURCE)
         resource(id, data);
     errno = saved_errno;

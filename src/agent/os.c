@@ -1,6 +1,7 @@
 /* The hooks that are made from rows of osrt.def, and the record that they leave. See os.h. */
 #include "os.h"
 
+#include "chain.h"
 #include "sys.h"
 
 /* A handler may run on a stack of its own: where that lies says nothing of the frames on the thread's. */
@@ -47,6 +48,8 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
 __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
                                              uint64_t duration_and_error, int64_t value)
 {
+    if (unlikely(duration_and_error >> 16 >= agent.osrt_backtrace_ticks))
+        chain_emit(thread, &(struct chain_of){ WIRE_STACK_OSRT, 0, start, agent.arena->osrt_backtrace_bytes });
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
     if (!record)
         return;

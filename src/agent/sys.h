@@ -129,6 +129,11 @@ static inline int sys_madvise(void *address, size_t bytes, int advice)
 
 /* ---- Processes, threads, time ---------------------------------------------------------------------------------- */
 
+/* Of a process's memory, this one's too: stops where nothing is mapped. */
+static inline long sys_process_vm_readv(int pid, const struct iovec *to, size_t to_count, const struct iovec *from, size_t from_count)
+{
+    return sys_call6(SYS_process_vm_readv, pid, (long)to, (long)to_count, (long)from, (long)from_count, 0);
+}
 static inline int sys_getpid(void)
 {
     return (int)sys_call3(SYS_getpid, 0, 0, 0);

@@ -35,7 +35,7 @@ struct profile_python {
 struct profile_settings {
     struct collect_options collect;
     const char *output;
-    int overwrite, show_output, inherit_environment, stop_on_exit, trace_fork, preload;
+    int overwrite, show_output, inherit_environment, stop_on_exit, trace_fork, preload, resolve_symbols;
     int stats, quiet;
     const char *attach;           /* "caller", or NULL: there is a program */
     struct option_list exports;   /* names of exporters, each once */

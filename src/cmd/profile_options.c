@@ -13,6 +13,7 @@
 #include "profile_cuda.h"
 #include "profile_python.h"
 #include "profile_pytorch.h"
+#include "profile_stacks.h"
 
 #define FIELD(name) offsetof(struct profile_settings, name)
 
@@ -541,6 +542,16 @@ const struct option profile_options[] = {
       .help = "Record all NVTX domains but these." },
     { .name = "osrt-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = take_threshold,
       .help = "Calls shorter than this are counted only. Default: 1000." },
+    { .name = "osrt-backtrace-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = profile_stacks_take_threshold,
+      .help = "Who made calls that took at least so long is recorded with them. Default: 80000." },
+    { .name = "osrt-backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = profile_stacks_take_stack_size,
+      .help = "How much of the stack is copied for that; 0: none. Default: 16384." },
+    { .name = "osrt-backtrace-depth", .kind = OPTION_CUSTOM, .value = "FRAMES", .take = profile_stacks_take_depth,
+      .help = "How many of the callers are kept. Default: all that are found." },
+    { .name = "debug-symbols", .kind = OPTION_CUSTOM, .value = "PATHS", .take = profile_stacks_take_debug_symbols,
+      .help = "Folders with debug information, with colons between them; /usr/lib/debug is looked at in any case." },
+    { .name = "resolve-symbols", .kind = OPTION_BOOL, .offset = FIELD(resolve_symbols),
+      .help = "Look up the names of functions in call chains. Default: true." },
     { .name = "cuda-graph-trace", .kind = OPTION_CUSTOM, .value = "graph|node", .choices = profile_cuda_graph_traces,
       .take = profile_cuda_take_graph_trace, .help = "CUDA graphs as a whole (the default), or each of their nodes." },
     { .name = "cuda-event-trace", .kind = OPTION_CUSTOM, .value = "auto|BOOL", .choices = profile_cuda_event_traces,
@@ -601,6 +612,7 @@ void profile_settings_init(struct profile_settings *settings)
     *settings = (struct profile_settings){ .output = "report%n", .show_output = 1, .inherit_environment = 1, .stop_on_exit = 1,
                                            .trace_fork = 1, .preload = 1 };
     profile_cuda_init(&settings->cuda);
+    profile_stacks_init(settings);
     settings->collect.osrt_threshold_ns = 1000;
     settings->collect.range_end = COLLECT_END_STOP_SHUTDOWN;
     settings->collect.kill_signal = collect_signal_number("sigterm");
@@ -637,6 +649,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     collect->run_on_exit = !settings->stop_on_exit;
     collect->trace_fork_before_exec = settings->trace_fork;
     collect->no_preload = !settings->preload;
+    collect->no_names = !settings->resolve_symbols;
     collect->environment = settings->environment;
     if (settings->attach)
         collect->kill_signal = 0;

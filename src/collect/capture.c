@@ -9,6 +9,8 @@
 #include "life.h"
 #include "python.h"
 
+#define CUDA_BACKTRACE_BYTES 32768u /* of stack: between PyTorch and a launch there are a hundred frames */
+
 static const char *const causes[] = {[WIRE_CAPTURE_ALWAYS] = "start", [WIRE_CAPTURE_NVTX] = "nvtx", [WIRE_CAPTURE_API] = "api",
                                      [WIRE_CAPTURE_CUDA] = "cudaProfilerApi"};
 
@@ -180,6 +182,8 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     arena->clock = collector->clock.clock;
     arena->flags = options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0;
     arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
+    arena->osrt_backtrace_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_backtrace_ns);
+    arena->osrt_backtrace_bytes = options->osrt_backtrace_bytes;
     arena->capture = options->range == COLLECT_RANGE_NVTX ? WIRE_CAPTURE_NVTX
                      : options->range == COLLECT_RANGE_API ? WIRE_CAPTURE_API : WIRE_CAPTURE_ALWAYS;
     arena->capture_ends = options->range_end != COLLECT_END_NONE;
@@ -190,6 +194,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     arena->report_path = put_text(arena, &used, collector->absolute_path);
     arena->cuda = (struct wire_cuda_settings){
         .flags = options->cuda_flags, .backtrace_groups = options->cuda_backtrace_groups, .backtrace_ns = options->cuda_backtrace_ns,
+        .backtrace_bytes = CUDA_BACKTRACE_BYTES,
         .flush_interval_ms = options->cuda_flush_interval_ms, .buffer_count = collector->session.cuda_buffer_count,
         .ns_per_tick = clock_map_slope(&collector->clock),
     };

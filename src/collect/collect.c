@@ -19,6 +19,7 @@
 #include "life.h"
 #include "program.h"
 #include "python.h"
+#include "stacks.h"
 
 #define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */
@@ -310,6 +311,7 @@ static void finish(struct collector *collector)
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
     python_write(collector);
+    stacks_write(collector);
     machine_describe_cuda(collector);
     streams_store(collector);
     write_details(collector, end_ns);
@@ -395,6 +397,7 @@ static int open_report(struct collector *collector, pid_t pid, struct error *err
 /* launch: NULL for a process that runs already. */
 static int run(struct collector *collector, struct launch *launch, struct error *err)
 {
+    stacks_start(collector);
     python_start(collector);
     capture_begin(collector);
     int failed = launch ? start_program(collector, launch, err) : caller_start(collector, err);
@@ -472,6 +475,7 @@ static void take_down(struct collector *collector)
 {
     struct event *events[] = {collector->tick, collector->calibrate, collector->hang_up};
     process_table_free(collector);
+    stacks_stop(collector);
     session_close(collector);
     capture_free(collector);
     drain_free(collector);

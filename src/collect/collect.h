@@ -57,6 +57,11 @@ struct collect_options {
     const char *const *nvtx_domain_include; /* NULL-terminated; NULL or empty: all. "default" is the default domain */
     const char *const *nvtx_domain_exclude;
     uint64_t osrt_threshold_ns;        /* shorter calls are counted only; taken as given, 0 records all */
+    uint64_t osrt_backtrace_ns;        /* calls that take so long have their call chain stored… */
+    uint32_t osrt_backtrace_bytes;     /* …from so much of their stack; 0: none has */
+    uint32_t osrt_backtrace_depth;     /* frames at most; 0: all */
+    const char *const *debug_paths;    /* folders with debug information, ended by NULL; NULL: the usual ones */
+    int no_names;                      /* addresses in call chains stay addresses */
 
     uint32_t cuda_flags;               /* enum wire_cuda_flag */
     uint32_t cuda_flush_interval_ms;   /* 0: as the agent thinks best */

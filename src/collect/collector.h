@@ -20,6 +20,7 @@
 struct event_base;
 struct event;
 struct python;
+struct stacks;
 
 struct collector {
     const struct collect_options *options;
@@ -34,7 +35,7 @@ struct collector {
     struct drain drain;
     struct osrt osrt;
     struct cuda_gpus gpus;
-    int64_t cuda_chains;             /* counts them */
+    struct stacks *stacks;           /* NULL: memory was short, no call has a chain */
     struct python *python;           /* NULL: Python stacks are not sampled */
     struct process_table processes;
     struct streams streams;

@@ -259,7 +259,7 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
 
 static const cuda_told told[] = {
     [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
-    [WIRE_CUDA_CALL] = cuda_call_told, [WIRE_CUDA_CHAIN] = cuda_chain_told,
+    [WIRE_CUDA_CALL] = cuda_call_told,
 };
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)

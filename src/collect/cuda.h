@@ -34,7 +34,6 @@ struct cuda_setup {
     struct writer *writer;
     const struct clock_map *clock;
     struct cuda_gpus *gpus;
-    int64_t *chain_ids;        /* counts the capture's call chains; NULL: those of this process alone */
     struct wire_header *arena;
     uint32_t chunk_count, buffer_count;
     uint64_t ns_per_tick;
@@ -67,7 +66,10 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL, _CHAIN of a thread; `words` as the caller read and checked it. */
+/* Who made a call that is still to come: the number of its chain. */
+void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, int64_t chain);
+
+/* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL of a thread; `words` as the caller read and checked it. */
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);
 
 /* A stream that was named through NVTX. */

@@ -1,15 +1,13 @@
-/* Who made a call into CUDA: chains of return addresses become rows of CUDA_CALLCHAINS, and calls refer to them.
+/* Who made a call into CUDA: calls refer to their chains; and what an address that a record names belongs to.
  *
  * A chain comes with its thread's records, its call in a buffer that is delivered later: a few thousand chains wait, by correlation
- * id, and one that waits too long gives its place to another. Symbols are another source's: here an address stays an address. */
+ * id, and one that waits too long gives its place to another. The chains themselves are stacks.c's. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../base/hash.h"
 #include "cuda_state.h"
-
-#define FRAMES_MAX 1024u
 
 void cuda_chains_free(struct cuda_process *cuda)
 {
@@ -56,37 +54,19 @@ const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t addre
     return frame;
 }
 
-static void frame_row(struct cuda_process *cuda, int64_t chain, uint32_t depth, uint64_t address)
-{
-    const struct cuda_frame *frame = cuda_frame_of(cuda, address);
-    struct row_CUDA_CALLCHAINS *row = CUDA_ROW(cuda, CUDA_CALLCHAINS);
-    ROW_SET(row, CUDA_CALLCHAINS, id, chain);
-    ROW_SET(row, CUDA_CALLCHAINS, symbol, frame->symbol_id);
-    ROW_SET(row, CUDA_CALLCHAINS, module, frame->module_id);
-    ROW_SET(row, CUDA_CALLCHAINS, unresolved, 1);
-    ROW_SET(row, CUDA_CALLCHAINS, originalIP, (int64_t)address);
-    ROW_SET(row, CUDA_CALLCHAINS, stackDepth, depth);
-    CUDA_COMMIT(cuda, CUDA_CALLCHAINS);
-}
-
 static struct cuda_chain_id *place_of(const struct cuda_chains *chains, enum cuda_domain domain, uint32_t correlation)
 {
     return &chains->waiting[hash_number((uint64_t)correlation << 1 | domain) >> 16 & (CUDA_CHAINS_WAITING - 1)];
 }
 
-CUDA_TOLD(cuda_chain_told)
+void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, int64_t chain)
 {
     struct cuda_chains *chains = &cuda->chains;
-    uint32_t frames = record->b;
-    if (record->a > CUDA_DRIVER || frames == 0 || frames > FRAMES_MAX || words < WIRE_HEAD_WORDS + 1 + frames || prepare(chains) != 0)
-        return -1;
-    int64_t chain = cuda->setup.chain_ids ? (*cuda->setup.chain_ids)++ : chains->count;
+    enum cuda_domain domain = is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
+    if (prepare(chains) != 0)
+        return;
     chains->count++;
-    for (uint32_t i = 0; i < frames; i++)
-        frame_row(cuda, chain, i, record->body[1 + i]);
-    uint32_t correlation = (uint32_t)record->body[0];
-    *place_of(chains, record->a, correlation) = (struct cuda_chain_id){correlation, record->a, chain + 1};
-    return 0;
+    *place_of(chains, domain, correlation) = (struct cuda_chain_id){correlation, domain, chain + 1};
 }
 
 int64_t cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation)

@@ -169,7 +169,6 @@ CUDA_TOLD(cuda_device_told); /* cuda_target.c */
 CUDA_TOLD(cuda_stream_told); /* cuda_target.c */
 CUDA_TOLD(cuda_wait_told);   /* cuda_waits.c */
 CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
-CUDA_TOLD(cuda_chain_told);  /* cuda_chains.c */
 
 /* ---- cuda_names.c ------------------------------------------------------------------------------------------------------------ */
 

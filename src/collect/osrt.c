@@ -49,7 +49,7 @@ static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uin
     return row;
 }
 
-int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words)
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, uint32_t chain)
 {
     uint32_t function = record->a;
     if (words < WIRE_HEAD_WORDS + 2 || function >= OSRT_FUNCTION_COUNT)
@@ -60,6 +60,7 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
     struct row_OSRT_API *row = begin_row(osrt, global_tid, function, start_ns, end_ns);
     ROW_SET(row, OSRT_API, returnValue, (int64_t)record->body[1]);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
+    ROW_SET(row, OSRT_API, callchainId, chain);
     if (error)
         ROW_SET(row, OSRT_API, errnoValue, error);
     writer_commit(osrt->writer, TABLE_OSRT_API, 1);

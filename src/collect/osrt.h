@@ -21,8 +21,9 @@ struct osrt {
 /* The writer and the clock must outlive it; nothing needs to be freed. */
 void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map *clock);
 
-/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them): 0, or -1 if it makes no sense. */
-int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words);
+/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them), and the number of its call chain or 0: 0, or -1 if it
+ * makes no sense. */
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, uint32_t chain);
 
 /* The thread died, or the capture ended, inside a call (wire_thread.call_function, .call_ticks): a row that ends at
  * end_ns and says incomplete. 0, or -1 if the two make no sense. */

@@ -12,6 +12,7 @@
 #include "torch.h"
 #include "procfs.h"
 #include "python.h"
+#include "stacks.h"
 
 static const char *const ending_names[] = {
     [PROCESS_RUNS] = "running", [PROCESS_EXITED] = "exit", [PROCESS_SIGNALLED] = "signal",
@@ -143,7 +144,7 @@ static struct cuda_process *cuda_of(struct process *process)
 {
     struct collector *collector = process->collector;
     struct cuda_setup setup = {
-        .writer = collector->writer, .clock = &collector->clock, .gpus = &collector->gpus, .chain_ids = &collector->cuda_chains,
+        .writer = collector->writer, .clock = &collector->clock, .gpus = &collector->gpus,
         .arena = process->arena, .chunk_count = process->chunk_count, .buffer_count = process->arena->cuda.buffer_count,
         .ns_per_tick = process->arena->cuda.ns_per_tick, .flags = process->arena->cuda.flags, .global_pid = process->global_pid,
         .pid = (uint32_t)process->pid, .own_pid = process->own_pid, .process = process,
@@ -159,6 +160,7 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
     process->chunk_count = chunk_count;
     process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
     process->cuda = cuda_of(process); /* the arena is ours alone still */
+    stacks_process_begins(process);
     if (process->nvtx)
         nvtx_process_sources(process->nvtx, process->collector->options->sources);
     process->next_live = table->first_live;
@@ -439,6 +441,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     free(process->modules);
     process->modules = NULL;
     process->module_count = process->module_capacity = 0;
+    stacks_process_ends(process);
     process_unwatch(process);
     process->end_ns = threads_end_ns;
     settle_status(process, ending, status);

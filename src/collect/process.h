@@ -18,6 +18,7 @@ struct cuda_process;
 struct event;
 struct nvtx_process;
 struct nvtx_thread;
+struct symbols_process;
 struct torch_process;
 struct torch_thread;
 
@@ -35,6 +36,8 @@ struct reader {
     int64_t name_id;          /* in the writer's string pool; 0: none */
     struct nvtx_thread *nvtx;
     struct torch_thread *torch; /* NULL: it has run no operator of PyTorch yet */
+    uint32_t stack;           /* of the OS call that began then and is told of next; 0: none */
+    uint64_t stack_ticks;
     uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
 
@@ -93,6 +96,7 @@ struct process {
     uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */
     size_t module_count, module_capacity;
+    struct symbols_process *space;  /* its address space, for stacks; NULL: nobody has asked */
     struct process_counts counts[WIRE_SOURCE_COUNT];   /* totals; slots that are still taken not included */
     struct process_counts reported[WIRE_SOURCE_COUNT]; /* what TACHO_COUNT rows say already */
 

@@ -8,6 +8,7 @@
 #include "cuda.h"
 #include "nvtx.h"
 #include "osrt.h"
+#include "stacks.h"
 #include "torch.h"
 
 static int64_t time_of(const struct origin *origin, const struct wire_record *record)
@@ -22,6 +23,13 @@ static const char *text_of(const struct wire_record *record, uint32_t words, uin
     const char *text = (const char *)record + (size_t)start * 8;
     *length = words > start ? strnlen(text, (size_t)(words - start) * 8) : 0;
     return *length ? text : "";
+}
+
+static void copy_text(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
+{
+    size_t length;
+    const char *text = text_of(record, words, body_words, &length);
+    snprintf(out, size, "%.*s", (int)length, text);
 }
 
 static int64_t text_id(const struct origin *origin, const struct wire_record *record, uint32_t words, uint32_t body_words)
@@ -126,13 +134,20 @@ static void module(const struct origin *origin, const struct wire_record *record
     };
     module_row(origin, &module, PROCESS_NO_TIME);
     process_add_module(origin->process, &module);
+    char path[4096];
+    copy_text(path, sizeof path, record, words, 2 + BUILD_ID_WORDS);
+    stacks_module(origin->process, &(struct symbols_mapping){
+        .address = module.address, .bytes = module.bytes, .path = path, .is_whole = 1,
+        .build_id = (const unsigned char *)(record->body + 2), .build_id_bytes = record->a <= 8 * BUILD_ID_WORDS ? record->a : 0});
 }
 
 static void module_end(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct process_module module;
-    if (has_body(origin, words, 1) && process_take_module(origin->process, record->body[0], &module))
+    if (has_body(origin, words, 1) && process_take_module(origin->process, record->body[0], &module)) {
         module_row(origin, &module, time_of(origin, record));
+        stacks_module_ends(origin->process, module.address, module.bytes);
+    }
 }
 
 static void diagnostic(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -177,13 +192,6 @@ static void cupti_row(const struct origin *origin, const struct wire_record *rec
     ROW_SET(&row, TACHO_CUPTI, timestamp, time_of(origin, record));
     ROW_SET(&row, TACHO_CUPTI, globalPid, origin->process->global_pid);
     writer_append(origin->collector->writer, TABLE_TACHO_CUPTI, &row);
-}
-
-static void copy_text(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
-{
-    size_t length;
-    const char *text = text_of(record, words, body_words, &length);
-    snprintf(out, size, "%.*s", (int)length, text);
 }
 
 static void cuda_loaded(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -291,9 +299,32 @@ static void torch(const struct origin *origin, const struct wire_record *record,
         process->counts[WIRE_SOURCE_TORCH].damaged++;
 }
 
+/* Who made the call whose record comes next. */
+static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    int is_osrt = record->a == WIRE_STACK_OSRT;
+    uint32_t number = stacks_record(origin->process, record, words, is_osrt ? STACKS_OSRT : STACKS_CUDA);
+    if (number == SYMBOLS_NO_STACK)
+        return;
+    if (is_osrt) {
+        origin->reader->stack = number;
+        origin->reader->stack_ticks = record->ticks;
+    } else if (origin->process->cuda) {
+        cuda_chain(origin->process->cuda, record->a == WIRE_STACK_CUDA_DRIVER, (uint32_t)record->body[0], number);
+    }
+}
+
+static uint32_t take_stack(struct reader *reader, uint64_t ticks)
+{
+    uint32_t number = reader->stack_ticks == ticks ? reader->stack : SYMBOLS_NO_STACK;
+    reader->stack = SYMBOLS_NO_STACK;
+    return number;
+}
+
 static void osrt_call(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words) == 0)
+    uint32_t number = take_stack(origin->reader, record->ticks);
+    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words, number) == 0)
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
     else
         origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
@@ -323,10 +354,11 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_CAPTURE_BEGIN] = capture_begins,
     [WIRE_CAPTURE_END] = capture_ends,
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
+    [WIRE_STACK] = stack,
     [WIRE_OSRT_CALL] = osrt_call,
     [WIRE_CUDA_LOADED] = cuda_loaded,
     [WIRE_CUDA_REFUSED] = cuda_refused,
-    [WIRE_CUDA_DEVICE ... WIRE_CUDA_CHAIN] = cuda,
+    [WIRE_CUDA_DEVICE ... WIRE_CUDA_CALL] = cuda,
     [WIRE_NVTX_MARK ... WIRE_NVTX_SYNC] = nvtx,
     [WIRE_TORCH_LOADED] = torch_loaded,
     [WIRE_TORCH_REFUSED] = torch_refused,

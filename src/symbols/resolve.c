@@ -92,7 +92,7 @@ static void find_lines(struct job *job, const struct image *own, const struct im
 {
     const struct image *with_lines = image_section(own, ".debug_info") || image_section(own, ".zdebug_info") ? own
                                    : image_section(debug, ".debug_info") ? debug : NULL;
-    if (with_lines && !job->symbols->settings.no_debug_info)
+    if (with_lines)
         job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
 }
 
@@ -102,7 +102,9 @@ static void answer_all(struct job *job)
     struct names names = {0};
     struct image debug = {.file = -1};
     struct debug_lines *found = NULL;
-    if (module->kind == MODULE_KERNEL) {
+    if (job->symbols->settings.no_names) {
+        /* then nothing is looked at */
+    } else if (module->kind == MODULE_KERNEL) {
         names_add_kernel(&names);
     } else if (module->kind == MODULE_JIT) {
         names_add_made(&names, module->owner);
@@ -133,7 +135,7 @@ static void work(void *argument, int worker, size_t i)
         return;
     }
     for (size_t k = 0; k < job->frame_count; k++) {
-        const struct frame *frame = pool_item(&job->symbols->frames, job->frames[k]);
+        const struct frame *frame = kept_item(&job->symbols->frames, job->frames[k]);
         if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
             job->places[job->place_count++] = frame->inside;
     }
@@ -178,7 +180,7 @@ static int take_job(struct symbols *symbols, const struct job *job)
     size_t place = 0;
     const struct frame *shared = NULL;
     for (size_t k = 0; k < job->frame_count; k++) {
-        struct frame *frame = pool_item(&symbols->frames, job->frames[k]);
+        struct frame *frame = kept_item(&symbols->frames, job->frames[k]);
         if (job->places[place] != frame->inside) {
             place++;
             shared = NULL;
@@ -211,7 +213,7 @@ static int take_job(struct symbols *symbols, const struct job *job)
 static int by_place(const void *a, const void *b, void *context)
 {
     const struct symbols *symbols = context;
-    const struct frame *x = pool_item(&symbols->frames, *(const uint32_t *)a), *y = pool_item(&symbols->frames, *(const uint32_t *)b);
+    const struct frame *x = kept_item(&symbols->frames, *(const uint32_t *)a), *y = kept_item(&symbols->frames, *(const uint32_t *)b);
     if (x->module != y->module)
         return x->module < y->module ? -1 : 1;
     return (x->inside > y->inside) - (x->inside < y->inside);
@@ -222,7 +224,7 @@ static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
 {
     size_t count = 0;
     for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
-        if (((const struct frame *)pool_item(&symbols->frames, i))->module != UINT32_MAX)
+        if (((const struct frame *)kept_item(&symbols->frames, i))->module != UINT32_MAX)
             order[count++] = i;
     qsort_r(order, count, sizeof *order, by_place, symbols);
     return count;
@@ -236,7 +238,7 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
     int result = order && jobs ? 0 : -1;
     size_t count = result == 0 ? waiting_frames(symbols, order) : 0;
     for (size_t i = 0; i < count; i++) {
-        const struct frame *frame = pool_item(&symbols->frames, order[i]);
+        const struct frame *frame = kept_item(&symbols->frames, order[i]);
         if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
             jobs[job_count++] = (struct job){.symbols = symbols, .module = symbols->modules[frame->module], .frames = order + i};
         jobs[job_count - 1].frame_count++;
@@ -262,14 +264,14 @@ uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line 
     named.line.name = symbols_text(symbols, line->name, strlen(line->name));
     named.line.module = symbols_text(symbols, line->module, strlen(line->module));
     named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
-    uint32_t before = symbols->named.count, number = pool_add(&symbols->named, &named);
-    if (number == POOL_FULL)
+    uint32_t before = symbols->named.count, number = kept_add(&symbols->named, &named);
+    if (number == KEPT_FULL)
         return 0;
-    struct named *known = pool_item(&symbols->named, number);
+    struct named *known = kept_item(&symbols->named, number);
     if (symbols->named.count > before) {
         struct frame frame = {.inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1};
         if (add_line(symbols, &named.line) == 0)
-            known->frame = pool_add(&symbols->frames, &frame);
+            known->frame = kept_add(&symbols->frames, &frame);
     }
-    return known->frame == POOL_FULL ? 0 : known->frame;
+    return known->frame == KEPT_FULL ? 0 : known->frame;
 }

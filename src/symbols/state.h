@@ -2,7 +2,7 @@
  *
  *     image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, expression.c   its call frame information
  *     module.c       a file that is mapped somewhere      space.c, look.c                    who has mapped what where
- *     unwind.c       stacks from copies and chains        pool.c                             things kept once
+ *     unwind.c       stacks from copies and chains        kept.c                             things kept once
  *     plan.c         one step from a frame to its caller
  *     resolve.c      the names of all frames, from names.c (symbol tables), other_names.c (the kernel, code made at run time),
  *                    debug_file.c, debug_info.c (libdw) and debug_child.c (which keeps that in a child of ours) */
@@ -12,7 +12,7 @@
 #include "../base/intern.h"
 #include "cfi.h"
 #include "image.h"
-#include "pool.h"
+#include "kept.h"
 #include "symbols.h"
 
 enum module_kind { MODULE_FILE, MODULE_VDSO, MODULE_KERNEL, MODULE_JIT, MODULE_NOTHING };
@@ -96,7 +96,7 @@ struct symbols {
     struct module **modules;
     size_t module_count, module_capacity;
     struct intern texts;
-    struct pool nodes, frames, plans, named;
+    struct kept nodes, frames, plans, named;
     struct symbols_line *lines;
     uint32_t line_count, line_capacity, resolved_frames;
     struct symbols_counts counts;

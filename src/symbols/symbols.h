@@ -20,7 +20,7 @@ struct symbols_process;
 
 struct symbols_settings {
     const char *const *debug_paths; /* folders (and files) with debug information, ended by NULL; NULL for none beyond the usual ones */
-    int no_debug_info;              /* names from symbol tables alone: no inlined functions, no source lines */
+    int no_names;                   /* addresses stay addresses */
 };
 
 /* settings may be NULL, and what it names must live as long as the result. NULL when memory is short. */
@@ -102,7 +102,7 @@ struct symbols_sample {
     const uint64_t *kernel;     /* addresses in the kernel above it, innermost first; NULL for none */
     size_t kernel_count;
     uint32_t depth_max;         /* 0: SYMBOLS_DEPTH_MAX */
-    uint64_t skip_address;      /* innermost frames in the file that is mapped here are left out; 0: none are */
+    const char *const *skip_files; /* innermost frames in files whose names begin like one of these are left out; ended by NULL; NULL: none are */
 };
 
 /* Walks a copy of a stack by call frame information, and by frame pointers where there is none. */

@@ -62,7 +62,7 @@ static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t in
 {
     struct frame frame = {.address = address, .inside = inside, .module = module->number, .method = (uint16_t)method,
                           .is_kernel = module->kind == MODULE_KERNEL};
-    return pool_add(&symbols->frames, &frame);
+    return kept_add(&symbols->frames, &frame);
 }
 
 /* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
@@ -87,8 +87,8 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
         plan_make(&plan, &module->cfi, inside);
     if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
         inside += bits & PLACE_RETURN;
-    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), pool_add(&symbols->plans, &plan)};
-    if (place->frame == POOL_FULL || place->plan == POOL_FULL)
+    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), kept_add(&symbols->plans, &plan)};
+    if (place->frame == KEPT_FULL || place->plan == KEPT_FULL)
         return -1;
     if (key && prepare_places(process) == 0) {
         *slot_of(process, key) = *place;
@@ -114,15 +114,15 @@ static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathere
 
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 {
-    uint32_t stack = pool_add(&symbols->nodes, &(struct symbols_node){caller, frame});
-    return stack == POOL_FULL ? SYMBOLS_NO_STACK : stack;
+    uint32_t stack = kept_add(&symbols->nodes, &(struct symbols_node){caller, frame});
+    return stack == KEPT_FULL ? SYMBOLS_NO_STACK : stack;
 }
 
 static void gather_kernel(struct symbols *symbols, uint64_t address, int is_return, struct gathered *gathered)
 {
     struct module *kernel = module_of_kernel(symbols);
-    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL) : POOL_FULL;
-    if (frame != POOL_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
+    uint32_t frame = kernel ? add_frame(symbols, address, address - (is_return != 0), kernel, SYMBOLS_BY_KERNEL) : KEPT_FULL;
+    if (frame != KEPT_FULL && gathered->count < SYMBOLS_DEPTH_MAX)
         gathered->frames[gathered->count++] = frame;
 }
 
@@ -164,12 +164,12 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
 static int step(struct plan_scene *scene, const struct symbols_process *process, const struct place *place)
 {
     const struct symbols *symbols = process->symbols;
-    const struct plan *plan = pool_item(&symbols->plans, place->plan);
+    const struct plan *plan = kept_item(&symbols->plans, place->plan);
     if (plan->kind == PLAN_SIMPLE)
         return plan_follow(scene, plan);
     if (plan->kind == PLAN_OUTERMOST)
         return PLAN_ENDS;
-    const struct frame *frame = pool_item(&symbols->frames, place->frame);
+    const struct frame *frame = kept_item(&symbols->frames, place->frame);
     if (plan->kind == PLAN_COMPLEX)
         return plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);
     return plan_by_frame_pointer(scene);
@@ -188,26 +188,33 @@ static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_proce
     return plan_by_frame_pointer(scene);
 }
 
+static int is_skipped(const struct module *module, const char *const *files)
+{
+    const char *slash = strrchr(module->path, '/'), *name = slash ? slash + 1 : module->path;
+    for (; *files; files++)
+        if (strncmp(name, *files, strlen(*files)) == 0)
+            return 1;
+    return 0;
+}
+
 static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample, struct gathered *gathered)
 {
     struct plan_scene scene;
     plan_begin(&scene, process->symbols->machine, sample);
     uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX, walked = 0;
-    const struct mapping *skipped = sample->skip_address ? space_find(process, sample->skip_address) : NULL;
-    uint32_t skipped_module = skipped ? skipped->module : UINT32_MAX;
-    for (int is_skipping = 1;; walked++) {
+    for (int is_skipping = sample->skip_files != NULL;; walked++) {
         struct place place;
         uint64_t address = plan_address(&scene);
         int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER, &place) == 0;
         if (!is_known && walked > 0)
             return SYMBOLS_BROKEN;
-        const struct frame *frame = is_known ? pool_item(&process->symbols->frames, place.frame) : NULL;
-        is_skipping &= frame && frame->module == skipped_module;
+        const struct frame *frame = is_known ? kept_item(&process->symbols->frames, place.frame) : NULL;
+        is_skipping = is_skipping && frame && is_skipped(process->symbols->modules[frame->module], sample->skip_files);
         if (gathered->count >= limit || walked > 2 * SYMBOLS_DEPTH_MAX)
             return SYMBOLS_TOO_DEEP;
         if (is_known && !is_skipping)
             gathered->frames[gathered->count++] = place.frame;
-        const struct plan *plan = is_known ? pool_item(&process->symbols->plans, place.plan) : NULL;
+        const struct plan *plan = is_known ? kept_item(&process->symbols->plans, place.plan) : NULL;
         int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process) : step(&scene, process, &place);
         if (result == PLAN_ENDS)
             return SYMBOLS_WHOLE;

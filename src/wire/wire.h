@@ -87,7 +87,8 @@ enum wire_torch_flag {
 struct wire_cuda_settings {
     uint32_t flags;                 /* enum wire_cuda_flag */
     uint32_t backtrace_groups;      /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
-    uint64_t backtrace_ns;          /* … once they take so long */
+    uint64_t backtrace_ns;          /* … once they take so long, … */
+    uint32_t backtrace_bytes;       /* … from so much of their stack */
     uint32_t flush_interval_ms;     /* 0: the agent's own */
     uint32_t buffer_count;          /* struct wire_cuda_buffer */
     uint64_t ns_per_tick;           /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
@@ -103,6 +104,8 @@ struct wire_header {
     uint32_t clock;                 /* enum wire_clock */
     uint32_t flags;                 /* enum wire_flag */
     uint64_t osrt_threshold_ticks;
+    uint64_t osrt_backtrace_ticks;  /* calls that take so long have their stack copied… */
+    uint32_t osrt_backtrace_bytes;  /* …as much of it; 0: none has */
     uint32_t capture;               /* enum wire_capture */
     uint32_t capture_ends;          /* 0: the end of a capture range does not stop the recording */
     /* Settings text: offsets into the text area, 0 for none. Lists are NUL-separated, ended by an empty string.
@@ -217,6 +220,11 @@ enum wire_type {
     WIRE_CAPTURE_END,    /* a: the same */
     WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain; body: text, that domain's name */
 
+    /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record follows from the same
+     * thread. The time is that record's. body: [key][registers that are known, as bits by DWARF's numbers][their values, in that order]
+     * [words of the stack, from the stack pointer upwards] */
+    WIRE_STACK,
+
     /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
      * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */
     WIRE_OSRT_CALL,
@@ -232,7 +240,6 @@ enum wire_type {
                           * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
     WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
                           * record's time; body: [correlation id | result << 32][duration in ticks] */
-    WIRE_CUDA_CHAIN,     /* who called; a: 0 runtime, 1 driver; b: frames; body: [correlation id][return addresses, innermost first] */
 
     /* NVTX, and calls into libraries, which are push/pop ranges in the domains 1 to WIRE_LIBRARY_COUNT where LIBRARY is among
      * the sources. a: domain, 0 is the default one; flags: enum wire_nvtx_flag, which say what the body holds, in this order:
@@ -279,6 +286,13 @@ enum wire_nvtx_flag {
     WIRE_NVTX_HAS_TEXT = 64,
     WIRE_NVTX_HAS_BINARY = 128,   /* a WIRE_NVTX_BINARY record follows */
 };
+
+enum wire_stack_of {
+    WIRE_STACK_OSRT,     /* key: nothing */
+    WIRE_STACK_CUDA_RUNTIME, WIRE_STACK_CUDA_DRIVER, /* key: correlation id */
+};
+#define WIRE_STACK_REGISTERS 33u
+#define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 2 + WIRE_STACK_REGISTERS))
 
 enum wire_cuda_wait {
     WIRE_CUDA_EVENT_RECORD = 1, WIRE_CUDA_STREAM_WAIT, WIRE_CUDA_EVENT_WAIT, WIRE_CUDA_STREAM_SYNC, WIRE_CUDA_CONTEXT_SYNC,

@@ -1,0 +1,26 @@
+/* Who called: a copy of the thread's registers and of the top of its stack, which the collector walks. */
+#ifndef TACHO_AGENT_CHAIN_H
+#define TACHO_AGENT_CHAIN_H
+
+#include "agent.h"
+
+struct chain_of {
+    enum wire_stack_of what;
+    uint64_t key, ticks;    /* as WIRE_STACK has them */
+    uint32_t bytes;         /* of stack at most */
+};
+
+/* By DWARF's numbers. */
+struct chain_registers {
+    uint64_t known;
+    uint64_t value[WIRE_STACK_REGISTERS];
+};
+
+/* Of the calling function; to be called before the record that it belongs to is written. Keeps errno. A record that finds no room
+ * is left out: what it belongs to is recorded without it. */
+void chain_emit(struct agent_thread *thread, const struct chain_of *of);
+
+/* The same from registers that were had elsewhere (a signal's). */
+void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers);
+
+#endif

@@ -1,0 +1,29 @@
+/* Things that are kept once and known by small numbers: stacks (a tree), frames, and ways to walk through a frame. */
+#ifndef TACHO_SYMBOLS_KEPT_H
+#define TACHO_SYMBOLS_KEPT_H
+
+#include "symbols.h"
+
+/* An array of things that are equal if their first bytes are; numbers count from 0. */
+struct kept {
+    unsigned char *items;
+    size_t item_bytes, key_bytes;
+    uint32_t count, capacity;
+    uint32_t *slots;  /* number + 1, or 0 */
+    uint32_t slot_mask;
+};
+
+#define KEPT_FULL UINT32_MAX
+
+void kept_init(struct kept *kept, size_t item_bytes, size_t key_bytes);
+void kept_free(struct kept *kept);
+
+/* The number of an item whose key is equal to this one's; a copy of it is added if there is none. KEPT_FULL when memory is short. */
+uint32_t kept_add(struct kept *kept, const void *item);
+
+static inline void *kept_item(const struct kept *kept, uint32_t number)
+{
+    return kept->items + (size_t)number * kept->item_bytes;
+}
+
+#endif
