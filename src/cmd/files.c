@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../analyze/filter.h"
 #include "../export/export.h"
 #include "../import/import.h"
 #include "../report/enums.h"
@@ -12,11 +13,13 @@
 #include "command.h"
 #include "nsys_rep.h"
 #include "open.h"
+#include "wanted.h"
 
 struct settings {
     const char *output, *type, *ts_shift;
     struct option_list tables, times;
     struct export_options export;
+    struct part_settings part;
     int overwrite, quiet;
 };
 
@@ -181,6 +184,7 @@ static const struct option export_options[] = {
       .help = "Only tables that match one of these basic regular expressions; upper and lower case are alike." },
     { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
       .help = "Only events that overlap one of these ranges; times in ns, or with us, ms or s behind them." },
+    STEP_OPTIONS(struct settings, part),
     { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
       .help = "Add this to every time: ns, or with us, ms or s behind it." },
     { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
@@ -248,6 +252,27 @@ static int names_a_table(const struct export_options *options, const struct repo
     return 0;
 }
 
+/* All of it, or the steps that were asked for. */
+static int write_part(struct report *report, const char *output, const struct exporter *exporter, const struct settings *settings, struct error *err)
+{
+    struct export_options options = settings->export;
+    const struct wanted no_report = {0};
+    struct part part = {0};
+    struct filter filter = {0};
+    int code = part_find(&settings->part, report, &part, err);
+
+    if (code == 0) {
+        struct analysis_request request = part_request(&part, &no_report);
+        code = filter_open(&filter, report, &request, err);
+    }
+    options.filter = filter.only.only ? &filter : NULL;
+    if (code == 0)
+        code = export_file(exporter, report, output, settings->overwrite, &options, err);
+    filter_close(&filter);
+    part_free(&part);
+    return code;
+}
+
 static int write_export(const char *file, const char *output, const struct exporter *exporter, const struct settings *settings,
                         struct error *err)
 {
@@ -259,7 +284,7 @@ static int write_export(const char *file, const char *output, const struct expor
     int code = open_report(file, &report, err);
     if (code == 0) {
         if (names_a_table(&settings->export, report))
-            code = export_file(exporter, report, output, settings->overwrite, &settings->export, err);
+            code = write_part(report, output, exporter, settings, err);
         else
             code = error_set(err, ERR_BAD_ARGUMENT, "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
         close_report(report, file);

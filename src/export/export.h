@@ -7,6 +7,8 @@
 #include "../base/error.h"
 #include "../report/reader.h"
 
+struct filter;
+
 /* What of a report is exported, and how. {0} with lazy set is all of it, as it is. */
 struct export_options {
     int lazy;             /* tables without rows are left out */
@@ -20,6 +22,7 @@ struct export_options {
     size_t pattern_count;
     struct report_span *ranges; /* owned; events that overlap one are exported; none: all are */
     size_t range_count;
+    const struct filter *filter; /* of the analyses, open; events that do not count are left out. NULL: all do */
 };
 
 /* A pattern of --tables: a basic regular expression, upper and lower case alike. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analyze/gpu.h"
+
 #define WINDOW_ROWS 131072
 #define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
 
@@ -31,6 +33,7 @@ struct export_rows {
     const struct export_options *options;
     int64_t shift_ns;
     int start, end;     /* columns that place a row in time, or -1 */
+    int of_thread, of_process, correlation, device, stream; /* and in a program; -1: it has none */
     struct window windows[2];
     uint64_t window_rows;
     uint64_t read; /* windows that the caller has been given */
@@ -178,16 +181,34 @@ static int next_window(struct export_rows *rows)
     return 1;
 }
 
+static int64_t value_or(const struct export_window *view, int column, int64_t fallback)
+{
+    return column < 0 || view->null_masks[view->at] >> column & 1 ? fallback : view->values[column][view->at];
+}
+
+/* Events have a thread, or a call that launched them; other rows say what events mean, and stay. */
+static int in_filter(const struct export_rows *rows, const struct export_window *view, int64_t start, int64_t end)
+{
+    const struct filter *filter = rows->options->filter;
+
+    if (filter && rows->of_thread >= 0)
+        return filter_thread(filter, value_or(view, rows->of_thread, 0), start, end);
+    if (!filter || rows->of_process < 0 || rows->correlation < 0)
+        return 1;
+    return filter_gpu(filter, &(struct gpu_place){ start, end, value_or(view, rows->of_process, 0), value_or(view, rows->correlation, NO_CORRELATION),
+                                                   value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
+}
+
 static int in_ranges(const struct export_rows *rows, const struct export_window *view)
 {
-    if (rows->options->range_count == 0 || rows->start < 0)
+    if ((rows->options->range_count == 0 && !rows->options->filter) || rows->start < 0)
         return 1;
     if (view->null_masks[view->at] >> rows->start & 1)
         return 0;
     int64_t start = (int64_t)((uint64_t)view->values[rows->start][view->at] - (uint64_t)rows->shift_ns), end = start;
     if (rows->end >= 0 && !(view->null_masks[view->at] >> rows->end & 1))
         end = (int64_t)((uint64_t)view->values[rows->end][view->at] - (uint64_t)rows->shift_ns);
-    return export_wants_time(rows->options, start, end);
+    return export_wants_time(rows->options, start, end) && in_filter(rows, view, start, end);
 }
 
 const struct export_window *export_window(const struct export_rows *rows)
@@ -244,6 +265,21 @@ static void find_times(struct export_rows *rows)
     }
 }
 
+static void find_places(struct export_rows *rows)
+{
+    const struct { const char *name; int *column; } places[] = {
+        { "globalTid", &rows->of_thread }, { "globalPid", &rows->of_process }, { "correlationId", &rows->correlation },
+        { "deviceId", &rows->device }, { "streamId", &rows->stream },
+    };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        *places[i].column = -1;
+        for (size_t c = 0; c < rows->column_count; c++)
+            if (rows->columns[c] >= 0 && strcmp(rows->table->columns[rows->columns[c]].name, places[i].name) == 0)
+                *places[i].column = (int)c;
+    }
+}
+
 int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
               const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err)
 {
@@ -256,6 +292,7 @@ int export_rows_open(struct report *report, const struct report_table *table, co
     pthread_mutex_init(&rows->lock, NULL);
     pthread_cond_init(&rows->changed, NULL);
     find_times(rows);
+    find_places(rows);
     if (!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) {
         export_rows_close(rows);
         return error_set(err, ERR_NO_MEMORY, "out of memory");

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../analyze/events.h"
+#include "../analyze/gpu.h"
 #include "../import/kineto.h"
 
 #define LANES_PER_PROCESS 1000000 /* more than a process has streams */
@@ -71,6 +71,7 @@ struct trace_event *trace_begin(struct trace *trace, enum trace_phase phase, con
     event->category = trace_text(category);
     event->start_ns = start_ns;
     event->end_ns = end_ns;
+    event->correlation = NO_CORRELATION;
     return event;
 }
 
@@ -127,11 +128,35 @@ void trace_arg_string(struct trace_event *event, const char *name, enum trace_ar
         trace_arg_text(event, name, kind, row_string(rows, column));
 }
 
+/* The call that launched an event on a stream, by the argument that names it. */
+static int64_t correlation_of(const struct trace_event *event)
+{
+    for (size_t i = 0; i < event->arg_count; i++)
+        if (event->args[i].kind == ARG_INT && strcmp(event->args[i].name, "correlation") == 0)
+            return event->args[i].numbers[0];
+    return NO_CORRELATION;
+}
+
+static int is_wanted(const struct trace *trace, const struct trace_event *event, int64_t end_ns)
+{
+    const struct filter *filter = trace->options->filter;
+
+    if (!export_wants_time(trace->options, event->start_ns, end_ns))
+        return 0;
+    if (!filter || event->where == ON_NOTHING)
+        return 1;
+    if (event->where == ON_THREAD)
+        return filter_thread(filter, event->thread, event->start_ns, end_ns);
+    return filter_gpu(filter, &(struct gpu_place){ event->start_ns, end_ns, event->process, event->correlation, event->device, event->stream });
+}
+
 int trace_emit(struct trace *trace, struct error *err)
 {
-    const struct trace_event *event = &trace->event;
+    struct trace_event *event = &trace->event;
 
-    if (!export_wants_time(trace->options, event->start_ns, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
+    if (event->correlation == NO_CORRELATION) /* an arrow of PyTorch's own has it for its number */
+        event->correlation = event->phase == TRACE_FLOW ? event->flow_id : correlation_of(event);
+    if (!is_wanted(trace, event, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
         return 0;
     return trace->sink.event(trace->sink.context, event, err);
 }

@@ -42,6 +42,7 @@ struct trace_event {
     int64_t stream, process; /* process: global id, 0 when it is not known */
     uint32_t process_number; /* of the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
+    int64_t correlation;      /* of what was launched, or NO_CORRELATION; stays for the arrows at the event */
     int64_t flow_id;
     char flow_end; /* of an arrow: s, t or f, as Chrome has it */
     struct trace_arg args[TRACE_MOST_ARGS];

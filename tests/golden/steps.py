@@ -171,6 +171,24 @@ def ranks():
     check("a child is in its parent's steps", [1, 1, 2, 2], calls)
 
 
+def exports():
+    """An export of some steps has what the tables of these steps count, and all that says what it means."""
+    train = f"{lib.KINETO}/train.json.gz"
+    row = table("step_sum", train, "--steps", "3")[0]
+    output("export", "-q", "-o", "one.sqlite", "--steps", "3", train)
+    database = sqlite3.connect("one.sqlite")
+    check("kernels of the step", row["Kernels"], next(database.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))[0])
+    check("the step itself", [3], [number for (number,) in database.execute("SELECT number FROM TACHO_TORCH_STEP")])
+    check("and the process", 1, next(database.execute("SELECT count(*) FROM TACHO_PROCESS"))[0])
+    output("export", "-q", "-t", "chrome", "-o", "one.json", "--steps", "3", train)
+    events = json.load(open("one.json"))["traceEvents"]
+    check("kernels in a timeline", row["Kernels"], sum(event.get("cat") == "kernel" for event in events))
+    ends = [{(event["cat"], event["id"]) for event in events if event.get("ph") == end} for end in "sf"]
+    check("every arrow arrives", set(), ends[0] - ends[1])
+    check("and there are arrows of both kinds", {"ac2g", "fwdbwd"}, {category for category, _ in ends[0]})
+    check("no such step", True, "no step 9" in refusal("export", "-q", "-o", "no.sqlite", "--steps", "9", train))
+
+
 def refusals():
     train = f"{lib.KINETO}/train.json.gz"
     for steps, words in (("4", "numbered 2 to 3"), ("2,7-", "no step 7-"), ("x", "3,5,9-"), ("3-2", "3,5,9-"), ("", "3,5,9-"), ("-", "3,5,9-"), ("2,", "3,5,9-")):
@@ -193,6 +211,7 @@ def main():
         captures()
         made()
         ranks()
+        exports()
         refusals()
     return lib.status()
 
