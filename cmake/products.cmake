@@ -89,6 +89,7 @@ if(api_sources)
 endif()
 
 # ---- lib/tacho/python: the package `tacho`, and what Python programs under `tacho profile` find first. Nothing is built.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tacho)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python ${CMAKE_BINARY_DIR}/lib/tacho/python SYMBOLIC)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/tacho ${CMAKE_SOURCE_DIR}/python/site DESTINATION lib/tacho/python
   PATTERN __pycache__ EXCLUDE)
