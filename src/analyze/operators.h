@@ -11,6 +11,7 @@ enum operator_kind {
     OPERATOR_ANNOTATION, /* record_function(), ProfilerStep, a range of the user's */
     OPERATOR_CALL,       /* of the CUDA API */
     OPERATOR_MEMORY,     /* memory taken or given back outside of all the above */
+    OPERATOR_PYTHON,     /* a Python function, where operators_add_python() was asked for them */
     OPERATOR_GPU,        /* a kernel, copy or fill */
     OPERATOR_GPU_ANNOTATION,
 };
@@ -44,6 +45,9 @@ struct operators {
 /* Those of the request's part of the report; ERR_NO_DATA, with a sentence, if there are none. */
 int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
 void operators_free(struct operators *operators);
+
+/* Adds the Python functions of the report, so that they are parents too. */
+int operators_add_python(struct operators *operators, struct report *report, struct error *err);
 
 /* Puts them in order and finds each one's parent in its thread, as torch does: an operator that is the only child of one of the
  * same name is taken for the same (is_collapsed, and to be left out). */

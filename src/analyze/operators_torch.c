@@ -369,3 +369,29 @@ int operators_read_torch(struct operators *operators, struct report *report, con
     free(reading.by_link);
     return code;
 }
+
+int operators_add_python(struct operators *operators, struct report *report, struct error *err)
+{
+    enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_COLUMNS };
+    static const char *const names[PYTHON_COLUMNS] = { "start", "end", "globalTid", "nameId" };
+    struct pool_texts texts = { .operators = operators, .report = report };
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_PYTHON", names, PYTHON_COLUMNS, &columns, err), short_of_memory = 0;
+
+    for (size_t row = 0; row < columns.rows && code == 0 && !short_of_memory; row++) {
+        uint32_t name = pool_text(&texts, columns.values[PYTHON_NAME][row], TEXT_PLAIN);
+        struct operator *function = name == NO_TEXT ? NULL : operators_add(operators);
+        short_of_memory = !function;
+        if (short_of_memory)
+            break;
+        function->kind = OPERATOR_PYTHON;
+        function->name = name;
+        function->start_ns = columns.values[PYTHON_START][row];
+        function->end_ns = columns.values[PYTHON_END][row];
+        function->thread = value_or(&columns, PYTHON_THREAD, row, 0);
+    }
+    pool_texts_free(&texts);
+    if (columns.values)
+        report_columns_free(&columns);
+    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions") : code;
+}

@@ -8,6 +8,7 @@
 #include "../base/text.h"
 #include "events.h"
 #include "keys.h"
+#include "torch_stacks.h"
 
 enum { KEY_NAME, KEY_ON_DEVICE, KEY_ANNOTATION, KEY_SHAPES, KEY_STACK, KEY_WIDTH };
 
@@ -39,21 +40,6 @@ struct averaging {
 
 /* ---- stacks -------------------------------------------------------------------------------------------------- */
 
-/* Frames that torch leaves out: both words are in them. */
-static int is_hidden_frame(const char *bytes, size_t length)
-{
-    static const char *const words[][2] = {
-        { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" }, { "torch/tensor", "backward" },
-        { "_internal/common_utils", "prof_callable" }, { "_internal/common_utils", "prof_func_call" },
-        { "_internal/common_utils", "prof_meth_call" },
-    };
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (memmem(bytes, length, words[i][0], strlen(words[i][0])) && memmem(bytes, length, words[i][1], strlen(words[i][1])))
-            return 1;
-    return 0;
-}
-
 /* The first frames, with a line feed between them. */
 static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct text *text)
 {
@@ -65,7 +51,7 @@ static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct
     while (at < end && frames < averaging->request->stack_frames) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         stop = stop ? stop : end;
-        if (stop > at && !is_hidden_frame(at, (size_t)(stop - at))) {
+        if (torch_shows_frame(at, (size_t)(stop - at))) {
             if (frames++)
                 text_add_char(text, '\n');
             text_add_bytes(text, at, (size_t)(stop - at));
@@ -75,48 +61,20 @@ static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct
     return text_failed(text) ? NO_TEXT : operators_intern(&averaging->operators, text_string(text), text->length);
 }
 
-/* The operator itself or the nearest around it that is a backward function; NO_OPERATOR: none. Parents come first in the list,
- * so each asks only its own. */
-static uint32_t backward_of(const struct operators *operators, const uint32_t *found, size_t i)
-{
-    const struct operator *operator = &operators->list[i];
-
-    if (operator->is_backward)
-        return (uint32_t)i;
-    return operator->parent == NO_OPERATOR ? NO_OPERATOR : found[operator->parent];
-}
-
-/* A backward operator is shown with the stack of the forward one, which has its sequence number. */
+/* The frames that are the key of each operator. */
 static int find_stacks(struct averaging *averaging)
 {
     struct operators *operators = &averaging->operators;
-    struct keys sequences = { .width = 1 };
     struct text text = {0};
-    uint32_t *backward = malloc((operators->count + 1) * sizeof *backward), *forward = malloc((operators->count + 1) * sizeof *forward);
+    uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
 
     averaging->stacks = malloc((operators->count + 1) * sizeof *averaging->stacks);
-    int code = averaging->stacks && backward && forward ? 0 : ERR_NO_MEMORY;
+    int code = averaging->stacks && owners ? torch_stack_owners(operators, owners) : ERR_NO_MEMORY;
     for (size_t i = 0; i < operators->count && code == 0; i++) {
-        const struct operator *operator = &operators->list[i];
-        backward[i] = backward_of(operators, backward, i);
-        averaging->stacks[i] = operator->stack == NO_TEXT ? NO_TEXT : first_frames(averaging, operator->stack, &text);
-        if (backward[i] != NO_OPERATOR || operator->sequence < 0 || averaging->stacks[i] == NO_TEXT)
-            continue;
-        size_t before = sequences.count;
-        uint32_t key = keys_add(&sequences, &operator->sequence);
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (code == 0 && key == before)
-            forward[key] = averaging->stacks[i];
+        uint32_t stack = owners[i] == NO_OPERATOR ? NO_TEXT : operators->list[owners[i]].stack;
+        averaging->stacks[i] = stack == NO_TEXT ? NO_TEXT : first_frames(averaging, stack, &text);
     }
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
-        if (backward[i] == NO_OPERATOR)
-            continue;
-        uint32_t key = keys_find(&sequences, &operators->list[backward[i]].sequence);
-        averaging->stacks[i] = key == NO_KEY ? NO_TEXT : forward[key];
-    }
-    free(backward);
-    free(forward);
-    keys_free(&sequences);
+    free(owners);
     text_free(&text);
     return code;
 }

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct exporter *const exporters[] = { &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, NULL };
+const struct exporter *const exporters[] = {
+    &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, &export_stacks, NULL,
+};
 
 const struct exporter *exporter_find(const char *name)
 {

@@ -16,7 +16,7 @@ struct export_options {
     int separate_strings; /* plain formats: ids of strings as they are, and the table StringIds */
     int normalize;        /* times count from 1970, UTC */
     int gzip;             /* packs the file, where the format is one that readers take packed */
-    const char *metric;   /* stacks: what their numbers are; NULL: the first of export_metrics */
+    const char *metric;   /* stacks: what their numbers are, as torch calls it; NULL: self_cpu_time_total */
     int64_t shift_ns;     /* is added to every time */
     regex_t *patterns;    /* owned; tables of which one matches are exported; none: all are */
     size_t pattern_count;
@@ -58,6 +58,7 @@ const struct exporter *exporter_find(const char *name);
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 
-extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome, export_perfetto;
+extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome, export_perfetto,
+    export_stacks;
 
 #endif
