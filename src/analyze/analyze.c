@@ -7,6 +7,9 @@
 #include "reports.h"
 
 const struct analysis *const analyses[] = {
+    &analysis_cpu_bottomup,
+    &analysis_cpu_sample_sum,
+    &analysis_cpu_topdown,
     &analysis_cuda_api_gpu_sum,
     &analysis_cuda_api_sum,
     &analysis_cuda_api_trace,

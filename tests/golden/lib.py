@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 from decimal import Decimal
 
@@ -82,3 +83,31 @@ def ns(microseconds):
 def trace_span(event):
     """Begin and end, ns."""
     return ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
+
+
+# ---- reports that are made here ----
+
+class Made:
+    """A SQLite file as nsys exports one, filled row by row: add("OSRT_API", start=1, end=2, nameId=made.text("poll"))."""
+
+    def __init__(self, path):
+        if os.path.exists(path):
+            os.unlink(path)
+        self.path, self.rows, self.texts = path, {}, {}
+
+    def text(self, value):
+        return self.texts.setdefault(value, len(self.texts))
+
+    def add(self, table, **columns):
+        self.rows.setdefault(table, []).append(columns)
+
+    def write(self):
+        database = sqlite3.connect(self.path)
+        self.rows["StringIds"] = [{"id": number, "value": value} for value, number in self.texts.items()]
+        for table, rows in self.rows.items():
+            names = list({name: None for row in rows for name in row})
+            database.execute('CREATE TABLE {} ("{}")'.format(table, '", "'.join(names)))
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", [[row.get(name) for name in names] for row in rows])
+        database.commit()
+        database.close()
+        return self.path

@@ -1,0 +1,267 @@
+/* Trees of samples: equal stacks are put together first, so that each path is walked once. */
+#include "stacks_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct build {
+    struct stacks *stacks;
+    const struct stack_tree_request *request;
+    struct stack_tree *tree;
+    struct thread_names names;
+    struct keys ends;             /* the thread's frame, or NO_KEY, and the stack */
+    struct stack_figure *figures; /* owned, as below; of ends */
+    size_t figure_room;
+    uint32_t *path;               /* frames, innermost first */
+    size_t path_room;
+};
+
+static int add_figure(struct build *build, const int64_t key[2], const struct stack_sample *sample)
+{
+    uint32_t end = keys_add(&build->ends, key);
+
+    if (end == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (end >= build->figure_room) {
+        size_t room = build->figure_room * 2 + 256;
+        struct stack_figure *grown = realloc(build->figures, room * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        memset(grown + build->figure_room, 0, (room - build->figure_room) * sizeof *grown);
+        build->figures = grown;
+        build->figure_room = room;
+    }
+    build->figures[end].samples++;
+    build->figures[end].weight = add_wrapping(build->figures[end].weight, sample->weight);
+    return 0;
+}
+
+static int sum_ends(struct build *build)
+{
+    const struct stacks *stacks = build->stacks;
+    int has_threads = build->request->with_threads || build->request->unit == STACK_BY_THREAD;
+    int64_t key[2] = { NO_KEY, 0 };
+
+    for (size_t i = 0; i < stacks->sample_count; i++) {
+        const struct stack_sample *sample = &stacks->samples[i];
+        if (sample->is_waiting && !build->request->with_waiting)
+            continue;
+        if (has_threads && (key[0] == NO_KEY || i == 0 || sample->thread != stacks->samples[i - 1].thread))
+            key[0] = stack_thread_frame(build->stacks, &build->names, sample->thread);
+        if (has_threads && key[0] == NO_KEY)
+            return ERR_NO_MEMORY;
+        key[1] = build->request->unit == STACK_BY_THREAD ? STACK_EMPTY : sample->stack;
+        if (add_figure(build, key, sample) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* The frame that stands for this one. */
+static uint32_t unit_of(struct build *build, uint32_t frame)
+{
+    if (build->request->unit != STACK_BY_MODULE)
+        return frame;
+    const int64_t *own = stack_frame(build->stacks, frame);
+    int64_t key[FRAME_PARTS] = { own[FRAME_KIND], FRAME_NO_NAME, own[FRAME_MODULE], FRAME_NO_LINE };
+    return keys_add(&build->stacks->frames, key);
+}
+
+static int path_add(struct build *build, size_t *count, uint32_t frame)
+{
+    if (*count == build->path_room) {
+        uint32_t *grown = realloc(build->path, (build->path_room * 2 + 64) * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        build->path = grown;
+        build->path_room = build->path_room * 2 + 64;
+    }
+    build->path[(*count)++] = frame;
+    return frame == NO_KEY ? ERR_NO_MEMORY : 0;
+}
+
+static int tree_make_room(struct stack_tree *tree)
+{
+    size_t room = tree->room * 2 + 256;
+    struct stack_figure *self = realloc(tree->self, room * sizeof *self);
+
+    tree->self = self ? self : tree->self;
+    struct stack_figure *total = realloc(tree->total, room * sizeof *total);
+    tree->total = total ? total : tree->total;
+    if (!self || !total)
+        return ERR_NO_MEMORY;
+    memset(self + tree->room, 0, (room - tree->room) * sizeof *self);
+    memset(total + tree->room, 0, (room - tree->room) * sizeof *total);
+    tree->room = room;
+    return 0;
+}
+
+static void figure_add(struct stack_figure *to, const struct stack_figure *figure)
+{
+    to->samples += figure->samples;
+    to->weight = add_wrapping(to->weight, figure->weight);
+}
+
+static int add_path(struct build *build, size_t count, const struct stack_figure *figure)
+{
+    struct stack_tree *tree = build->tree;
+    uint32_t node = TREE_ROOT;
+
+    figure_add(&tree->total[TREE_ROOT], figure);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t frame = build->path[build->request->is_inverted ? i : count - 1 - i];
+        node = keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ node, frame });
+        if (node == NO_KEY || (node >= tree->room && tree_make_room(tree) != 0))
+            return ERR_NO_MEMORY;
+        figure_add(&tree->total[node], figure);
+    }
+    figure_add(&tree->self[node], figure);
+    return 0;
+}
+
+static int add_ends(struct build *build)
+{
+    int code = 0;
+
+    for (uint32_t end = 0; end < build->ends.count && code == 0; end++) {
+        const int64_t *key = keys_get(&build->ends, end);
+        size_t count = 0;
+        for (uint32_t stack = (uint32_t)key[1]; stack != STACK_EMPTY && code == 0; stack = stack_parent(build->stacks, stack))
+            code = path_add(build, &count, unit_of(build, stack_innermost(build->stacks, stack)));
+        if (code == 0 && key[0] != NO_KEY)
+            code = path_add(build, &count, (uint32_t)key[0]);
+        if (code == 0)
+            code = add_path(build, count, &build->figures[end]);
+    }
+    return code;
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+struct ordering { const struct stack_tree *tree; const struct stacks *stacks; };
+
+static int compare_strings(struct report *report, int64_t a, int64_t b)
+{
+    size_t x_length, y_length;
+    const char *x = report_string(report, a, &x_length), *y = report_string(report, b, &y_length);
+    int order = memcmp(x, y, x_length < y_length ? x_length : y_length);
+
+    return order ? order : (x_length > y_length) - (x_length < y_length);
+}
+
+/* By what they are called, since their numbers may differ from one run to the next. */
+static int compare_frames(const struct stacks *stacks, uint32_t a, uint32_t b)
+{
+    const int64_t *x = stack_frame(stacks, a), *y = stack_frame(stacks, b);
+    int order = compare_strings(stacks->report, x[FRAME_SYMBOL], y[FRAME_SYMBOL]);
+
+    if (order == 0 && x[FRAME_KIND] != FRAME_THREAD && y[FRAME_KIND] != FRAME_THREAD)
+        order = compare_strings(stacks->report, x[FRAME_MODULE], y[FRAME_MODULE]);
+    for (int i = FRAME_PARTS; i-- > 0 && order == 0;)
+        order = (x[i] > y[i]) - (x[i] < y[i]);
+    return order;
+}
+
+static int by_parent_and_weight(const void *a, const void *b, void *context)
+{
+    const struct ordering *ordering = context;
+    const struct stack_tree *tree = ordering->tree;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b, parents[2] = { tree_parent(tree, x), tree_parent(tree, y) };
+
+    if (parents[0] != parents[1])
+        return parents[0] > parents[1] ? 1 : -1;
+    if (tree->total[x].weight != tree->total[y].weight)
+        return tree->total[x].weight < tree->total[y].weight ? 1 : -1;
+    return compare_frames(ordering->stacks, tree_frame(tree, x), tree_frame(tree, y));
+}
+
+static int put_in_order(struct stack_tree *tree, const struct stacks *stacks)
+{
+    size_t count = tree->nodes.count;
+    uint32_t *order = malloc(count * sizeof *order);
+
+    tree->child = calloc(count, sizeof *tree->child);
+    tree->sibling = calloc(count, sizeof *tree->sibling);
+    if (!order || !tree->child || !tree->sibling) {
+        free(order);
+        return ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 1; i < count; i++)
+        order[i - 1] = i;
+    qsort_r(order, count - 1, sizeof *order, by_parent_and_weight, &(struct ordering){ tree, stacks });
+    for (size_t i = count - 1; i-- > 0;) {
+        uint32_t parent = tree_parent(tree, order[i]);
+        tree->sibling[order[i]] = tree->child[parent];
+        tree->child[parent] = order[i];
+    }
+    free(order);
+    return 0;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct stack_tree_request *request, struct error *err)
+{
+    struct build build = { .stacks = stacks, .request = request, .tree = tree, .ends.width = 2 };
+    int code = thread_names_read(&build.names, stacks->report, err);
+
+    *tree = (struct stack_tree){ .nodes.width = NODE_PARTS };
+    if (code == 0 && (tree_make_room(tree) != 0 || keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY ||
+                      sum_ends(&build) != 0 || add_ends(&build) != 0 || put_in_order(tree, stacks) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tree of stacks");
+    thread_names_free(&build.names);
+    keys_free(&build.ends);
+    free(build.figures);
+    free(build.path);
+    return code;
+}
+
+void stack_tree_free(struct stack_tree *tree)
+{
+    keys_free(&tree->nodes);
+    free(tree->self);
+    free(tree->total);
+    free(tree->child);
+    free(tree->sibling);
+    *tree = (struct stack_tree){0};
+}
+
+uint32_t stack_tree_next(const struct stack_tree *tree, uint32_t node, int skip, size_t *level)
+{
+    if (!skip && tree->child[node] != TREE_ROOT) {
+        ++*level;
+        return tree->child[node];
+    }
+    for (; node != TREE_ROOT; node = tree_parent(tree, node), --*level)
+        if (tree->sibling[node] != TREE_ROOT)
+            return tree->sibling[node];
+    return TREE_ROOT;
+}
+
+/* A frame that is in a stack again, further inside, was counted already: depths says how often it is around the node at hand. */
+int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stacks, struct frame_figures **out, struct error *err)
+{
+    struct frame_figures *figures = calloc(stacks->frames.count + 1, sizeof *figures);
+    uint32_t *depths = calloc(stacks->frames.count + 1, sizeof *depths), *path = malloc((tree->nodes.count + 1) * sizeof *path);
+    size_t level = 0, before = 0;
+
+    if (!figures || !depths || !path) {
+        free(figures);
+        free(depths);
+        free(path);
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the functions");
+    }
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT; before = level) {
+        for (; before >= level; before--)
+            depths[path[before]]--;
+        uint32_t frame = tree_frame(tree, node);
+        path[level] = frame;
+        if (depths[frame]++ == 0)
+            figure_add(&figures[frame].total, &tree->total[node]);
+        figure_add(&figures[frame].self, &tree->self[node]);
+    }
+    free(depths);
+    free(path);
+    *out = figures;
+    return 0;
+}
