@@ -22,6 +22,7 @@ struct open {
     int64_t name, dims, types, strides, values, range;
     int64_t step;  /* N of ProfilerStep#N, or -1 */
     uint8_t scope;
+    uint8_t is_engine; /* of autograd, with nothing within yet */
 };
 
 /* An end whose operator is not known yet. */
@@ -135,6 +136,12 @@ static int64_t step_number(const char *name, size_t length)
     return number;
 }
 
+static int is_engine(const char *name, size_t length)
+{
+    static const char prefix[] = "autograd::engine::evaluate_function: ";
+    return length >= sizeof prefix && memcmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
 static int64_t pool(struct torch_process *process, const struct text *text)
 {
     return text_failed(text) ? 0 : writer_string(process->setup.writer, text->bytes, text->length);
@@ -180,6 +187,7 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         .number = record->body[0], .start_ns = clock_map_time(process->setup.clock, record->ticks), .sequence = (int64_t)record->body[1],
         .forward_thread = (int64_t)record->body[2], .name = writer_string(process->setup.writer, name, length),
         .step = record->a == SCOPE_USER ? step_number(name, length) : -1, .scope = (uint8_t)record->a,
+        .is_engine = (int64_t)record->body[1] < 0 && is_engine(name, length),
     };
     if (inputs && take_inputs(process, operator, record->body + WIRE_TORCH_HEAD_WORDS, inputs) != 0)
         return -1;
@@ -218,14 +226,29 @@ static int end_was_here(struct torch_process *process, uint64_t number, int64_t 
     return 0;
 }
 
+/* Autograd's engine has an operator around each of its own; torch's profiler gives it the numbers of the first one within. */
+static void number_engine(struct torch_thread *thread, const struct open *operator)
+{
+    struct open *around = thread->open_count ? &thread->open[thread->open_count - 1] : NULL;
+    if (around && around->is_engine && operator->scope == SCOPE_BACKWARD && operator->sequence >= 0) {
+        around->sequence = operator->sequence;
+        around->forward_thread = operator->forward_thread;
+    }
+    if (around)
+        around->is_engine = 0;
+}
+
 static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct torch_process *process = thread->process;
     struct open operator;
     int64_t end_ns;
-    if (read_begin(process, record, words, &operator) != 0 || make_room(thread, operator.start_ns) != 0)
+    if (read_begin(process, record, words, &operator) != 0 || make_room(thread, operator.start_ns) != 0) {
         process->counts.damaged++;
-    else if (process->end_count && end_was_here(process, operator.number, &end_ns))
+        return;
+    }
+    number_engine(thread, &operator);
+    if (process->end_count && end_was_here(process, operator.number, &end_ns))
         operator_rows(thread, &operator, end_ns, 0);
     else
         thread->open[thread->open_count++] = operator;

@@ -1,0 +1,32 @@
+/* What programs under test call in the stand-ins of PyTorch's libraries. */
+#ifndef TACHO_TESTS_TORCH_STANDIN_H
+#define TACHO_TESTS_TORCH_STANDIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct standin_operator {
+    const char *name;
+    int scope;
+    long sequence;
+    uint64_t forward_thread;
+    const void *inputs;
+    uint64_t input_count;
+};
+
+typedef void *standin_begin_function(const struct standin_operator *operator);
+typedef void standin_end_function(void *function);
+typedef uint64_t standin_observe_function(void *start, void *end);
+standin_begin_function standin_begin;
+standin_end_function standin_end;
+standin_observe_function standin_observe; /* an observer of the program's own */
+extern _Atomic uint64_t standin_contexts_deleted;
+
+/* In libc10: an allocator that reports as torch's do. */
+typedef void *standin_allocate_function(int64_t bytes);
+typedef void standin_free_function(void *memory, int64_t bytes);
+standin_allocate_function standin_allocate;
+standin_free_function standin_free;
+extern uint64_t standin_reports; /* that reached the real functions */
+
+#endif
