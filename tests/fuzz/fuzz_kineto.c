@@ -1,35 +1,9 @@
 /* The fuzzer's way into traces of torch.profiler: bytes become a file, the file a report, and the report torch's table. scripts/fuzz
  * links it with libFuzzer. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../src/analyze/torch_ops.h"
-#include "../../src/import/import.h"
-#include "../../src/report/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static char folder[64], input[96], output[96];
-
-static void remove_folder(void)
-{
-    unlink(input);
-    unlink(output);
-    rmdir(folder);
-}
-
-static void make_folder(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/fuzz_kineto.XXXXXX");
-    if (!mkdtemp(folder))
-        abort();
-    snprintf(input, sizeof input, "%s/in.json", folder);
-    snprintf(output, sizeof output, "%s/out.tacho", folder);
-    atexit(remove_folder);
-}
+#include "import_files.h"
 
 /* A row stands for at least one event. */
 static void read_ops(struct report *report)
@@ -45,19 +19,27 @@ static void read_ops(struct report *report)
     table_delete(ops.table);
 }
 
+/* Those on steps, memory and modules: a table, or a sentence why there is none. */
+static void read_tables(struct report *report)
+{
+    for (const struct analysis *const *at = analyses; *at; at++) {
+        struct table *table = NULL;
+        struct error err = {0};
+        if (strncmp((*at)->name, "torch_", 6) != 0 && strncmp((*at)->name, "step_", 5) != 0)
+            continue;
+        if ((analysis_run(*at, report, &(struct analysis_request){0}, &table, &err) == 0) != (table != NULL))
+            abort();
+        table_delete(table);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct report *report;
-    struct error err;
-    if (!*folder)
-        make_folder();
-    FILE *file = fopen(input, "we");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
-        abort();
-    if (import_kineto.import(input, output, 1, &err) == 0) {
-        if (report_open(output, &report, &err) != 0)
-            abort(); /* what an import writes can be read */
+    struct report *report = import_bytes(&import_kineto, bytes, size);
+
+    if (report) {
         read_ops(report);
+        read_tables(report);
         report_close(report);
     }
     return 0;

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from lib import read_terminal
+
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
 failures = 0
@@ -225,16 +227,7 @@ def check_terminal():
         subprocess.run(["stty", "cols", "72"], stdin=follower, check=False)
         done = subprocess.Popen([TACHO, "stats", "-q", "-r", "osrt_sum", "-f", name, "evil.sqlite"], stdout=follower)
         os.close(follower)
-        text = b""
-        while True:
-            try:
-                piece = os.read(leader, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            text += piece
-        os.close(leader)
+        text = read_terminal(leader)
         check(f"{name} on a terminal", done.wait() == 0 and b"\x1b" not in text and b"long name" in text, text)
         if name in ("column", "table"):
             check(f"{name} fits", max(len(line) for line in text.decode().split("\r\n")) <= 72, text.decode())

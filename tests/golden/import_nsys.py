@@ -10,23 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-TACHO = os.environ["TACHO"]
-HERE = os.path.dirname(os.path.abspath(__file__))
+import lib
+from lib import HERE, check, run, take_over
+
 OLD = os.path.join(HERE, "..", "..", "..", "shared", "fixtures", "dlprof", "nsys_profile.sqlite")
 MUTATIONS = int(os.environ.get("IMPORT_MUTATIONS", "60"))
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {expected}\n  got      {got}")
-
-
-def run(*arguments):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-    return done.returncode, done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
 
 
 def make(path, *statements):
@@ -37,15 +25,6 @@ def make(path, *statements):
         database.execute(statement)
     database.commit()
     database.close()
-
-
-def take_over(path):
-    """The file as it looks after an import and an export."""
-    status, said, _ = run("import", "-q", "-f", "true", "-o", "in.tacho", path)
-    check(f"import of {path}: {said}", 0, status)
-    status, said, _ = run("export", "-q", "-f", "true", "-o", "out.sqlite", "in.tacho")
-    check(f"export of {path}: {said}", 0, status)
-    return sqlite3.connect("out.sqlite")
 
 
 def notes(database):
@@ -201,7 +180,7 @@ def main():
         os.chdir(f"{folder}/work")
         for test in (unknown_things, wrong_values, odd_ids, many_rows, wal, not_exports, old_file, mutations):
             test()
-    sys.exit(failures != 0)
+    sys.exit(lib.status())
 
 
 main()

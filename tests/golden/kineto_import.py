@@ -13,31 +13,10 @@ import tempfile
 from collections import Counter
 from decimal import Decimal
 
-TACHO = os.environ["TACHO"]
-KINETO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kineto")
+import lib
+from lib import KINETO, check, run, take_over
+
 MUTATIONS = int(os.environ.get("KINETO_MUTATIONS", "60"))
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {expected}\n  got      {got}")
-
-
-def run(*arguments):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-    return done.returncode, done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
-
-
-def take_over(path):
-    """The trace as it looks after an import and an export."""
-    status, said, _ = run("import", "-q", "-f", "true", "-o", "in.tacho", path)
-    check(f"import of {path}: {said}", 0, status)
-    status, said, _ = run("export", "-q", "-f", "true", "-o", "out.sqlite", "in.tacho")
-    check(f"export of {path}: {said}", 0, status)
-    return sqlite3.connect("out.sqlite")
 
 
 def rows(database, table, columns):
@@ -236,7 +215,7 @@ def main():
         malformed()
         no_traces()
         mutations()
-    return 1 if failures else 0
+    return lib.status()
 
 
 sys.exit(main())

@@ -38,6 +38,13 @@ def output(*arguments, status=0):
     return out
 
 
+def take_over(path):
+    """A foreign file as it looks after an import and an export."""
+    output("import", "-q", "-f", "true", "-o", "in.tacho", path)
+    output("export", "-q", "-f", "true", "-o", "out.sqlite", "in.tacho")
+    return sqlite3.connect("out.sqlite")
+
+
 def table(report, file, *options):
     """A report's rows as objects."""
     return json.loads(output("stats", "-q", "-f", "json", "-r", report, *options, file))

@@ -7,33 +7,17 @@ import io
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
-TACHO = os.environ["TACHO"]
-HERE = os.path.dirname(os.path.abspath(__file__))
-KINETO = os.path.join(HERE, "kineto")
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {expected}\n  got      {got}")
-
-
-def run(*arguments, status=0):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-    check(f"status of {' '.join(arguments)}: {done.stderr.decode(errors='replace')}", status, done.returncode)
-    return done.stdout.decode()
+import lib
+from lib import HERE, KINETO, check, output
 
 
 def key_averages(name, file):
     """Counts and memory exactly, times to 0.01 µs, rows in torch's order."""
     expected = json.load(open(f"{KINETO}/{name}.key_averages.json"))
-    got = json.loads(run("ops", "--format", "json", file))
+    got = json.loads(output("ops", "--format", "json", file))
     check(f"{file}: keys", [row["key"] for row in expected], [row["key"] for row in got])
     for want, have in zip(expected, got):
         check(f"{file}: members of {want['key']}", sorted(want), sorted(have))
@@ -58,27 +42,27 @@ def tables(name, file):
             options += ["--group-by-input-shape", "--sort-by", "cuda_time_total"]
         else:
             options = ["--group-by-stack", "5", "--sort-by", "self_cuda_time_total", "--row-limit", "5"]
-        got = run("ops", *options, file) + "\n"  # the file has an empty line behind each table
+        got = output("ops", *options, file) + "\n"  # the file has an empty line behind each table
         for number, (want, have) in enumerate(zip(expected.splitlines(), got.splitlines()), 1):
             check(f"{file}: {title}: line {number}", want, have)
         check(f"{file}: {title}: lines", expected.count("\n"), got.count("\n"))
 
 
 def other_formats(file, rows):
-    table = list(csv.DictReader(io.StringIO(run("ops", "-f", "csv", file))))
+    table = list(csv.DictReader(io.StringIO(output("ops", "-f", "csv", file))))
     check("csv has the rows of json", [(row["key"], str(row["count"]), row["cpu_mem"]) for row in rows],
           [(row["key"], row["count"], int(row["cpu_mem"])) for row in table])
-    check("a limit", rows[:3], json.loads(run("ops", "-f", "json", "--row-limit", "3", file)))
-    top = json.loads(run("ops", "-f", "json", "--top-level-events-only", file))
+    check("a limit", rows[:3], json.loads(output("ops", "-f", "json", "--row-limit", "3", file)))
+    top = json.loads(output("ops", "-f", "json", "--top-level-events-only", file))
     check("only a part is at the top", True, 0 < len(top) < len(rows) and "ProfilerStep*" in [row["key"] for row in top])
     check("sorted", sorted((row["count"] for row in rows), reverse=True),
-          [row["count"] for row in json.loads(run("ops", "-f", "json", "--sort-by", "count", file))])
-    check("torch says it too", "This report only display top-level ops statistics", run("ops", "--top-level-events-only", file).splitlines()[1])
+          [row["count"] for row in json.loads(output("ops", "-f", "json", "--sort-by", "count", file))])
+    check("torch says it too", "This report only display top-level ops statistics", output("ops", "--top-level-events-only", file).splitlines()[1])
 
 
 def flops(file):
     """Of two forward passes of resnet18 with five images, against a count by hand from the network's layers."""
-    rows = {row["key"]: row for row in json.loads(run("ops", "-f", "json", "--with-flops", file))}
+    rows = {row["key"]: row for row in json.loads(output("ops", "-f", "json", "--with-flops", file))}
     layers = [(3, 64, 7, 112, 1)]  # inputs, outputs, kernel, output size, how many
     layers += [(64, 64, 3, 56, 4), (64, 128, 3, 28, 1), (128, 128, 3, 28, 3), (64, 128, 1, 28, 1), (128, 256, 3, 14, 1), (256, 256, 3, 14, 3)]
     layers += [(128, 256, 1, 14, 1), (256, 512, 3, 7, 1), (512, 512, 3, 7, 3), (256, 512, 1, 7, 1)]
@@ -86,7 +70,7 @@ def flops(file):
     check("FLOPs of aten::conv2d", expected, rows["aten::conv2d"]["flops"])
     check("FLOPs of aten::addmm", 2 * 2 * 5 * 512 * 1000, rows["aten::addmm"]["flops"])
     check("FLOPs of what torch does not count", 0, rows["aten::relu_"]["flops"])
-    table = run("ops", "--with-flops", file).splitlines()
+    table = output("ops", "--with-flops", file).splitlines()
     check("the unit is that of the smallest", "Total MFLOPs", table[1].rstrip()[-12:])
     check("and the value stands under it", f"{expected / 1e6:.3f}", next(line for line in table if " aten::conv2d " in line).split()[-1])
 
@@ -115,7 +99,7 @@ def made_trace():
     ]
     with open("made.json", "w") as out:
         json.dump({"schemaVersion": 1, "traceEvents": events}, out)
-    rows = {row["key"]: row for row in json.loads(run("ops", "-f", "json", "made.json"))}
+    rows = {row["key"]: row for row in json.loads(output("ops", "-f", "json", "made.json"))}
     check("made: keys", ["AddBackward0", "[memory]", "aten::a", "aten::b", "aten::is_leaf", "cudaLaunchKernel", "k"], sorted(rows))
     a, b = rows["aten::a"], rows["aten::b"]
     check("collapsed: count, total, self", (1, 100, 80), (a["count"], a["cpu_total_us"], a["self_cpu_us"]))
@@ -123,12 +107,12 @@ def made_trace():
     check("and is the caller's own", (2, 40, 40), (b["count"], b["device_total_us"], b["self_device_us"]))
     check("memory", (512, 0, 512), (a["cpu_mem"], a["self_cpu_mem"], b["self_cpu_mem"] + rows["cudaLaunchKernel"]["cpu_mem"]))
     check("memory outside of all", -64, rows["[memory]"]["self_device_mem"])
-    stacks = {(row["key"], row["stack"]) for row in json.loads(run("ops", "-f", "json", "--group-by-stack", "1", "made.json"))}
+    stacks = {(row["key"], row["stack"]) for row in json.loads(output("ops", "-f", "json", "--group-by-stack", "1", "made.json"))}
     first = stack.split(";")[0]
     check("backward has the stack of forward", True, ("AddBackward0", first) in stacks and ("aten::b", first) in stacks)
     check("what was called elsewhere is another row", True, ("aten::b", "") in stacks)
-    check("no column for shapes without any", False, "Input Shapes" in run("ops", "--group-by-input-shape", "made.json"))
-    lines = run("ops", "--group-by-stack", "2", "made.json").splitlines()
+    check("no column for shapes without any", False, "Input Shapes" in output("ops", "--group-by-input-shape", "made.json"))
+    lines = output("ops", "--group-by-stack", "2", "made.json").splitlines()
     check("a column for it", True, "Source Location" in lines[1])
     at = lines[0].rstrip().rindex(" ") + 1
     row = next(i for i, line in enumerate(lines) if line.lstrip().startswith("aten::a "))
@@ -144,7 +128,7 @@ def made_flops():
     events = [event("cpu_op", name, 10 * i, 5, **args) for i, (name, (args, _)) in enumerate(cases.items())]
     with open("flops.json", "w") as out:
         json.dump({"with_flops": 1, "traceEvents": events}, out)
-    got = {row["key"]: row["flops"] for row in json.loads(run("ops", "-f", "json", "flops.json"))}
+    got = {row["key"]: row["flops"] for row in json.loads(output("ops", "-f", "json", "flops.json"))}
     check("FLOPs by hand", {name: flops for name, (_, flops) in cases.items()}, got)
 
 
@@ -167,7 +151,7 @@ def made_nvtx():
     database.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, 2, 2)", [(6000, 6500, 1, 1 << 48 | 5 << 24), (7000, 7250, 2, 1 << 48 | 5 << 24)])
     database.commit()
     database.close()
-    rows = json.loads(run("ops", "-f", "json", "--group-by-input-shape", "made.sqlite"))
+    rows = json.loads(output("ops", "-f", "json", "--group-by-input-shape", "made.sqlite"))
     got = [(row["key"], row["input_shapes"], row["count"], row["cpu_total_us"], row["self_cpu_us"], row["device_total_us"], row["self_device_us"]) for row in rows]
     expected = [("aten::conv2d", "[]", 1, 1, 0.2, 0, 0), ("aten::empty", "[]", 1, 0.8, 0.8, 0, 0), ("train", "[]", 1, 2, 0.2, 0.5, 0),
                 ("AddmmBackward0", "[]", 1, 1.8, 0.9, 0.5, 0), ("aten::mm", "[[2, 3], [3, 4]]", 1, 0.8, 0.7, 0.5, 0.5),
@@ -179,7 +163,7 @@ def nvtx():
     """An emit_nvtx capture by nsys: names without their numbers; device time against a join in SQL."""
     with gzip.open(f"{HERE}/nsys/resnet18.sqlite.gz") as packed, open("resnet18.sqlite", "wb") as out:
         out.write(packed.read())
-    rows = json.loads(run("ops", "-f", "json", "resnet18.sqlite"))
+    rows = json.loads(output("ops", "-f", "json", "resnet18.sqlite"))
     ops = {row["key"]: row for row in rows}
     database = sqlite3.connect("resnet18.sqlite")
     ranges = database.execute("SELECT start, end, coalesce(text, value) FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId "
@@ -202,7 +186,7 @@ def nvtx():
     check("calls are shown without their versions", True, "cudaLaunchKernel" in ops)
     database.execute("DELETE FROM NVTX_EVENTS")
     database.commit()
-    check("no operators is no table", "", run("ops", "resnet18.sqlite", status=1))
+    check("no operators is no table", "", output("ops", "resnet18.sqlite", status=1))
 
 
 def main():
@@ -212,20 +196,20 @@ def main():
             trace = f"{KINETO}/{name}.json.gz"
             rows = key_averages(name, trace)
             tables(name, trace)
-            run("import", "-q", "-o", f"{name}.tacho", trace)
-            check(f"{name}: the import gives the same", rows, json.loads(run("ops", "-f", "json", f"{name}.tacho")))
-            run("export", "-q", "-o", f"{name}.sqlite", f"{name}.tacho")
-            check(f"{name}: its SQLite export too", rows, json.loads(run("ops", "-f", "json", f"{name}.sqlite")))
+            output("import", "-q", "-o", f"{name}.tacho", trace)
+            check(f"{name}: the import gives the same", rows, json.loads(output("ops", "-f", "json", f"{name}.tacho")))
+            output("export", "-q", "-o", f"{name}.sqlite", f"{name}.tacho")
+            check(f"{name}: its SQLite export too", rows, json.loads(output("ops", "-f", "json", f"{name}.sqlite")))
             other_formats(f"{name}.tacho", rows)
         flops("infer.tacho")
         made_trace()
         made_flops()
         made_nvtx()
         nvtx()
-        run("ops", status=2)
-        run("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)
-        run("ops", "--row-limit", "x", "infer.tacho", status=2)
-    return 1 if failures else 0
+        output("ops", status=2)
+        output("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)
+        output("ops", "--row-limit", "x", "infer.tacho", status=2)
+    return lib.status()
 
 
 sys.exit(main())

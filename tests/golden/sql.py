@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from lib import read_terminal
+
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
 failures = 0
@@ -155,16 +157,7 @@ def check_terminal():
     done = subprocess.Popen([TACHO, "sql", "evil.sqlite"], stdin=follower, stdout=follower, stderr=follower)
     os.close(follower)
     os.write(leader, b'.mode csv\nSELECT priority AS "\xc2\x9b31m" -- goes on\nFROM ThreadNames;\nSELEC;\nSELECT 6 * 7;\n.quit\n')
-    text = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        text += piece
-    os.close(leader)
+    text = read_terminal(leader)
     check("a prompt", done.wait() == 0 and b"42\r\n" in text and b"   ...> " in text and b"syntax error" in text, text)
     check("names are harmless", b"\\x9b31m\r\n2\r\n" in text, text)
 

@@ -14,16 +14,6 @@
 #include "../../src/cmd/print.h"
 #include "made_report.h"
 
-static int64_t thread(int64_t pid, int64_t tid)
-{
-    return (int64_t)(UINT64_C(1) << 48 | (uint64_t)pid << 24 | (uint64_t)tid);
-}
-
-static int64_t string(struct writer *writer, const char *text)
-{
-    return writer_string(writer, text, strlen(text));
-}
-
 static void call(struct writer *writer, int64_t begin, int64_t end, int64_t global_tid, int64_t id, const char *name)
 {
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
@@ -32,64 +22,18 @@ static void call(struct writer *writer, int64_t begin, int64_t end, int64_t glob
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, global_tid);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, string(writer, name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, name));
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
-}
-
-enum { NO_ID = -1 };
-struct kernel { int64_t begin, end, pid, id, device, stream; const char *name, *brief, *mangled; };
-
-static void kernel(struct writer *writer, struct kernel k)
-{
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, k.begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, k.end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, deviceId, k.device);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, streamId, k.stream);
-    if (k.id != NO_ID)
-        ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, correlationId, k.id);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, thread(k.pid, 0));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, string(writer, k.name));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, string(writer, k.brief ? k.brief : k.name));
-    if (k.mangled)
-        ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, mangledName, string(writer, k.mangled));
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
 }
 
 static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t source, int64_t target, int64_t kind)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, 7);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, id);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, thread(1, 0));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, 2000000);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, kind);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, srcKind, source);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, target);
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+    made_copy(writer, (struct made_memory){ begin, end, id, 2000000, kind, source, target });
 }
 
 static void fill(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t kind)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, start, begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, end, end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, deviceId, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, streamId, 7);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, correlationId, id);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, globalPid, thread(1, 0));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, bytes, 64);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, memKind, kind);
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, &row);
+    made_fill(writer, (struct made_memory){ begin, end, id, .bytes = 64, .kind = kind });
 }
 
 enum { PUSHPOP = 59, STARTEND = 60, DOMAIN_CREATE = 75 };
@@ -103,7 +47,7 @@ static void range(struct writer *writer, int type, int64_t begin, int64_t end, c
     if (type != DOMAIN_CREATE)
         ROW_SET(&row, NVTX_EVENTS, end, end);
     ROW_SET(&row, NVTX_EVENTS, eventType, type);
-    ROW_SET(&row, NVTX_EVENTS, text, string(writer, name));
+    ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, name));
     ROW_SET(&row, NVTX_EVENTS, globalTid, global_tid);
     if (type == STARTEND)
         ROW_SET(&row, NVTX_EVENTS, endGlobalTid, end_tid);
@@ -148,11 +92,11 @@ static void calls_and_kernels_join_in_their_process(void **state)
 {
     struct writer *writer = start();
 
-    call(writer, 100, 110, thread(1, 10), 7, "cudaLaunchKernel_v7000");
-    call(writer, 200, 230, thread(2, 20), 7, "cuLaunchKernel");
-    kernel(writer, (struct kernel){ 105, 120, 1, 7, 0, 1, .name = "one" });
-    kernel(writer, (struct kernel){ 240, 300, 2, 7, 1, 1, .name = "two" });
-    kernel(writer, (struct kernel){ 400, 410, 2, NO_ID, 1, 1, .name = "lost" });
+    call(writer, 100, 110, made_thread(1, 10), 7, "cudaLaunchKernel_v7000");
+    call(writer, 200, 230, made_thread(2, 20), 7, "cuLaunchKernel");
+    made_kernel(writer, (struct made_kernel){ 105, 120, 1, 7, 0, 1, .name = "one" });
+    made_kernel(writer, (struct made_kernel){ 240, 300, 2, 7, 1, 1, .name = "two" });
+    made_kernel(writer, (struct made_kernel){ 400, 410, 2, NO_ID, 1, 1, .name = "lost" });
     struct report *report = finish(writer);
     expect(report, "cuda_kern_exec_trace",
            "100,10,,,105,15,20,1,10,0,cudaLaunchKernel,   0    0    0,   0    0    0,one\n"
@@ -167,16 +111,16 @@ static void ranges_that_overlap_have_their_own_work(void **state)
 {
     struct writer *writer = start();
 
-    range(writer, STARTEND, 0, 60, "A", thread(1, 1), thread(1, 1), 0);
-    range(writer, STARTEND, 40, 100, "B", thread(1, 1), thread(1, 1), 0);
-    range(writer, STARTEND, 0, 100, "C", thread(1, 1), thread(1, 2), 0);
-    range(writer, PUSHPOP, 0, 100, "other thread", thread(1, 2), 0, 0);
-    call(writer, 50, 55, thread(1, 1), 1, "cudaLaunchKernel");
-    call(writer, 90, 95, thread(1, 1), 2, "cudaLaunchKernel");
-    call(writer, 98, 105, thread(1, 1), 3, "cudaLaunchKernel");
-    kernel(writer, (struct kernel){ 1000, 1100, 1, 1, 0, 1, .name = "k" });
-    kernel(writer, (struct kernel){ 1200, 1250, 1, 2, 0, 1, .name = "k" });
-    kernel(writer, (struct kernel){ 9000, 9001, 1, 3, 0, 1, .name = "k" });
+    range(writer, STARTEND, 0, 60, "A", made_thread(1, 1), made_thread(1, 1), 0);
+    range(writer, STARTEND, 40, 100, "B", made_thread(1, 1), made_thread(1, 1), 0);
+    range(writer, STARTEND, 0, 100, "C", made_thread(1, 1), made_thread(1, 2), 0);
+    range(writer, PUSHPOP, 0, 100, "other thread", made_thread(1, 2), 0, 0);
+    call(writer, 50, 55, made_thread(1, 1), 1, "cudaLaunchKernel");
+    call(writer, 90, 95, made_thread(1, 1), 2, "cudaLaunchKernel");
+    call(writer, 98, 105, made_thread(1, 1), 3, "cudaLaunchKernel");
+    made_kernel(writer, (struct made_kernel){ 1000, 1100, 1, 1, 0, 1, .name = "k" });
+    made_kernel(writer, (struct made_kernel){ 1200, 1250, 1, 2, 0, 1, .name = "k" });
+    made_kernel(writer, (struct made_kernel){ 9000, 9001, 1, 3, 0, 1, .name = "k" });
     struct report *report = finish(writer);
     expect(report, "nvtx_gpu_proj_trace",
            ":A,1000,100,0,60,StartEnd,1,1,1,0,0,1,,:1\n:B,1000,250,40,60,StartEnd,1,1,2,0,0,2,,:2\n");
@@ -216,15 +160,15 @@ static void check_projection(uint64_t seed)
     for (int i = 0; i < RANDOM_CALLS; i++) {
         int64_t t = random_below(3), begin = now[t] + random_below(20);
         now[t] = begin + 1 + random_below(10);
-        calls[i] = (struct span){ begin, now[t], thread(1, t) };
+        calls[i] = (struct span){ begin, now[t], made_thread(1, t) };
         ops[i] = (struct span){ begin + random_below(500), 0, 0 };
         ops[i].end = ops[i].start + random_below(100);
-        call(writer, begin, now[t], thread(1, t), i, "cudaLaunchKernel");
-        kernel(writer, (struct kernel){ ops[i].start, ops[i].end, 1, i, 0, 1, .name = "k" });
+        call(writer, begin, now[t], made_thread(1, t), i, "cudaLaunchKernel");
+        made_kernel(writer, (struct made_kernel){ ops[i].start, ops[i].end, 1, i, 0, 1, .name = "k" });
     }
     for (int i = 0; i < RANDOM_RANGES; i++) {
         int64_t begin = random_below(3000);
-        ranges[i] = (struct span){ begin, begin + random_below(random_below(10) ? 60 : 2000), thread(1, random_below(3)) };
+        ranges[i] = (struct span){ begin, begin + random_below(random_below(10) ? 60 : 2000), made_thread(1, random_below(3)) };
         range(writer, STARTEND, begin, ranges[i].end, "r", ranges[i].thread, ranges[i].thread, 0);
     }
     struct report *report = finish(writer);
@@ -266,12 +210,12 @@ static struct report *make_filtered(void)
 {
     struct writer *writer = start();
 
-    call(writer, 0, 10, thread(1, 10), 1, "cudaLaunchKernel");
-    call(writer, 20, 30, thread(1, 11), 2, "cudaLaunchKernel");
-    call(writer, 40, 50, thread(2, 20), 1, "cudaLaunchKernel");
-    kernel(writer, (struct kernel){ 100, 200, 1, 1, 0, 7, .name = "a" });
-    kernel(writer, (struct kernel){ 300, 410, 1, 2, 1, 7, .name = "b" });
-    kernel(writer, (struct kernel){ 500, 620, 2, 1, 0, 9, .name = "c" });
+    call(writer, 0, 10, made_thread(1, 10), 1, "cudaLaunchKernel");
+    call(writer, 20, 30, made_thread(1, 11), 2, "cudaLaunchKernel");
+    call(writer, 40, 50, made_thread(2, 20), 1, "cudaLaunchKernel");
+    made_kernel(writer, (struct made_kernel){ 100, 200, 1, 1, 0, 7, .name = "a" });
+    made_kernel(writer, (struct made_kernel){ 300, 410, 1, 2, 1, 7, .name = "b" });
+    made_kernel(writer, (struct made_kernel){ 500, 620, 2, 1, 0, 9, .name = "c" });
     return finish(writer);
 }
 
@@ -307,15 +251,15 @@ static void kernels_are_named_as_asked(void **state)
 {
     struct writer *writer = start();
 
-    range(writer, DOMAIN_CREATE, 0, 0, "lib", thread(1, 1), 0, 4);
-    range(writer, PUSHPOP, 0, 100, "outer", thread(1, 1), 0, 0);
-    range(writer, PUSHPOP, 10, 50, "inner", thread(1, 1), 0, 4);
-    call(writer, 20, 30, thread(1, 1), 1, "cudaLaunchKernel");
-    call(writer, 60, 70, thread(1, 1), 2, "cudaLaunchKernel");
-    call(writer, 200, 210, thread(1, 1), 3, "cudaLaunchKernel");
-    kernel(writer, (struct kernel){ 100, 130, 1, 1, 0, 1, "void k<1>(int)", "k", "_Z1k" });
-    kernel(writer, (struct kernel){ 200, 220, 1, 2, 0, 1, "void k<1>(int)", "k", "_Z1k" });
-    kernel(writer, (struct kernel){ 300, 310, 1, 3, 0, 1, "other", "other", NULL });
+    range(writer, DOMAIN_CREATE, 0, 0, "lib", made_thread(1, 1), 0, 4);
+    range(writer, PUSHPOP, 0, 100, "outer", made_thread(1, 1), 0, 0);
+    range(writer, PUSHPOP, 10, 50, "inner", made_thread(1, 1), 0, 4);
+    call(writer, 20, 30, made_thread(1, 1), 1, "cudaLaunchKernel");
+    call(writer, 60, 70, made_thread(1, 1), 2, "cudaLaunchKernel");
+    call(writer, 200, 210, made_thread(1, 1), 3, "cudaLaunchKernel");
+    made_kernel(writer, (struct made_kernel){ 100, 130, 1, 1, 0, 1, "void k<1>(int)", "k", "_Z1k" });
+    made_kernel(writer, (struct made_kernel){ 200, 220, 1, 2, 0, 1, "void k<1>(int)", "k", "_Z1k" });
+    made_kernel(writer, (struct made_kernel){ 300, 310, 1, 3, 0, 1, "other", "other", NULL });
     struct report *report = finish(writer);
     expect_option(report, "cuda_gpu_kern_sum", "base", NULL, "83.3,50,2,25.0,25.0,20,30,7.1,k\n16.7,10,1,10.0,10.0,10,10,0.0,other\n");
     expect_option(report, "cuda_gpu_kern_sum", "rows", "1", "83.3,50,2,25.0,25.0,20,30,7.1,void k<1>(int)\n");
@@ -359,13 +303,13 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     struct report_span span;
     struct error err;
 
-    range(writer, DOMAIN_CREATE, 0, 0, "lib", thread(1, 1), 0, 4);
-    range(writer, PUSHPOP, 30, 45, "step", thread(1, 1), 0, 0);
-    range(writer, PUSHPOP, 10, 20, "step", thread(1, 2), 0, 0);
-    range(writer, PUSHPOP, 12, 14, "step", thread(1, 1), 0, 4);
-    range(writer, PUSHPOP, 50, 60, "a/b", thread(1, 1), 0, 0);
-    range(writer, PUSHPOP, 70, 80, "only", thread(1, 1), 0, 4);
-    range(writer, STARTEND, 90, 99, "wide", thread(1, 1), thread(1, 2), 0);
+    range(writer, DOMAIN_CREATE, 0, 0, "lib", made_thread(1, 1), 0, 4);
+    range(writer, PUSHPOP, 30, 45, "step", made_thread(1, 1), 0, 0);
+    range(writer, PUSHPOP, 10, 20, "step", made_thread(1, 2), 0, 0);
+    range(writer, PUSHPOP, 12, 14, "step", made_thread(1, 1), 0, 4);
+    range(writer, PUSHPOP, 50, 60, "a/b", made_thread(1, 1), 0, 0);
+    range(writer, PUSHPOP, 70, 80, "only", made_thread(1, 1), 0, 4);
+    range(writer, STARTEND, 90, 99, "wide", made_thread(1, 1), made_thread(1, 2), 0);
     struct report *report = finish(writer);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         assert_int_equal(analysis_nvtx_span(report, known[i].range, &span, &err), 0);
@@ -389,7 +333,7 @@ static void rules_tell_what_waits(void **state)
                                          "cudaMemset_v3020", "cudaMemset_v3020", "cudaMemsetAsync_v3020", "cudaStreamSynchronize" };
 
     for (int i = 0; i < 8; i++)
-        call(writer, i * 100, i * 100 + 10 + i, thread(1, 5), i, names[i]);
+        call(writer, i * 100, i * 100 + 10 + i, made_thread(1, 5), i, names[i]);
     copy(writer, 10, 40, 0, PAGEABLE, DEVICE, HOST_TO_DEVICE);
     copy(writer, 110, 140, 1, PINNED, DEVICE, HOST_TO_DEVICE);
     copy(writer, 210, 250, 2, PINNED, DEVICE, HOST_TO_DEVICE);
@@ -414,10 +358,10 @@ static void rules_find_idle_time(void **state)
     struct writer *writer = start();
     const int64_t ms = 1000000;
 
-    kernel(writer, (struct kernel){ 0, 100 * ms, 1, 1, 0, 1, .name = "long" });
-    kernel(writer, (struct kernel){ 10 * ms, 20 * ms, 1, 2, 0, 2, .name = "short" });
-    kernel(writer, (struct kernel){ 400 * ms, 500 * ms, 1, 3, 0, 1, .name = "long" });
-    kernel(writer, (struct kernel){ 0, 500 * ms, 1, 4, 1, 1, .name = "all" });
+    made_kernel(writer, (struct made_kernel){ 0, 100 * ms, 1, 1, 0, 1, .name = "long" });
+    made_kernel(writer, (struct made_kernel){ 10 * ms, 20 * ms, 1, 2, 0, 2, .name = "short" });
+    made_kernel(writer, (struct made_kernel){ 400 * ms, 500 * ms, 1, 3, 0, 1, .name = "long" });
+    made_kernel(writer, (struct made_kernel){ 0, 500 * ms, 1, 4, 1, 1, .name = "all" });
     struct report *report = finish(writer);
     expect(report, "gpu_gaps", "");
     expect_option(report, "gpu_gaps", "gap", "299", "1,300000000,100000000,1,0,1\n");
@@ -439,7 +383,7 @@ static void no_value_upsets_a_report(void **state)
         for (int j = 0; j < EXTREMES; j++) {
             int64_t a = extremes[i], b = extremes[j];
             call(writer, a, b, b, a, "cudaMemcpy");
-            kernel(writer, (struct kernel){ a, b, a, b, a, b, .name = "k" });
+            made_kernel(writer, (struct made_kernel){ a, b, a, b, a, b, .name = "k" });
             copy(writer, a, b, b, a, b, 11);
             fill(writer, b, a, a, b);
             range(writer, STARTEND, a, b, "r", b, b, a);

@@ -8,53 +8,19 @@
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
-static int64_t process(int64_t pid)
-{
-    return (int64_t)(UINT64_C(1) << 48 | (uint64_t)pid << 24);
-}
-
 static void kernel(struct writer *writer, int64_t begin, int64_t end, int64_t pid, int64_t device, const char *name)
 {
-    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, deviceId, device);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, streamId, 7);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, process(pid));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(writer, "long<name>(int)", 15));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(writer, name, strlen(name)));
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
+    made_kernel(writer, (struct made_kernel){ begin, end, pid, NO_ID, device, 7, .name = "long<name>(int)", .brief = name });
 }
 
 static void copy(struct writer *writer, int64_t begin, int64_t end, int64_t kind, int64_t bytes)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, start, begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, 7);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, process(1));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, bytes, bytes);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, copyKind, kind);
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+    made_copy(writer, (struct made_memory){ begin, end, NO_ID, bytes, kind, NO_ID, NO_ID });
 }
 
 static void fill(struct writer *writer, int64_t begin, int64_t end, int64_t bytes)
 {
-    struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
-
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, start, begin);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, end, end);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, deviceId, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, streamId, 7);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, globalPid, process(1));
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMSET, bytes, bytes);
-    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, &row);
+    made_fill(writer, (struct made_memory){ begin, end, NO_ID, .bytes = bytes, .kind = NO_ID });
 }
 
 static void graph(struct writer *writer, int64_t begin, int64_t end)
@@ -64,7 +30,7 @@ static void graph(struct writer *writer, int64_t begin, int64_t end)
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, start, begin);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, end, end);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, deviceId, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, process(1));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, made_thread(1, 0));
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE, &row);
 }
 
@@ -96,7 +62,7 @@ static void range(struct writer *writer, int64_t begin, int64_t end, const char 
     ROW_SET(&row, NVTX_EVENTS, end, end);
     ROW_SET(&row, NVTX_EVENTS, eventType, 59);
     ROW_SET(&row, NVTX_EVENTS, text, writer_string(writer, text, strlen(text)));
-    ROW_SET(&row, NVTX_EVENTS, globalTid, process(1) + 1);
+    ROW_SET(&row, NVTX_EVENTS, globalTid, made_thread(1, 1));
     writer_append(writer, TABLE_NVTX_EVENTS, &row);
 }
 
@@ -107,7 +73,7 @@ static void wait_call(struct writer *writer, int64_t begin, int64_t end)
     ROW_SET(&row, OSRT_API, start, begin);
     ROW_SET(&row, OSRT_API, end, end);
     ROW_SET(&row, OSRT_API, eventClass, 27);
-    ROW_SET(&row, OSRT_API, globalTid, process(1) + 1);
+    ROW_SET(&row, OSRT_API, globalTid, made_thread(1, 1));
     ROW_SET(&row, OSRT_API, nameId, writer_string(writer, "poll", 4));
     writer_append(writer, TABLE_OSRT_API, &row);
 }
