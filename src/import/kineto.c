@@ -283,6 +283,7 @@ static int write_report(struct kineto *import, const char *out_path, int overwri
         return code;
     code = read_trace(import, err);
     if (code == 0) {
+        kineto_add_names(import);
         kineto_add_capture(import);
         note_all(import);
         if (text_failed(&import->scratch) || text_failed(&import->other))

@@ -70,6 +70,12 @@ int kineto_read_event(struct scan *scan, struct kineto_event *event);
 
 /* ---- the import ---------------------------------------------------------------------------------------------- */
 
+/* A name of a process (tid -1) or a thread. */
+struct kineto_name {
+    int64_t pid, tid, name;
+};
+enum { KINETO_MOST_NAMES = 1024 };
+
 struct kineto {
     const char *path;
     struct window window;
@@ -78,6 +84,8 @@ struct kineto {
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;
     int truncated;
     int64_t process;    /* globalPid of what is on a GPU: the first process that something on a CPU was seen of */
+    struct kineto_name names[KINETO_MOST_NAMES]; /* that came before any event said which process is the one on the CPU */
+    size_t name_count;
     int64_t origin_ns;  /* ts of the report's time 0 */
     int has_origin;
     int64_t base_ns;    /* baseTimeNanoseconds */
@@ -90,6 +98,8 @@ struct kineto {
 
 /* Writes the rows of an event. */
 void kineto_add_event(struct kineto *import, const struct kineto_event *event);
+/* Writes the names that came too early. */
+void kineto_add_names(struct kineto *import);
 /* A member of the trace that is not its events. */
 void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value);
 /* What is known when all is read: the process, the start of the capture. */

@@ -518,26 +518,45 @@ static void add_flow(struct kineto *import, const struct subject *subject)
     writer_append(import->writer, TABLE_TACHO_TORCH_FLOW, &row);
 }
 
-/* Names of processes and threads; those of devices and streams are their numbers in other words. */
-static void add_name(struct kineto *import, const struct kineto_event *event)
+/* Names of devices and streams are their numbers in other words, and are left out. */
+static void write_name(struct kineto *import, const struct kineto_name *name)
 {
-    int64_t pid = slice_or(event->pid, -1), tid = slice_or(event->tid, -1);
-    struct slice name = event->by_key[KEY_NAME];
-
-    if (!name.bytes || pid < 0 || !import->process || (pid & 0xffffff) != (import->process >> 24 & 0xffffff))
+    if ((name->pid & 0xffffff) != (import->process >> 24 & 0xffffff))
         return;
-    if (slice_is(event->name, "thread_name") && tid >= 0) {
+    if (name->tid >= 0) {
         struct row_ThreadNames row = {0};
-        ROW_SET(&row, ThreadNames, nameId, string_of(import, name));
-        ROW_SET(&row, ThreadNames, globalTid, import->process | (tid & 0xffffff));
+        ROW_SET(&row, ThreadNames, nameId, name->name);
+        ROW_SET(&row, ThreadNames, globalTid, import->process | (name->tid & 0xffffff));
         writer_append(import->writer, TABLE_ThreadNames, &row);
-    } else if (slice_is(event->name, "process_name")) {
+    } else {
         struct row_PROCESSES row = {0};
         ROW_SET(&row, PROCESSES, globalPid, import->process);
-        ROW_SET(&row, PROCESSES, pid, pid);
-        ROW_SET(&row, PROCESSES, name, string_of(import, name));
+        ROW_SET(&row, PROCESSES, pid, name->pid);
+        ROW_SET(&row, PROCESSES, name, name->name);
         writer_append(import->writer, TABLE_PROCESSES, &row);
     }
+}
+
+/* Old versions have the names behind the events, new ones before them. */
+static void add_name(struct kineto *import, const struct kineto_event *event)
+{
+    int is_thread = slice_is(event->name, "thread_name");
+    struct kineto_name name = { .pid = slice_or(event->pid, -1), .tid = is_thread ? slice_or(event->tid, -1) : -1 };
+
+    if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) || (!is_thread && !slice_is(event->name, "process_name")))
+        return;
+    name.name = string_of(import, event->by_key[KEY_NAME]);
+    if (import->process)
+        write_name(import, &name);
+    else if (import->name_count < KINETO_MOST_NAMES)
+        import->names[import->name_count++] = name;
+}
+
+void kineto_add_names(struct kineto *import)
+{
+    for (size_t i = 0; i < import->name_count && import->process; i++)
+        write_name(import, &import->names[i]);
+    import->name_count = 0;
 }
 
 /* The report's time 0 is the full second before the first event, so that times are small and none is likely to be negative. */
@@ -565,6 +584,8 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
 
     import->events++;
     import->too_many_args += event->args_left_out;
+    if (import->process && import->name_count)
+        kineto_add_names(import);
     if (kind == 'M') {
         add_name(import, event);
         return;
