@@ -1,29 +1,43 @@
 """python -m tacho script.py …: runs a script that uses torch.profiler or torch.autograd.profiler, with tacho's classes in their place.
 
-`python -m tacho COMMAND …` for a command of tacho's own (profile, ops, stats, …) runs that, for those who have the package alone.
+It is `tacho profile --pytorch=replace python script.py`, recording only what the script's own profilers are put around. With a command of
+tacho's own instead of a script (profile, ops, stats, …) it runs that, for those who have the package alone.
 """
 from __future__ import annotations
 
 import os
-import runpy
+import signal
+import subprocess
 import sys
+import tempfile
 from typing import List, NoReturn
 
-from . import _native, _replace
+from . import _native
 
 USAGE = "usage: python -m tacho [-m MODULE | SCRIPT] [ARGUMENT …], or a command of tacho: python -m tacho profile …"
-
-
-def _run_native(arguments: List[str]) -> NoReturn:
-    os.execv(_native.program(), ["tacho", *arguments])
+HOW = ["-q", "-t", "cuda,nvtx", "--pytorch=replace", "-c", "api", "--capture-range-end", "repeat"]
 
 
 def command() -> NoReturn:
     """The command `tacho` that pip makes of a wheel."""
     try:
-        _run_native(sys.argv[1:])
+        os.execv(_native.program(), ["tacho", *sys.argv[1:]])
     except _native.TachoError as error:
         sys.exit(f"tacho: {error}")
+
+
+def _wait(process: "subprocess.Popen[bytes]") -> int:
+    """To the end of the program, to which signals belong: those of the terminal it has got, others are passed on."""
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    return process.wait()
+
+
+def _run(arguments: List[str]) -> int:
+    """The status of a script, or of a module behind -m."""
+    flags: List[str] = getattr(subprocess, "_args_from_interpreter_flags")()
+    with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
+        return _wait(subprocess.Popen([_native.program(), "profile", *HOW, "-o", os.path.join(folder, "report"), sys.executable, *flags, *arguments]))
 
 
 def main() -> None:
@@ -32,17 +46,16 @@ def main() -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
         return
-    if arguments[0] == "-m" and len(arguments) > 1:
-        _replace.install()
-        sys.argv = arguments[1:]
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-    elif os.path.exists(arguments[0]):
-        _replace.install()
-        sys.argv = arguments
-        sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
-        runpy.run_path(arguments[0], run_name="__main__")
-    else:
-        _run_native(arguments)
+    if arguments[0] != "-m" and not os.path.exists(arguments[0]):
+        command()
+    try:
+        status = _run(arguments)
+    except _native.TachoError as error:
+        sys.exit(f"tacho: {error}")
+    if status < 0:  # as it ended, so do we
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ _STACK = "(SELECT value FROM StringIds WHERE id = callStackId)"
 
 
 def _operators(report: Report, start: int, end: int) -> List[FunctionEvent]:
-    events = []
+    events: List[FunctionEvent] = []
     if "TACHO_TORCH_OP" not in report:
         return events
     for row in report.sql(f"SELECT start, end, globalTid & 0xffffff AS tid, (SELECT value FROM StringIds WHERE id = nameId) AS name, category, "

@@ -38,7 +38,7 @@ class range:  # pylint: disable=redefined-builtin,invalid-name
             agent.pop()
 
     def __call__(self, function: F) -> F:
-        return around(function, self.name or getattr(function, "__qualname__", "range"))
+        return around(function, self.name or str(getattr(function, "__qualname__", "range")))
 
 
 def around(function: F, name: str) -> F:

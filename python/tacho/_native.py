@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from typing import Dict, Iterator, List, Optional
+from typing import Dict, Iterator, List, Optional, Set
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -93,13 +94,11 @@ def sentence(stderr: str) -> str:
 @functools.lru_cache(maxsize=None)
 def can_export(kind: str) -> bool:
     """Whether this tacho knows the format."""
-    try:
-        return f" {kind}" in run(["export", "--help"]) or kind in run(["export", "--help"]).split()
-    except TachoError:
-        return False
+    types = re.search(r"--type=(.*?)Default", run(["export", "--help"]), re.DOTALL)
+    return types is not None and kind in re.split(r"[^a-z]+", types.group(1))
 
 
-_told = set()  # type: ignore[var-annotated]
+_told: Set[str] = set()
 
 
 def say_once(text: str) -> None:

@@ -23,14 +23,15 @@ def _arguments() -> argparse.ArgumentParser:
 
 def _timeline(prof: profile) -> None:
     """The page with the timeline, in the notebook."""
-    from IPython.display import HTML, display  # type: ignore[import-not-found]  # pylint: disable=import-outside-toplevel,import-error
+    import IPython.display  # type: ignore[import-not-found,unused-ignore]  # pylint: disable=import-outside-toplevel,import-error
     with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
         path = os.path.join(folder, "page.html")
         prof._export(path, "html")
         with open(path, encoding="utf-8") as file:
             page = file.read()
     quoted = page.replace("&", "&amp;").replace('"', "&quot;")
-    display(HTML(f'<iframe srcdoc="{quoted}" style="width:100%;height:40em;border:0"></iframe>'))
+    notebook: Any = IPython.display
+    notebook.display(notebook.HTML(f'<iframe srcdoc="{quoted}" style="width:100%;height:40em;border:0"></iframe>'))
 
 
 def load_ipython_extension(shell: Any) -> None:

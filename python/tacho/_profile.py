@@ -1,16 +1,15 @@
 """tacho.profile: torch.profiler.profile over a capture of Tacho's. autograd_profile is the older torch.autograd.profiler.profile.
 
-Signatures and behaviour are torch's, so that both can stand in its place; what the words mean is said in its documentation.
+Signatures and behaviour are torch's, so that both can stand in its place; what the words mean is said in its documentation. Versions of
+torch differ in their keywords: what another one has is taken without an effect.
 """
 from __future__ import annotations
 
 import gzip
 import json
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import time
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Type
@@ -55,7 +54,7 @@ class Recorded:
         return self._window
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> KeyAverages:
+                     group_by_overload_name: bool = False, **_: Any) -> KeyAverages:
         """Operators, calls and kernels by name: rows, and .table()."""
         window = self._done()
         options = window.filter()
@@ -107,17 +106,11 @@ class Recorded:
         window = self._done()
         _native.run(["export", "--type", kind, *options, *window.filter("--times"), "-o", path, "-f", "true", "-q", window.path])
 
-    def export_chrome_trace(self, path: str) -> None:
+    def export_chrome_trace(self, path: str, **_: Any) -> None:
         """The trace that torch writes, packed where its name ends in .gz."""
-        with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
-            plain = os.path.join(folder, "trace.json")
-            self._export(plain, "chrome")
-            _add_metadata(plain, self._metadata)
-            if path.endswith(".gz"):
-                with open(plain, "rb") as source, gzip.open(path, "wb") as target:
-                    shutil.copyfileobj(source, target)
-            else:
-                shutil.move(plain, path)
+        self._export(path, "chrome")
+        if self._metadata:
+            _add_metadata(path, self._metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Stacks and their time, for flame graphs."""
@@ -138,13 +131,12 @@ class Recorded:
 
 def _add_metadata(path: str, metadata: Dict[str, str]) -> None:
     """As first members of the trace's object."""
-    if not metadata:
-        return
     members = ",\n".join(f"{json.dumps(key)}: {json.dumps(json.loads(value))}" for key, value in metadata.items())
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        text = file.read()
-    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write("{\n" + members + "," + text[text.index("{") + 1:])
+    opened: Any = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rb") as file:
+        trace = file.read()
+    with opened(path, "wb") as file:
+        file.write(b"{\n" + members.encode() + b"," + trace[trace.index(b"{") + 1:])
 
 
 def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool) -> int:
@@ -165,7 +157,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
                  execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: Optional[bool] = None,
                  custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None,
-                 output: Optional[str] = None) -> None:
+                 output: Optional[str] = None, **_: Any) -> None:
         cuda = _names_cuda(activities) if use_cuda is None else use_cuda
         super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack or with_modules), with_flops, output)
         self.schedule: Callable[[int], Any] = schedule or always
@@ -243,7 +235,7 @@ class autograd_profile(Recorded):  # pylint: disable=invalid-name
     def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: Optional[str] = None, record_shapes: bool = False,
                  with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
                  use_kineto: bool = True, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None) -> None:
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None, **_: Any) -> None:
         super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack or with_modules),
                          with_flops, None)
         self.enabled = enabled

@@ -22,7 +22,7 @@ except ImportError:
     numpy = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 _REAL, _TEXT, _STRING = 2, 3, 4  # enum tacho_column_type
 

@@ -122,6 +122,10 @@ static inline int sys_munmap(void *address, size_t bytes)
 {
     return (int)sys_call3(SYS_munmap, (long)address, (long)bytes, 0);
 }
+static inline int sys_mprotect(void *address, size_t bytes, int protection)
+{
+    return (int)sys_call3(SYS_mprotect, (long)address, (long)bytes, protection);
+}
 static inline int sys_madvise(void *address, size_t bytes, int advice)
 {
     return (int)sys_call3(SYS_madvise, (long)address, (long)bytes, advice);

@@ -348,7 +348,11 @@ static const char *install(const char *path)
 /* Operators that run meanwhile keep the callback that they began with. */
 void torch_follow(void)
 {
-    if (atomic_load(&state) != OBSERVED || wants_inputs() == with_inputs)
+    if (atomic_load(&state) != OBSERVED)
+        return;
+    if (agent.arena->torch & WIRE_TORCH_MEMORY)
+        torch_reach_memory();
+    if (wants_inputs() == with_inputs)
         return;
     calls.remove_callback(observer);
     observe(our_callback());
@@ -370,6 +374,7 @@ void torch_found(const char *path)
     int saved_errno = errno;
     refusal = install(path);
     atomic_store(&state, refusal ? REFUSED : OBSERVED);
+    torch_follow();
     tell();
     errno = saved_errno;
 }

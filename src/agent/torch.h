@@ -30,4 +30,11 @@ int torch_inputs_prepare(const struct torch_version *version, const void *undefi
 /* Fills in items for so many values of torch: how many words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
 uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count);
 
+/* Our functions that stand before torch's. */
+struct torch_stand_in { const char *symbol; void *function; };
+extern const struct torch_stand_in torch_memory_functions[]; /* ends with one without a symbol */
+
+/* Puts them before torch's also in a process that the agent was not preloaded into. */
+void torch_reach_memory(void);
+
 #endif

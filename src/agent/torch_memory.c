@@ -65,8 +65,10 @@ bool torch_memory_enabled(void)
         if (report)                                                                                                  \
             report(address, bytes, in_use, held, device);                                                            \
     }
-REPORT(torch_memory_used, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
-REPORT(torch_memory_used_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE")
+#define USED "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define USED_SIGNED "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+REPORT(torch_memory_used, USED)
+REPORT(torch_memory_used_signed, USED_SIGNED)
 
 #define SHORT(name, symbol)                                                                                          \
     EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);           \
@@ -79,5 +81,12 @@ REPORT(torch_memory_used_signed, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6
         if (report)                                                                                                  \
             report(bytes, in_use, held, device);                                                                     \
     }
-SHORT(torch_memory_short, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
-SHORT(torch_memory_short_signed, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE")
+#define SHORT_OF "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
+#define SHORT_OF_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
+SHORT(torch_memory_short, SHORT_OF)
+SHORT(torch_memory_short_signed, SHORT_OF_SIGNED)
+
+const struct torch_stand_in torch_memory_functions[] = {
+    { ENABLED, (void *)torch_memory_enabled }, { USED, (void *)torch_memory_used }, { USED_SIGNED, (void *)torch_memory_used_signed },
+    { SHORT_OF, (void *)torch_memory_short }, { SHORT_OF_SIGNED, (void *)torch_memory_short_signed }, { NULL, NULL },
+};

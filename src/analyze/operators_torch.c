@@ -280,6 +280,7 @@ static int read_process_memory(const struct reading *reading, const struct repor
     struct memory memory = { .process = process };
     int code = order_memory(&memory, columns, reading);
 
+    reading->operators->has_memory |= memory.count > 0; /* in the part of the report that is asked for */
     if (code == 0) {
         attribute(reading->operators, &memory);
         code = add_uncovered(reading->operators, &memory);
@@ -300,7 +301,6 @@ static int read_memory(struct reading *reading, struct error *err)
 
     if (code != 0 || !columns.values)
         return code;
-    reading->operators->has_memory = 1;
     columns_fill_nulls(&columns, MEMORY_THREAD, 0);
     code = columns.rows < UINT32_MAX ? 0 : ERR_NO_MEMORY;
     for (size_t row = 0; row < columns.rows && code == 0; row++)

@@ -1,0 +1,42 @@
+"""What the tests of the Python package share: they are trace tests, with the package in the path of the programs that they run."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace"))
+_own = sys.modules.pop(__name__)
+import lib as trace  # pylint: disable=wrong-import-position,import-self
+sys.modules[__name__] = _own
+
+PACKAGE = os.path.join(trace.SOURCE, "python")
+HERE = os.path.join(trace.SOURCE, "tests", "python")
+STANDIN = os.path.join(HERE, "standin")
+TACHO, SOURCE, main = trace.TACHO, trace.SOURCE, trace.main
+sys.path.insert(0, PACKAGE)
+
+
+def environment(*path, **more):
+    """Ours, with these folders and no others in Python's path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+class Case(trace.Case):
+    """A test that runs Python programs."""
+
+    python = sys.executable
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run_python(self, *arguments, path=(PACKAGE,), status=0, **more):
+        """Runs Python on its own: what it prints."""
+        done = subprocess.run([self.python, *arguments], cwd=self.folder, env=environment(*path, **more), capture_output=True, text=True, timeout=200)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.complaints = done.stderr
+        return done.stdout
+
+    def run_text(self, text, **more):
+        """The same with a program given as its text."""
+        return self.run_python(self.write("program.py", text), **more)

@@ -1,0 +1,147 @@
+"""Scripts with torch's profilers in them run unchanged with ours in their place; and how Python programs under `tacho profile` are looked
+into. PyTorch is a stand-in that fails where its own profilers are used."""
+import os
+import shutil
+import subprocess
+
+import lib
+
+SCRIPT = os.path.join(lib.HERE, "programs", "unchanged.py")
+PRINTED = """1
+2
+3
+ready 4 ''
+4
+5
+6
+0
+''
+True True ['one', '--two']
+"""
+
+
+class Replace(lib.Case):
+    def test_module(self):
+        out = self.run_python("-m", "tacho", SCRIPT, "one", "--two", path=(lib.PACKAGE, lib.STANDIN))
+        self.assertEqual(out, PRINTED)
+
+    def test_not_replaced(self):
+        """The stand-in itself refuses: the tests above say something."""
+        self.run_python(SCRIPT, path=(lib.STANDIN,), status=1)
+        self.assertIn("torch.profiler.profile itself was used", self.complaints)
+
+    def test_profile(self):
+        self.profile(self.python, SCRIPT, "one", "--two", options=["-t", "nvtx", "--pytorch=replace"], env=lib.environment(lib.STANDIN))
+        self.assertEqual(self.output.stdout, PRINTED)
+
+    def test_torch_comes_first(self):
+        """In a notebook torch may be there already."""
+        out = self.run_text("import torch, tacho._replace\ntacho._replace.install()\nprint(torch.profiler.profile is tacho.profile)",
+                            path=(lib.PACKAGE, lib.STANDIN))
+        self.assertEqual(out, "True\n")
+
+    def test_a_command(self):
+        self.assertIn("usage: tacho ops", self.run_python("-m", "tacho", "ops", "--help"))
+
+    def test_run_as_a_script(self):
+        """__name__, __file__, sys.argv and sys.path are what they would be."""
+        text = "import sys\nprint(__name__, __file__ == sys.argv[0], sys.argv[1:], sys.path[0] == __file__.rpartition('/')[0])"
+        self.assertEqual(self.run_python("-m", "tacho", self.write("p.py", text), "a"), "__main__ True ['a'] True\n")
+
+
+class LookedInto(lib.Case):
+    """sitecustomize.py of ours, and what stands behind it."""
+
+    def start(self, text, *options, path=(), **more):
+        self.profile(self.python, "-c", text, options=["-t", "nvtx", *options], env=lib.environment(*path, **more))
+        return self.output.stdout
+
+    def test_the_own_sitecustomize_runs(self):
+        self.write("sitecustomize.py", "import builtins\nbuiltins.mine = 'mine'")
+        out = self.start("import sys, sitecustomize\nprint(mine, sitecustomize.__file__, [p for p in sys.path if 'site' in p.split('/')])",
+                         "--pytorch=replace", path=(self.folder,))
+        self.assertEqual(out, f"mine {self.path('sitecustomize.py')} []\n")
+
+    def test_one_that_fails_fails_as_before(self):
+        self.write("sitecustomize.py", "import nothing_of_this_name")
+        plain = subprocess.run([self.python, "-c", "print(1)"], env=lib.environment(self.folder), capture_output=True, text=True)
+        self.assertEqual(self.start("print(1)", "--pytorch=replace", path=(self.folder,)), plain.stdout)
+        self.assertIn(plain.stderr.splitlines()[-1], self.output.stderr)
+
+    def test_nothing_is_loaded(self):
+        """A program that has no torch has nothing of ours but the finder."""
+        out = self.start("import sys, json\nprint([m for m in sys.modules if m.startswith('tacho')])", "--pytorch=replace")
+        self.assertEqual(out, "[]\n")
+
+    def test_only_when_asked(self):
+        self.assertEqual(self.start("import os\nprint(os.environ.get('PYTHONPATH'), os.environ.get('TACHO_PYTHON'))"), " None\n")
+
+    def test_other_pythons(self):
+        """What they have in common with ours is that they run."""
+        tried = 0
+        for name in ("python2", "python2.7", "python3.6", "python3.8", "python3.13", "pypy3"):
+            site = os.path.join(lib.PACKAGE, "site")
+            try:
+                done = subprocess.run([name, "-c", "print(1)"], capture_output=True, text=True, env=lib.environment(site, TACHO_PYTHON="replace,"))
+            except OSError:
+                continue
+            if "not found" in done.stderr:  # a shim of something that is not installed
+                continue
+            tried += 1
+            self.assertEqual((done.stdout, done.stderr), ("1\n", ""), name)
+        if not tried:
+            self.skipTest("no other Python is installed")
+
+
+FUNCTIONS = """[
+  {"_comment": "as nsys has it", "domain": "input", "color": "0x76B900", "module": "work", "functions": ["read", "Reader.decode", "Reader.make", "gone"]},
+  {"module": "work.inner", "functions": [{"function": "deep", "color": "red"}]}
+]"""
+WORK = """
+class Reader:
+    def decode(self):
+        return 2
+    @staticmethod
+    def make():
+        return Reader()
+def read():
+    return 1
+def other():
+    pass
+"""
+
+
+class Functions(lib.Case):
+    def test_file(self):
+        os.mkdir(self.path("work"))
+        self.write("work/__init__.py", WORK)
+        self.write("work/inner.py", "def deep():\n    return 3\n")
+        self.write("functions.json", FUNCTIONS)
+        program = "import work, work.inner\nr = work.Reader.make()\nprint(work.read(), r.decode(), r.decode(), work.other(), work.inner.deep())"
+        report = self.profile(self.python, "-c", program, options=["-t", "nvtx", "--python-functions-trace=functions.json"],
+                              env=lib.environment(self.folder))
+        self.assertEqual(self.output.stdout, "1 2 2 None 3\n")
+        self.assertEqual(report.ranges(), {"input: work.read": 1, "input: work.Reader.decode": 2, "input: work.Reader.make": 1, "work.inner.deep": 1})
+        self.assertIn("work has no function gone", self.output.stderr)
+
+    def test_bad_files(self):
+        done = self.run_tacho(self.python, "-c", "print(1)", options=["--python-functions-trace=nowhere.json"])
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("nowhere.json", done.stderr)
+        for text in ("", "{}", "[1]", '[{"module": 3}]', '[{"module": "os"}]'):
+            self.write("bad.json", text)
+            self.profile(self.python, "-c", "print(1)", options=["-t", "nvtx", "--python-functions-trace=bad.json"])
+            self.assertEqual(self.output.stdout, "1\n", text)
+
+    def test_torch(self):
+        """A list of ours; what this version of torch does not have is passed over without a word."""
+        shutil.copytree(lib.STANDIN, self.path("torchs"))
+        self.write("torchs/torch/autograd/__init__.py", "from . import profiler\ndef backward():\n    pass\n")
+        report = self.profile(self.python, "-c", "import torch\ntorch.autograd.backward()", options=["-t", "nvtx", "--pytorch=functions-trace"],
+                              env=lib.environment(self.path("torchs")))
+        self.assertEqual(report.ranges(), {"torch.autograd.backward": 1})
+        self.assertNotIn("no function", self.output.stderr)
+
+
+if __name__ == "__main__":
+    lib.main()

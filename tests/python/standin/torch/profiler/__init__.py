@@ -1,0 +1,3 @@
+from torch.autograd.profiler import record_function
+
+from .profiler import ProfilerAction, ProfilerActivity, profile, schedule

@@ -1,0 +1,119 @@
+"""Against PyTorch itself, where it is installed: the same work under torch.profiler and under ours has the same rows and counts on the CPU.
+TORCH_PYTHON names a Python that has it, if the usual one has not."""
+import json
+import os
+import subprocess
+import sys
+
+import lib
+
+PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
+WORK = """
+import json, sys, torch
+import torch.profiler
+MODE = sys.argv[1]
+torch.set_num_threads(1)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 30 * 30, 10))
+data, target = torch.randn(4, 3, 32, 32), torch.randint(0, 10, (4,))
+criterion, optimizer = torch.nn.CrossEntropyLoss(), torch.optim.Adam(model.parameters())
+
+def train():
+    optimizer.zero_grad()
+    with torch.profiler.record_function("forward"):
+        loss = criterion(model(data), target)
+    loss.backward()
+    optimizer.step()
+
+train()
+"""
+ROWS = """
+def rows(prof, **how):
+    return sorted([row.key, row.count, *([json.dumps(row.input_shapes)] if how else []), row.cpu_memory_usage, row.self_cpu_memory_usage]
+                  for row in prof.key_averages(**how))
+"""
+STEPS = WORK + ROWS + """
+collected = []
+with torch.profiler.profile(schedule=torch.profiler.schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2),
+                            on_trace_ready=lambda prof: collected.append([prof.step_num, rows(prof)])) as prof:
+    for _ in range(10):
+        train()
+        prof.step()
+print(json.dumps([torch.profiler.profile.__module__, collected]))
+"""
+SHAPES = WORK + ROWS + """
+with torch.profiler.profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:
+    train()
+table = prof.key_averages(group_by_input_shape=True).table(sort_by="cpu_memory_usage", row_limit=-1, header="A header")
+with torch.autograd.profiler.profile() as old:
+    torch.square(data)
+print(json.dumps([torch.profiler.profile.__module__, [rows(prof, group_by_input_shape=True), rows(old), table.split("\\n")[:4],
+                  sorted(set(event.name for event in old.events()))]]))
+"""
+
+
+class Torch(lib.Case):
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+            self.skipTest("PyTorch is not installed; TORCH_PYTHON may name a Python that has it")
+        self.python = PYTHON
+
+    def both(self, text):
+        """What the program finds with torch's profiler, and with ours."""
+        program = self.write("program.py", text)
+        own = json.loads(self.run_python(program, "torch", path=()).splitlines()[-1])
+        ours = json.loads(self.run_python("-m", "tacho", program, "tacho").splitlines()[-1])
+        self.assertEqual((own[0].split(".")[0], ours[0].split(".")[0]), ("torch", "tacho"))
+        return own[1], ours[1]
+
+    def test_steps(self):
+        own, ours = self.both(STEPS)
+        self.assertEqual(ours, own)
+
+    def test_shapes_and_memory(self):
+        own, ours = self.both(SHAPES)
+        self.assertEqual(ours[0], own[0])
+        self.assertEqual(ours[1], own[1])
+        self.assertEqual(ours[2], own[2], "the head of the table")
+        self.assertEqual(ours[3], own[3])
+
+    def test_alone(self):
+        """In a process that knows nothing of tacho until torch has run: the same."""
+        program = WORK + ROWS + """
+if MODE == "tacho":
+    import tacho
+    profile = tacho.profile
+else:
+    profile = torch.profiler.profile
+with profile() as first:
+    train()
+with profile(record_shapes=True, profile_memory=True) as second:
+    train()
+print(json.dumps([rows(first), rows(second, group_by_input_shape=True)]))
+"""
+        path = self.write("program.py", program)
+        own, ours = (json.loads(self.run_python(path, mode).splitlines()[-1]) for mode in ("torch", "tacho"))
+        self.assertEqual(ours[0], own[0])
+        self.assertEqual(ours[1], own[1])
+
+    def test_exports(self):
+        """torch's own handler writes our trace, packed and plain."""
+        self.run_python("-m", "tacho", self.write("program.py", WORK + """
+with torch.profiler.profile(on_trace_ready=torch.profiler.tensorboard_trace_handler("log", "worker", use_gzip=True)) as prof:
+    train()
+prof.add_metadata_json("hyper", '{"lr": 0.1}')
+prof.export_chrome_trace("trace.json")
+"""), "tacho")
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            trace = json.load(file)
+        self.assertEqual(trace["hyper"], {"lr": 0.1})
+        self.assertIn("aten::addmm", {event["name"] for event in trace["traceEvents"]})
+        packed, = os.listdir(self.path("log"))
+        self.assertRegex(packed, r"^worker\.\d+\.pt\.trace\.json\.gz$")
+        done = subprocess.run([lib.TACHO, "ops", "--row-limit", "-1", self.path("log/" + packed)], capture_output=True, text=True)
+        self.assertIn("aten::addmm", done.stdout)
+
+
+if __name__ == "__main__":
+    lib.main()

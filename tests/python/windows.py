@@ -1,0 +1,109 @@
+"""tacho.profile without PyTorch: which steps are recorded, alone and under `tacho profile`, and that windows do not see each other."""
+import os
+import subprocess
+
+import lib
+import tacho
+
+SCHEDULED = """
+import tacho, sys
+seen = []
+def ready(prof):
+    seen.append(prof.step_num)
+    start, end = prof._window.span()
+    print(*[row["text"] for row in tacho.load(prof.report()).sql(
+        f"SELECT coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS text FROM NVTX_EVENTS "
+        f"WHERE eventType = 59 AND start >= {start} AND start <= {end} ORDER BY start")])
+with tacho.profile(schedule=tacho.schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2), on_trace_ready=ready) as prof:
+    for i in range(12):
+        with tacho.range(f"work {i}"):
+            pass
+        prof.step()
+print(seen, prof.step_num)
+"""
+# Steps of two cycles of four, behind the one that is skipped: of each the last two are recorded. record_function() is a range here.
+EXPECTED = """ProfilerStep#3 work 3 ProfilerStep#4 work 4
+ProfilerStep#7 work 7 ProfilerStep#8 work 8
+[5, 9] 12
+"""
+
+
+class Schedules(lib.Case):
+    """Against the numbers of torch's documentation and reference."""
+
+    def actions(self, count=12, **schedule):
+        action = tacho.schedule(**schedule)
+        return "".join("-wrS"[action(step).value] for step in range(count))
+
+    def test_schedules(self):
+        self.assertEqual(self.actions(wait=1, warmup=1, active=2, repeat=1), "-wrS--------")
+        self.assertEqual(self.actions(wait=1, warmup=1, active=2), "-wrS-wrS-wrS")
+        self.assertEqual(self.actions(skip_first=2, wait=0, warmup=0, active=1, repeat=3), "--SSS-------")
+        self.assertEqual(self.actions(wait=2, warmup=1, active=1, repeat=2, skip_first_wait=1), "wS--wS------")
+
+    def test_bad(self):
+        for bad in ({"wait": -1, "warmup": 0, "active": 1}, {"wait": 0, "warmup": 0, "active": 0}):
+            with self.assertRaises(ValueError):
+                tacho.schedule(**bad)
+
+
+class Alone(lib.Case):
+    def test_schedule(self):
+        self.assertEqual(self.run_text(SCHEDULED), EXPECTED)
+
+    def test_nothing_stays(self):
+        """The report goes with the process, the collector too; one that was asked for stays, whole."""
+        out = self.run_text("import tacho\nwith tacho.profile() as p: tacho.mark('x')\nprint(p.report())")
+        self.assertFalse(os.path.exists(out.strip()))
+        self.run_text("import tacho\nwith tacho.profile(output='kept.tacho'): tacho.mark('x')")
+        self.assertIn("complete", subprocess.run([lib.TACHO, "info", self.path("kept.tacho")], capture_output=True, text=True).stdout)
+
+    def test_killed(self):
+        """What was recorded before a SIGKILL is in the report."""
+        self.run_text("import tacho, os\np = tacho.profile(output='kept.tacho')\np.start()\ntacho.mark('before')\nos.kill(os.getpid(), 9)", status=-9)
+        report = self.path("kept.tacho")
+        done = lambda: "complete" in subprocess.run([lib.TACHO, "info", report], capture_output=True, text=True).stdout
+        lib.trace.until(done, "the collector has seen the end and closed the report")
+        with tacho.load(report) as kept:
+            self.assertEqual(list(kept["NVTX_EVENTS"]["text"]), ["before"])
+
+    def test_children(self):
+        """A forked child is recorded too, and its end is not the capture's."""
+        out = self.run_text("""
+import os, tacho
+with tacho.profile() as p:
+    child = os.fork()
+    if child == 0:
+        tacho.mark("child")
+        raise SystemExit
+    os.waitpid(child, 0)
+    tacho.mark("parent")
+print(sorted(tacho.load(p.report())["NVTX_EVENTS"]["text"]))""")
+        self.assertEqual(out, "['child', 'parent']\n")
+
+    def test_no_tacho(self):
+        """One sentence, and how to do it."""
+        self.run_text("import tacho\nwith tacho.profile(): pass", status=1, TACHO="/bin/false")
+        self.assertRegex(self.complaints, r"TachoError: no capture could be started here .*tacho profile python program.py")
+
+
+class UnderProfile(lib.Case):
+    def script(self, text, *options):
+        report = self.profile(self.python, self.write("program.py", text), options=["-t", "nvtx", *options], env=lib.environment(lib.PACKAGE))
+        return report, self.output.stdout
+
+    def test_schedule_controls_the_capture(self):
+        report, out = self.script(SCHEDULED, "-c", "api", "--capture-range-end", "repeat")
+        self.assertEqual(out, EXPECTED)
+        wanted = [f"{kind}{i}" for kind in ("ProfilerStep#", "work ") for i in (3, 4, 7, 8)]
+        self.assertEqual(sorted(report.ranges()), sorted(wanted))
+
+    def test_all_of_it_stays(self):
+        """Where everything is recorded, a window takes nothing away, and sees itself alone."""
+        report, out = self.script(SCHEDULED)
+        self.assertEqual(out, EXPECTED)
+        self.assertEqual({name: count for name, count in report.ranges().items() if name.startswith("work")}, {f"work {i}": 1 for i in range(12)})
+
+
+if __name__ == "__main__":
+    lib.main()
