@@ -119,9 +119,8 @@ static void add_file_name(struct text *out, struct report *report, int64_t id)
     text_add_bytes(out, name, (size_t)(path + length - name));
 }
 
-void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame)
+void stack_key_name(struct text *out, const struct stacks *stacks, const int64_t *key)
 {
-    const int64_t *key = stack_frame(stacks, frame);
     size_t length;
 
     if (key[FRAME_SYMBOL] != FRAME_NO_NAME) {
@@ -141,6 +140,11 @@ void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t fr
         add_file_name(out, stacks->report, key[FRAME_MODULE]);
         text_add_char(out, ']');
     }
+}
+
+void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame)
+{
+    stack_key_name(out, stacks, stack_frame(stacks, frame));
 }
 
 void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame)

@@ -75,6 +75,7 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
 /* What a frame is called, and the file that it is in; both are added to out. Where no name is known, that is "[file]". */
 void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame);
 void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame);
+void stack_key_name(struct text *out, const struct stacks *stacks, const int64_t *key); /* of FRAME_PARTS */
 /* "function (file.py:12)" of Python, else the name. */
 void stack_frame_label(struct text *out, const struct stacks *stacks, uint32_t frame);
 

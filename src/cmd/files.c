@@ -16,7 +16,7 @@
 #include "wanted.h"
 
 struct settings {
-    const char *output, *type, *ts_shift;
+    const char *output, *type, *ts_shift, *samples;
     struct option_list tables, times;
     struct export_options export;
     struct part_settings part;
@@ -174,9 +174,17 @@ static const char *const *type_names(void)
     return names;
 }
 
+static const char *const *sample_kinds(void)
+{
+    static const char *const kinds[] = { "cpu", "python", NULL };
+
+    return kinds;
+}
+
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome or perfetto. Default: sqlite." },
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, pprof or "
+              "svg. Default: sqlite." },
     OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
@@ -184,7 +192,7 @@ static const struct option export_options[] = {
       .help = "Only tables that match one of these basic regular expressions; upper and lower case are alike." },
     { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
       .help = "Only events that overlap one of these ranges; times in ns, or with us, ms or s behind them." },
-    STEP_OPTIONS(struct settings, part),
+    PART_OPTIONS(struct settings, part),
     { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
       .help = "Add this to every time: ns, or with us, ms or s behind it." },
     { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
@@ -192,7 +200,11 @@ static const struct option export_options[] = {
     { .name = "lazy", .letter = 'l', .kind = OPTION_BOOL, .offset = FIELD(export.lazy),
       .help = "Leave out tables without rows. Default: true." },
     { .name = "gzip", .kind = OPTION_BOOL, .offset = FIELD(export.gzip),
-      .help = "chrome, perfetto: pack the file; also if the name of the output ends with .gz." },
+      .help = "chrome, perfetto, folded, speedscope: pack the file; also if the name of the output ends with .gz." },
+    { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
+      .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, where there are some." },
+    { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
+      .help = "folded, speedscope, pprof, svg: samples of threads that waited count too." },
     { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
       .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
@@ -229,6 +241,7 @@ static int take_export_options(struct settings *settings, const struct exporter 
         return error_set(err, ERR_BAD_ARGUMENT, "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes "
                          "Parquet or Arrow", settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
+    settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
     int code = take_parts(&settings->tables, &settings->export, export_add_pattern, err);
     if (code == 0)
         code = take_parts(&settings->times, &settings->export, export_add_range, err);
@@ -252,7 +265,7 @@ static int names_a_table(const struct export_options *options, const struct repo
     return 0;
 }
 
-/* All of it, or the steps that were asked for. */
+/* All of it, or the part that was asked for. */
 static int write_part(struct report *report, const char *output, const struct exporter *exporter, const struct settings *settings, struct error *err)
 {
     struct export_options options = settings->export;
@@ -265,7 +278,7 @@ static int write_part(struct report *report, const char *output, const struct ex
         struct analysis_request request = part_request(&part, &no_report);
         code = filter_open(&filter, report, &request, err);
     }
-    options.filter = filter.only.only ? &filter : NULL;
+    options.filter = filter.only.only || filter.span ? &filter : NULL;
     if (code == 0)
         code = export_file(exporter, report, output, settings->overwrite, &options, err);
     filter_close(&filter);

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 const struct exporter *const exporters[] = {
-    &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, &export_stacks, NULL,
+    &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, &export_stacks, &export_folded,
+    &export_speedscope, &export_pprof, &export_svg, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)
@@ -84,7 +85,7 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
     if (options->append && !exporter->appends)
         return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
     if (options->gzip && !exporter->gzips)
-        return error_set(err, ERR_BAD_ARGUMENT, "--gzip is for --type chrome and perfetto");
+        return error_set(err, ERR_BAD_ARGUMENT, "--gzip is not for --type %s", exporter->name);
     if (!overwrite && !options->append && there)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
     if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */

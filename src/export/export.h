@@ -17,6 +17,8 @@ struct export_options {
     int normalize;        /* times count from 1970, UTC */
     int gzip;             /* packs the file, where the format is one that readers take packed */
     const char *metric;   /* stacks: what their numbers are, as torch calls it; NULL: self_cpu_time_total */
+    int python_samples;   /* flame graphs: of samples of Python code; else of the others, where there are some */
+    int waiting_samples;  /* flame graphs: samples of threads that did not run count too */
     int64_t shift_ns;     /* is added to every time */
     regex_t *patterns;    /* owned; tables of which one matches are exported; none: all are */
     size_t pattern_count;
@@ -59,6 +61,6 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
                 const struct export_options *options, struct error *err);
 
 extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome, export_perfetto,
-    export_stacks;
+    export_stacks, export_folded, export_speedscope, export_pprof, export_svg;
 
 #endif

@@ -100,7 +100,7 @@ class Made:
     def __init__(self, path):
         if os.path.exists(path):
             os.unlink(path)
-        self.path, self.rows, self.texts = path, {}, {}
+        self.path, self.rows, self.texts = path, {}, {"": 0}
 
     def text(self, value):
         return self.texts.setdefault(value, len(self.texts))

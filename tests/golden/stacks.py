@@ -31,6 +31,8 @@ def make(path, shuffled=False):
                                stackDepth=place))
     for thread, name in ((PROCESS | 7, "main thread"), (PROCESS | 8, "worker"), (PROCESS | 9, "worker")):
         made.add("ThreadNames", nameId=made.text(name), priority=0, globalTid=thread)
+    for step in range(3):
+        made.add("NVTX_EVENTS", start=step * 200000, end=(step + 1) * 200000, eventType=59, text=f"step {step}", globalTid=PROCESS | 7, domainId=0)
     lines = {"load": 3, "train": 17, "<module>": 40}
     for number in range(900):
         made.add("TACHO_PYTHON_SAMPLE", start=number * 5000, globalTid=PROCESS | 7, threadState=7 if number % 9 == 0 else 1, gil=0,
