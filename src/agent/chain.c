@@ -4,28 +4,13 @@
  * nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.)                                     */
 #include "chain.h"
 
+#include "../wire/registers.h"
 #include "sys.h"
 
 #define PAGE 4096u
 #define PIECES (WIRE_STACK_BYTES_MAX / PAGE + 2)
 
 static _Atomic uint32_t refused; /* the kernel does not copy for us: told once, and not tried again */
-
-#if defined(__x86_64__)
-enum { STACK_POINTER = 7 };
-#define KNOWN (UINT64_C(0xf) << 12 | 1u << 3 | 1u << 6 | 1u << 7 | 1u << 16) /* r12 to r15, rbx, rbp, rsp, rip */
-#define TAKE_REGISTERS(values)                                                                                       \
-    __asm__ volatile("movq %%rbx, 24(%0)\n\tmovq %%rbp, 48(%0)\n\tmovq %%rsp, 56(%0)\n\tmovq %%r12, 96(%0)\n\t"        \
-                     "movq %%r13, 104(%0)\n\tmovq %%r14, 112(%0)\n\tmovq %%r15, 120(%0)\n\t"                        \
-                     "leaq 1f(%%rip), %%rax\n1:\tmovq %%rax, 128(%0)" : : "r"(values) : "rax", "memory")
-#else
-enum { STACK_POINTER = 31 };
-#define KNOWN (UINT64_C(0x3fff) << 19) /* x19 to x30, sp, pc */
-#define TAKE_REGISTERS(values)                                                                                       \
-    __asm__ volatile("stp x19, x20, [%0, #152]\n\tstp x21, x22, [%0, #168]\n\tstp x23, x24, [%0, #184]\n\t"           \
-                     "stp x25, x26, [%0, #200]\n\tstp x27, x28, [%0, #216]\n\tstp x29, x30, [%0, #232]\n\t"           \
-                     "mov x9, sp\n\tadr x10, .\n\tstp x9, x10, [%0, #248]" : : "r"(values) : "x9", "x10", "memory")
-#endif
 
 static void refuse(long error)
 {
@@ -66,7 +51,7 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
     for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
         if (registers->known >> i & 1)
             *to++ = registers->value[i];
-    long got = copy_stack(to, registers->value[STACK_POINTER], bytes);
+    long got = copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
     record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
     emit_commit(thread, record);
     if (got < 0)
@@ -77,8 +62,8 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
 __attribute__((noinline)) void chain_emit(struct agent_thread *thread, const struct chain_of *of)
 {
     struct chain_registers registers;
-    registers.known = KNOWN;
-    TAKE_REGISTERS(registers.value);
+    registers.known = REGISTERS_TAKEN;
+    REGISTERS_TAKE(registers.value);
     chain_emit_from(thread, of, &registers);
     __asm__ volatile("" : : : "memory"); /* no tail call: the frame must stay */
 }

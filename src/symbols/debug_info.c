@@ -91,8 +91,8 @@ static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
         for (; i < unit->count && unit->addresses[i] < end; i++) {
             if (!any && is_function) {
                 around.name = function_name(die);
-                uint64_t file = tag == DW_TAG_inlined_subroutine ? number_of(die, DW_AT_call_file) : 0;
-                around.call_file = file && file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) : NULL;
+                uint64_t file = number_of(die, DW_AT_call_file); /* from DWARF 5 on 0 is a file too */
+                around.call_file = dwarf_hasattr(die, DW_AT_call_file) && file < unit->file_count ? dwarf_filesrc(unit->files, file, NULL, NULL) : NULL;
                 around.call_line = (uint32_t)number_of(die, DW_AT_call_line);
             }
             any = 1;
