@@ -61,12 +61,14 @@ def load(path: str) -> Optional[Agent]:
 
 
 _agent: Optional[Agent] = None
+_looked = False
 
 
 def current() -> Optional[Agent]:
-    """The agent, if this process is being captured."""
-    global _agent
-    if _agent is None:
+    """The agent, if this process is being captured. One that is not there at first comes by set_current() alone."""
+    global _agent, _looked
+    if not _looked:
+        _looked = True
         _agent = _calls_of(ctypes.CDLL(None))
         path = os.environ.get("NVTX_INJECTION64_PATH", "")
         if _agent is None and os.environ.get("TACHO_SESSION") and os.path.exists(path):

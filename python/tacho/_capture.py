@@ -140,9 +140,9 @@ class Window:
             return
         if not self.was_on:
             self.agent.stop()
-        self.ended_ns = time.monotonic_ns()
         self.agent.choose(self.chosen_before)
         failed = self.agent.flush()
+        self.ended_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
         if failed:
             _native.say_once(f"the profiler did not answer ({os.strerror(-failed)}): the end of the window may be missing")
 

@@ -18,23 +18,23 @@ def _bytes(text: str) -> bytes:
 class range:  # pylint: disable=redefined-builtin,invalid-name
     """A range with a name on this thread: `with tacho.range("load"):`, or `@tacho.range()` over a function, whose name it takes."""
 
-    __slots__ = ("name", "_open")
+    __slots__ = ("name", "_text")
 
     def __init__(self, name: Optional[str] = None) -> None:
         self.name = name
-        self._open = 0
+        self._text: Optional[bytes] = None
 
     def __enter__(self) -> "range":
         agent = _agent.current()
         if agent is not None:
-            agent.push(_bytes(self.name or "range"))
-            self._open += 1
+            if self._text is None:
+                self._text = _bytes(self.name or "range")
+            agent.push(self._text)
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         agent = _agent.current()
-        if agent is not None and self._open:
-            self._open -= 1
+        if agent is not None:  # one that came in between has no range to end, and ends none
             agent.pop()
 
     def __call__(self, function: F) -> F:
