@@ -311,12 +311,9 @@ static int is_double(struct python_batch *batch, size_t first, uint32_t tid, int
     return 0;
 }
 
-static void sample_thread(struct python_target *target, const struct python_interpreter *interpreter, struct python_thread *read,
-                          const struct python_look *with, size_t first_sample)
+static void sample_thread(struct python_target *target, const struct python_interpreter *interpreter, struct thread *thread,
+                          struct python_thread *read, const struct python_look *with, size_t first_sample)
 {
-    struct thread *thread = find_thread(target, read);
-    if (!thread || thread->seen == target->round)
-        return;
     thread->seen = target->round;
     if (!thread->tid && target->round % ROUNDS_TO_IDENTIFY == 0)
         identify(target, thread, read);
@@ -353,7 +350,10 @@ static void sample_interpreter(struct python_target *target, const struct python
         if (python_thread_read(&target->python, &target->memory, at, &read) != PYTHON_OK || read.interpreter != interpreter->address)
             return; /* the list was changed: those behind are missing this once */
         uint64_t next = read.next;
-        sample_thread(target, interpreter, &read, with, first_sample);
+        struct thread *thread = find_thread(target, &read);
+        if (!thread || thread->seen == target->round) /* the list leads round in circles */
+            return;
+        sample_thread(target, interpreter, thread, &read, with, first_sample);
         read.next = next; /* as it was in the snapshot that the list was begun in */
     }
 }

@@ -194,11 +194,10 @@ enum python_status python_thread_read(const struct python_runtime *python, const
 
 /* In this interpreter: 1 when the thread with frames was found, 0 when none or one without. */
 static int find_in(const struct python_runtime *python, const struct python_memory *memory, uint64_t first, uint64_t pthread,
-                   struct python_thread *found)
+                   struct python_thread *found, unsigned *steps)
 {
     struct python_thread thread;
-    unsigned count = 0;
-    for (uint64_t at = first; at && count++ < PYTHON_THREADS_MAX; at = thread.next) {
+    for (uint64_t at = first; at && (*steps)++ < PYTHON_THREADS_MAX; at = thread.next) {
         if (python_thread_read(python, memory, at, &thread) != PYTHON_OK)
             return 0;
         if (thread.pthread != pthread)
@@ -214,12 +213,12 @@ enum python_status python_find_thread(const struct python_runtime *python, const
                                       struct python_thread *thread)
 {
     struct python_interpreter interpreter;
-    unsigned count = 0;
+    unsigned count = 0, steps = 0; /* of all interpreters together: a list may lead round in circles */
     thread->address = 0;
     for (uint64_t at = python_first_interpreter(python, memory); at && count++ < PYTHON_INTERPRETERS_MAX; at = interpreter.next) {
         if (python_interpreter_read(python, memory, at, &interpreter) != PYTHON_OK)
             return PYTHON_UNREADABLE;
-        if (find_in(python, memory, interpreter.first_thread, pthread, thread))
+        if (find_in(python, memory, interpreter.first_thread, pthread, thread, &steps))
             break;
     }
     return thread->address ? PYTHON_OK : PYTHON_TORN;

@@ -68,7 +68,7 @@ enum python_status python_open(struct python_runtime *python, const struct pytho
 /* ---- Interpreters and threads ------------------------------------------------------------------------------------------------- */
 
 #define PYTHON_INTERPRETERS_MAX 1024u /* of one process: a list that goes on is torn */
-#define PYTHON_THREADS_MAX 65536u     /* of one interpreter, likewise */
+#define PYTHON_THREADS_MAX 65536u     /* likewise */
 #define PYTHON_GIL_BYTES 256u         /* a thread that waits on a futex so close to the lock waits for it */
 
 struct python_interpreter {
