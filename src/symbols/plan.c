@@ -216,6 +216,39 @@ int plan_by_frame_pointer(struct plan_scene *scene)
     return arrive(scene, frame + 16, address, 0, 0);
 }
 
+/* mov x8, 139 (rt_sigreturn); svc 0 */
+int plan_is_kernel_signal(const struct image *image, uint64_t inside)
+{
+    static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+    struct piece piece;
+    uint64_t offset, following;
+    if (image->machine != EM_AARCH64 || image_offset_of(image, inside, &offset, &following) != 0 || following < sizeof code
+        || image_piece(image, offset, sizeof code, &piece) != 0)
+        return 0;
+    int is_same = memcmp(piece.bytes, code, sizeof code) == 0;
+    piece_free(&piece);
+    return is_same;
+}
+
+/* The stack pointer is at a siginfo, behind which a ucontext holds x0 to x30, sp and pc, in this order. */
+int plan_leave_kernel_signal(struct plan_scene *scene)
+{
+    enum { REGISTERS_AT = 128 + 176 + 8 };
+    struct symbols_registers caller = {0};
+    uint64_t before = scene->registers.value[ARM_SP];
+    for (unsigned number = 0; number <= ARM_PC; number++) {
+        if (read_stack(scene, before + REGISTERS_AT + 8 * number, 8, &caller.value[number]) != 0)
+            return lost(scene);
+        caller.known |= UINT64_C(1) << number;
+    }
+    if (caller.value[ARM_SP] - scene->low >= scene->bytes)
+        scene->is_beyond = 1; /* the handler has a stack of its own */
+    else if (caller.value[ARM_SP] <= before)
+        return PLAN_LOST;
+    scene->registers = caller;
+    return arrive(scene, caller.value[ARM_SP], caller.value[ARM_PC], 1, 0);
+}
+
 int plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
 {
     const struct symbols_registers *registers = &scene->registers;

@@ -26,10 +26,15 @@ static inline uint64_t plan_address(const struct plan_scene *scene)
 /* What call frame information says of an address in its file, as a plan; PLAN_NONE if it says nothing. */
 void plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside);
 
+/* Code that the kernel lets a signal's handler return to, and whose call frame information says nothing, or nothing true: of
+ * aarch64's, known by its instructions. */
+int plan_is_kernel_signal(const struct image *image, uint64_t inside);
+
 /* Each makes one step: enum plan_result. */
 int plan_follow(struct plan_scene *scene, const struct plan *plan);
 int plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t inside);
 int plan_by_frame_pointer(struct plan_scene *scene);
+int plan_leave_kernel_signal(struct plan_scene *scene);
 
 /* The address that a leaf without a frame returns to, and the step there. */
 int plan_return_of_leaf(struct plan_scene *scene, uint64_t *address);

@@ -86,7 +86,7 @@ struct plan {
     struct { uint8_t number; int8_t unused; int16_t words; } saved[PLAN_SAVED_MAX];
     uint8_t fill[2];
 };
-enum plan_kind { PLAN_SIMPLE, PLAN_COMPLEX, PLAN_NONE, PLAN_OUTERMOST };
+enum plan_kind { PLAN_SIMPLE, PLAN_COMPLEX, PLAN_NONE, PLAN_OUTERMOST, PLAN_KERNEL_SIGNAL };
 enum plan_flag { PLAN_RETURN_SIGNED = 1, PLAN_RETURN_SAVED = 2, PLAN_IS_SIGNAL = 4 };
 
 struct symbols {

@@ -85,6 +85,8 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     struct plan plan = {.kind = PLAN_NONE, .method = (uint8_t)method};
     if (!(bits & PLACE_CHAIN) && is_open)
         plan_make(&plan, &module->cfi, inside);
+    if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open && plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
+        plan = (struct plan){.kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL};
     if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
         inside += bits & PLACE_RETURN;
     *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), kept_add(&symbols->plans, &plan)};
@@ -169,6 +171,8 @@ static int step(struct plan_scene *scene, const struct symbols_process *process,
         return plan_follow(scene, plan);
     if (plan->kind == PLAN_OUTERMOST)
         return PLAN_ENDS;
+    if (plan->kind == PLAN_KERNEL_SIGNAL)
+        return plan_leave_kernel_signal(scene);
     const struct frame *frame = kept_item(&symbols->frames, place->frame);
     if (plan->kind == PLAN_COMPLEX)
         return plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);

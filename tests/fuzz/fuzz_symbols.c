@@ -1,0 +1,88 @@
+/* The fuzzer's way into ELF and DWARF: any bytes are taken for a file, its frames for a program's, its names are looked up. Nothing
+ * may crash, hang, or take more than its size allows. scripts/fuzz links it with libFuzzer; tests/unit/symbols_fuzz.c has it too.
+ *
+ * libdw runs in a child (src/symbols/debug_child.c): what it does to a file is nobody's business but the child's, and is not fuzzed
+ * here, but what the child tells is. */
+#include <elf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/symbols/cfi.h"
+#include "../../src/symbols/expression.h"
+#include "../../src/symbols/names.h"
+#include "../../src/symbols/plan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+enum { ADDRESSES_MAX = 64, STEPS_MAX = 64 };
+
+/* Walks as far as it goes, each frame at an address that the file itself holds. */
+static void walk(const struct image *image, const struct cfi *cfi, const uint64_t *addresses, size_t count)
+{
+    uint64_t stack[256];
+    struct symbols_registers registers = {.known = (UINT64_C(1) << SYMBOLS_REGISTERS) - 1};
+    for (size_t i = 0; i < 256; i++)
+        stack[i] = i % 3 ? 0x7000 + 8 * i : addresses[i % count];
+    for (size_t i = 0; i < SYMBOLS_REGISTERS; i++)
+        registers.value[i] = 0x7000 + 16 * i;
+    struct symbols_sample sample = {.registers = &registers, .stack = stack, .stack_bytes = sizeof stack};
+    struct plan_scene scene;
+    plan_begin(&scene, image->machine, &sample);
+    for (size_t i = 0; i < STEPS_MAX; i++) {
+        struct plan plan = {.kind = PLAN_NONE};
+        uint64_t inside = addresses[i % count];
+        plan_make(&plan, cfi, inside);
+        plan_is_kernel_signal(image, inside);
+        int result = plan.kind == PLAN_SIMPLE ? plan_follow(&scene, &plan)
+                   : plan.kind == PLAN_COMPLEX ? plan_work_out(&scene, cfi, inside) : plan_by_frame_pointer(&scene);
+        if (result != PLAN_STEPPED)
+            plan_begin(&scene, image->machine, &sample);
+    }
+}
+
+static void look(const uint8_t *bytes, size_t size)
+{
+    struct image image;
+    if (image_open_memory(&image, bytes, size) != 0)
+        return;
+    unsigned char id[IMAGE_BUILD_ID_MAX];
+    uint64_t addresses[ADDRESSES_MAX], inside;
+    size_t count = 0;
+    struct names names = {0};
+    struct cfi cfi;
+    image_build_id(&image, id);
+    addresses[count++] = image_first_address(&image);
+    if (image_address_of(&image, size / 2, &inside) == 0)
+        addresses[count++] = inside;
+    cfi_open(&cfi, &image);
+    names_add_image(&names, &image);
+    names_sort(&names);
+    for (size_t i = 0; i < names.count && count < ADDRESSES_MAX; i += 1 + names.count / ADDRESSES_MAX)
+        addresses[count++] = names.entries[i].start;
+    for (size_t i = 0; i < count; i++) {
+        const struct name *name = names_find(&names, addresses[i]);
+        if (name && (addresses[i] < name->start || addresses[i] >= name->end || strlen(name->text) > size))
+            abort();
+    }
+    walk(&image, &cfi, addresses, count);
+    names_free(&names);
+    cfi_close(&cfi);
+    image_close(&image);
+}
+
+static int read_nothing(void *context, uint64_t address, unsigned bytes, uint64_t *value)
+{
+    *value = address * bytes;
+    return address % 5 == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const struct symbols_registers registers = {.known = 0xffff};
+    struct expression_scene scene = {&registers, read_nothing, NULL};
+    uint64_t value, first = 16;
+    look(bytes, size);
+    expression_value(&scene, bytes, size < 256 ? size : 256, &first, &value);
+    return 0;
+}
