@@ -4,10 +4,21 @@
 
 #include "../analyze/calls.h"
 
+enum { NO_ANNOTATION = UINT32_MAX };
+
+/* A range of the user's with calls in it. */
+struct annotation {
+    int64_t name, external; /* name: string id */
+    uint32_t parent;        /* the annotation around it, or NO_ANNOTATION */
+};
+
 struct owners {
     struct calls calls;
     int64_t *external;      /* owned; by call: the external id of its operator, or 0 */
     unsigned char *pointed; /* owned; by call: 1 once an arrow begins at it */
+    uint32_t *annotation;   /* owned; by call: the innermost annotation around it, or NO_ANNOTATION */
+    struct annotation *annotations; /* owned */
+    size_t annotation_count;
 };
 
 int owners_read(struct owners *owners, struct report *report, struct error *err);

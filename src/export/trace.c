@@ -222,7 +222,7 @@ int trace_is_kineto(struct report *report)
 int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink, struct error *err)
 {
     static int (*const parts[])(struct trace *trace, struct error *err) = {
-        trace_read_gpus, trace_torch_ops, trace_torch_memory, trace_torch_python, trace_cuda, trace_torch_flows, trace_nvtx, trace_host_calls,
+        trace_read_gpus, trace_torch_ops, trace_torch_memory, trace_torch_python, trace_cuda, trace_projections, trace_torch_flows, trace_nvtx, trace_host_calls,
     };
     struct trace trace = { .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1 };
     int code = trace.is_kineto ? 0 : owners_read(&trace.owners, report, err);
@@ -231,6 +231,7 @@ int trace_walk(struct report *report, const struct export_options *options, cons
         code = parts[i](&trace, err);
     owners_free(&trace.owners);
     keys_free(&trace.processes);
+    projections_free(&trace.projections);
     text_free(&trace.scratch);
     free(trace.gpus);
     return code;

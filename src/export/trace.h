@@ -11,6 +11,7 @@
 #include "../analyze/keys.h"
 #include "../base/text.h"
 #include "owners.h"
+#include "projections.h"
 #include "rows.h"
 
 struct trace_string {
@@ -68,6 +69,7 @@ struct trace {
     int is_kineto;            /* the report was a trace of torch.profiler: nothing is made up */
     struct owners owners;
     struct keys processes;    /* on GPUs */
+    struct projections projections;
     struct text scratch;
     struct trace_gpu *gpus;   /* owned */
     size_t gpu_count;
@@ -140,6 +142,7 @@ int trace_torch_ops(struct trace *trace, struct error *err);
 int trace_torch_memory(struct trace *trace, struct error *err);
 int trace_torch_python(struct trace *trace, struct error *err);
 int trace_cuda(struct trace *trace, struct error *err);
+int trace_projections(struct trace *trace, struct error *err);
 int trace_torch_flows(struct trace *trace, struct error *err);
 int trace_nvtx(struct trace *trace, struct error *err);
 int trace_host_calls(struct trace *trace, struct error *err);

@@ -76,6 +76,8 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
     int code = trace_emit(trace, err);
     if (code != 0 || link->call == NO_CALL)
         return code;
+    if (projections_add(&trace->projections, owners, link->call, &trace->event) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations on GPUs");
     code = trace_emit_arrow(trace, "ac2g", 'f', id, err);
     if (code != 0 || owners->pointed[link->call])
         return code;

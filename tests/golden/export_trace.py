@@ -197,6 +197,8 @@ def nsys_capture(name):
     check(f"{name}: arrows", len(launched), arrows)
     spans = [(e["tid"], ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["args"]["External id"]) for e in events
              if e["ph"] == "X" and e["cat"] in ("cpu_op", "user_annotation") and "External id" in e.get("args", ())]
+    annotations = {e["args"]["External id"] for e in events if e.get("cat") == "user_annotation" and "External id" in e.get("args", ())}
+    seen = {}  # what annotations span on streams
     owned = 0
     for event in launched:
         call = calls[event["args"]["correlation"]]
@@ -204,7 +206,12 @@ def nsys_capture(name):
         around = [s for s in spans if s[0] == call["tid"] and s[1] <= start and s[2] >= end]
         expected = max(around, key=lambda s: (s[1], -s[2]))[3] if around else None
         owned += expected is not None
+        for annotation in {s[3] for s in around} & annotations:
+            first, last = seen.get((annotation, event["pid"], event["tid"]), (1 << 63, 0))
+            seen[annotation, event["pid"], event["tid"]] = (min(first, ns(event["ts"])), max(last, ns(event["ts"]) + ns(event["dur"])))
         check(f"{name}: whose {event['args']['correlation']} is", expected, event["args"].get("External id"))
+    check(f"{name}: annotations on streams", sorted((*where, first - 1, last + 1) for where, (first, last) in seen.items()),
+          sorted((e["args"]["External id"], e["pid"], e["tid"], ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e.get("cat") == "gpu_user_annotation"))
     return trace, owned
 
 
@@ -214,6 +221,7 @@ def nsys_captures():
     trace, owned = nsys_capture("resnet18")
     events = trace["traceEvents"]
     check("resnet18: work that has an operator", True, owned > 800)
+    check("resnet18: annotations on streams", 8, sum(e.get("cat") == "gpu_user_annotation" for e in events))
     conv = next(e for e in events if e["name"] == "aten::conv2d")
     check("resnet18: an operator of emit_nvtx", ("cpu_op", 720, 0), (conv["cat"], conv["args"]["Sequence number"], conv["args"]["Fwd thread id"]))
     at = {}
