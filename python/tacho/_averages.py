@@ -7,6 +7,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, over
 from . import _native
 
 
+# Columns of `tacho ops --format json`, and torch's names for them.
+_SUMMED = {"count": "count", "cpu_total_us": "cpu_time_total", "self_cpu_us": "self_cpu_time_total", "device_total_us": "device_time_total",
+           "self_device_us": "self_device_time_total", "cpu_mem": "cpu_memory_usage", "self_cpu_mem": "self_cpu_memory_usage",
+           "device_mem": "device_memory_usage", "self_device_mem": "self_device_memory_usage"}
+
+
 class FunctionEventAvg:
     """One row: an operator, a CUDA call or a kernel, over all its calls. Times are in microseconds."""
 
@@ -15,17 +21,20 @@ class FunctionEventAvg:
     overload_name = ""
     use_device = "cuda"
 
+    count: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+    device_time_total: float
+    self_device_time_total: float
+    cpu_memory_usage: int
+    self_cpu_memory_usage: int
+    device_memory_usage: int
+    self_device_memory_usage: int
+
     def __init__(self, row: Dict[str, Any]) -> None:
         self.key: str = row["key"]
-        self.count: int = row["count"]
-        self.cpu_time_total: float = row["cpu_total_us"]
-        self.self_cpu_time_total: float = row["self_cpu_us"]
-        self.device_time_total: float = row["device_total_us"]
-        self.self_device_time_total: float = row["self_device_us"]
-        self.cpu_memory_usage: int = row["cpu_mem"]
-        self.self_cpu_memory_usage: int = row["self_cpu_mem"]
-        self.device_memory_usage: int = row["device_mem"]
-        self.self_device_memory_usage: int = row["self_device_mem"]
+        for column, name in _SUMMED.items():
+            setattr(self, name, row[column])
         self.flops: int = row.get("flops") or 0
         self.input_shapes: Any = _decoded(row.get("input_shapes"))
         self.stack: List[str] = _decoded(row.get("stack")) or []
@@ -116,6 +125,14 @@ class KeyAverages(Sequence[FunctionEventAvg]):
     def self_cpu_time_total(self) -> float:
         """Of all rows together, in microseconds."""
         return sum(row.self_cpu_time_total for row in self)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All rows as one."""
+        total = FunctionEventAvg(dict(dict.fromkeys(_SUMMED, 0), key="Total"))
+        for row in self:
+            for name in _SUMMED.values():
+                setattr(total, name, getattr(total, name) + getattr(row, name))
+        return total
 
     def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
               max_shapes_column_width: int = 80, header: Optional[str] = None, top_level_events_only: bool = False,

@@ -121,6 +121,17 @@ def attach(output: Optional[str] = None) -> _agent.Agent:
         return agent
 
 
+_SLACK_NS = 1_000_000
+_last_end_ns = 0
+
+
+def _begin_ns(is_alone: bool) -> int:
+    """Now; or a bit earlier where nothing was recorded before: the report's clock may be some microseconds off while a capture is young
+    and the machine is busy. Not so early that the window before is met."""
+    now = time.monotonic_ns()
+    return now - min(_SLACK_NS, (now - _last_end_ns) // 2) if is_alone else now
+
+
 class Window:
     """A part of the capture in time, open until stop() was called."""
 
@@ -130,19 +141,20 @@ class Window:
         self.chosen_before = self.agent.choose(wanted)
         if self.was_on:  # someone else wants what is recorded already
             self.agent.choose(wanted | self.chosen_before)
-        self.started_ns = time.monotonic_ns()
+        self.started_ns = _begin_ns(not self.was_on)
         self.ended_ns: Optional[int] = None
         self.agent.start()
 
     def stop(self) -> None:
         """Ends it; what it has recorded is in the report then. Recording goes on if it was on before."""
+        global _last_end_ns
         if self.ended_ns is not None:
             return
         if not self.was_on:
             self.agent.stop()
         self.agent.choose(self.chosen_before)
         failed = self.agent.flush()
-        self.ended_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
+        self.ended_ns = _last_end_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
         if failed:
             _native.say_once(f"the profiler did not answer ({os.strerror(-failed)}): the end of the window may be missing")
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, List, NamedTuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
 
 from ._report import Report
 
@@ -23,7 +23,8 @@ class Interval(NamedTuple):
 class FunctionEvent:
     """An operator, an annotation or work on a GPU."""
 
-    __slots__ = ("name", "time_range", "thread", "is_on_device", "is_user_annotation", "sequence_nr", "input_shapes", "stack", "scope")
+    __slots__ = ("name", "time_range", "thread", "is_on_device", "is_user_annotation", "sequence_nr", "input_shapes", "stack", "cpu_parent",
+                 "cpu_children")
     count = 1
 
     def __init__(self, name: str, time_range: Interval, thread: int, category: str) -> None:
@@ -33,6 +34,8 @@ class FunctionEvent:
         self.sequence_nr = -1
         self.input_shapes: Any = None
         self.stack: List[str] = []
+        self.cpu_parent: Optional["FunctionEvent"] = None
+        self.cpu_children: List["FunctionEvent"] = []
 
     @property
     def key(self) -> str:
@@ -45,6 +48,11 @@ class FunctionEvent:
         return 0.0 if self.is_on_device else self.time_range.elapsed_us()
 
     cpu_time = cpu_time_total
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The same without what it has called."""
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
     def self_device_time_total(self) -> float:
@@ -89,11 +97,28 @@ def _gpu(report: Report, start: int, end: int) -> List[FunctionEvent]:
     return events
 
 
+def _nest(events: List[FunctionEvent]) -> None:
+    """Finds the parents, of events in the order of their starts."""
+    stacks: Dict[int, List[FunctionEvent]] = {}
+    for event in events:
+        if event.is_on_device:
+            continue
+        stack = stacks.setdefault(event.thread, [])
+        while stack and stack[-1].time_range.end < event.time_range.end:
+            stack.pop()
+        if stack and stack[-1].time_range.end > event.time_range.start:
+            event.cpu_parent = stack[-1]
+            stack[-1].cpu_children.append(event)
+        stack.append(event)
+
+
 def read(window: "Window") -> List[FunctionEvent]:
     """All of a window, by start."""
     start, end = window.span()
     with Report(window.path) as report:
         events = _operators(report, start, end) + _gpu(report, start, end)
-    return sorted(events, key=lambda event: (event.time_range.start, -event.time_range.end))
+    events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
+    _nest(events)
+    return events
 
 

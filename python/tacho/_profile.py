@@ -43,6 +43,8 @@ class Recorded:
 
     def _begin(self) -> None:
         self._window = Window(self._wanted, self._output)
+        if self._wanted & _agent.STACKS:
+            _native.say_once("the Python frames of operators are not recorded in this version: with_stack has no effect")
 
     def _end(self) -> None:
         if self._window is not None:
@@ -72,29 +74,26 @@ class Recorded:
 
     def total_average(self) -> FunctionEventAvg:
         """All rows as one."""
-        total: Dict[str, Any] = {"key": "Total", "count": 0, "cpu_total_us": 0.0, "self_cpu_us": 0.0, "device_total_us": 0.0,
-                                 "self_device_us": 0.0, "cpu_mem": 0, "self_cpu_mem": 0, "device_mem": 0, "self_device_mem": 0}
-        for row in self.key_averages():
-            total["count"] += row.count
-            total["cpu_total_us"] += row.cpu_time_total
-            total["self_cpu_us"] += row.self_cpu_time_total
-            total["device_total_us"] += row.device_time_total
-            total["self_device_us"] += row.self_device_time_total
-        return FunctionEventAvg(total)
+        return self.key_averages().total_average()
 
     @property
     def self_cpu_time_total(self) -> float:
         """Of all rows together, in microseconds."""
         return self.key_averages().self_cpu_time_total
 
-    def events(self) -> List[_events.FunctionEvent]:
+    def events(self) -> "EventList":
         """Every operator, call and kernel, in order of time."""
-        return _events.read(self._done())
+        return EventList(self, _events.read(self._done()))
 
     @property
-    def function_events(self) -> List[_events.FunctionEvent]:
+    def function_events(self) -> "EventList":
         """events(), as the older profiler has it."""
         return self.events()
+
+    @property
+    def profiler(self) -> Optional["Recorded"]:
+        """What scripts look at to see whether there is anything yet."""
+        return self if self._window is not None else None
 
     def report(self) -> str:
         """The path of the report, for other commands of tacho; the window is .filter() of them."""
@@ -127,6 +126,15 @@ class Recorded:
         self._metadata[key] = value
 
     preset_metadata_json = add_metadata_json
+
+
+class EventList(List[_events.FunctionEvent]):
+    """Events, and the tables of all of them."""
+
+    def __init__(self, recorded: Recorded, events: Iterable[_events.FunctionEvent]) -> None:
+        super().__init__(events)
+        self.key_averages, self.table, self.total_average = recorded.key_averages, recorded.table, recorded.total_average
+        self.export_chrome_trace, self.export_stacks = recorded.export_chrome_trace, recorded.export_stacks
 
 
 def _add_metadata(path: str, metadata: Dict[str, str]) -> None:

@@ -12,6 +12,7 @@ for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libr
     share/tacho/NOTICE share/tacho/README.md share/tacho/docs/api.md share/bash-completion/completions/tacho; do
     [ -e "$home/$file" ] || complain "the tarball lacks $file"
 done
+[ -e "$SOURCE/dist/$(basename "$home" "-$ARCH")-py3-none-manylinux_2_28_$ARCH.whl" ] || complain "there is no wheel beside the tarball"
 "$READELF" -Wl "$home/bin/tacho" | grep -q INTERP && complain "tacho asks for a dynamic loader"
 grep -rlIE "$SOURCE" "$home" && complain "the files above name the folder that the tarball was built in"
 

@@ -48,7 +48,7 @@ table = prof.key_averages(group_by_input_shape=True).table(sort_by="cpu_memory_u
 with torch.autograd.profiler.profile() as old:
     torch.square(data)
 print(json.dumps([torch.profiler.profile.__module__, [rows(prof, group_by_input_shape=True), rows(old), table.split("\\n")[:4],
-                  sorted(set(event.name for event in old.function_events))]]))
+                  sorted([event.name, event.cpu_parent.name if event.cpu_parent else None] for event in old.function_events)]]))
 """
 
 
