@@ -74,6 +74,9 @@ def main():
         rows = [("reading (cat)", median(options.times, "cat", trace)),
                 ("tacho import", median(options.times, tacho, "import", "-q", "-f", "true", "-o", report, trace)),
                 ("tacho ops, of the report", median(options.times, tacho, "ops", "--sort-by", "self_cuda_time_total", report)),
+                ("tacho ops --steps 3", median(options.times, tacho, "ops", "--steps", "3", report)),
+                *((f"stats -r {name}", median(options.times, tacho, "stats", "-r", name, report))
+                  for name in ("step_sum", "torch_memory_sum", "torch_memory_peak", "torch_module_sum", "torch_kern_sum")),
                 ("tacho ops, of the trace", median(options.times, tacho, "ops", "--sort-by", "self_cuda_time_total", trace))]
         if size < 600:
             rows.append(("json.load of Python", median(1, sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)))
