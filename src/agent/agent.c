@@ -124,6 +124,8 @@ void agent_after_fork_in_child(void)
 void agent_leave(const char *why)
 {
     emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, why);
+    if (agent_attached())
+        sample_leave();
     agent.left = 1;
     set_state(AGENT_OFF);
 }
@@ -149,7 +151,12 @@ struct agent_thread *agent_thread_slow(void)
     if (!find_out())
         return NULL;
     struct agent_thread *thread = agent_self;
-    return (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD ? thread : thread_attach();
+    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD)
+        return thread;
+    thread = thread_attach();
+    if (thread)
+        sample_thread_begin(thread);
+    return thread;
 }
 
 struct agent_thread *agent_enter_slow(uint32_t source_bits)

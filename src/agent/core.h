@@ -34,6 +34,12 @@ void library_prepare(void);
 void nvtx_after_attach(void);
 void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source holds for it */
 
+/* Samples of CPU time, where the capture wants them from here: a timer for each thread. */
+void sample_thread_begin(struct agent_thread *thread);
+void sample_thread_end(struct agent_thread *thread);
+void sample_leave(void);                       /* none in this process any more */
+void sample_note_sums(void);                   /* how long the calling thread has run, if the capture wants to know */
+
 /* CUDA: what is enabled in CUPTI follows what is to be recorded, in a process that has CUDA; else these do nothing. */
 void cuda_follow(int is_own_thread);           /* the recording was switched on or off */
 void cuda_range_begin(void);                   /* the program has called cuProfilerStart() or one of its siblings */

@@ -41,6 +41,8 @@ static void thread_end(struct agent_thread *thread)
 {
     count_calls_left(thread);
     note_last_name(thread->slot);
+    sample_note_sums();
+    sample_thread_end(thread);
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, WIRE_THREAD_END, WIRE_HEAD_WORDS, &fate);
     if (record) {

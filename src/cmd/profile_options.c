@@ -10,6 +10,7 @@
 #include "../export/export.h"
 #include "../wire/libraries.h"
 #include "profile.h"
+#include "profile_cpu.h"
 #include "profile_cuda.h"
 #include "profile_python.h"
 #include "profile_pytorch.h"
@@ -584,6 +585,20 @@ const struct option profile_options[] = {
       .help = "Stacks of all Python threads, read without stopping the program." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_python_take_frequency,
       .help = "How many times a second, 1 to 2000. Default: 1000." },
+    { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_cpu_take_sample,
+      .help = "Sample what CPUs do: process-tree (the program and all that it starts, the default), system-wide, none." },
+    { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = profile_cpu_backtraces, .take = profile_cpu_take_backtrace,
+      .help = "How the stack of a sample is found: dwarf (the default), fp (frame pointers), lbr (the CPU's own record), none." },
+    { .name = "sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_cpu_take_frequency,
+      .help = "Samples a second of running time. Default: 1000." },
+    { .name = "sampling-period", .kind = OPTION_CUSTOM, .value = "EVENTS", .take = profile_cpu_take_period,
+      .help = "Instead: a sample each so many CPU cycles, or ns where cycles cannot be counted." },
+    { .name = "samples-per-backtrace", .kind = OPTION_CUSTOM, .value = "N", .take = profile_cpu_take_samples_per_backtrace,
+      .help = "Of so many samples one has a stack, the others an address alone. Default: 1." },
+    { .name = "backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = profile_cpu_take_stack_size,
+      .help = "How much of a thread's stack is copied with a sample for dwarf. Default: 16384." },
+    { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_cpu_take_switches,
+      .help = "Record context switches: process-tree, system-wide, none. Default: as --sample." },
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
       .help = "Record forked children that have not called exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
@@ -613,6 +628,7 @@ void profile_settings_init(struct profile_settings *settings)
                                            .trace_fork = 1, .preload = 1 };
     profile_cuda_init(&settings->cuda);
     profile_stacks_init(settings);
+    settings->collect.cpu.backtrace = COLLECT_BACKTRACE_DWARF;
     settings->collect.osrt_threshold_ns = 1000;
     settings->collect.range_end = COLLECT_END_STOP_SHUTDOWN;
     settings->collect.kill_signal = collect_signal_number("sigterm");
@@ -643,6 +659,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     profile_cuda_finish(settings, collect);
     profile_python_finish(settings, collect);
     profile_pytorch_finish(settings, collect);
+    profile_cpu_finish(settings, collect);
     collect->overwrite = settings->overwrite;
     collect->hide_output = !settings->show_output;
     collect->clean_environment = !settings->inherit_environment;

@@ -24,7 +24,7 @@ static struct timeval to_timeval(int64_t ns)
 static void set_process(struct process *process, int on)
 {
     if (process->arena)
-        atomic_store_explicit(&process->arena->recording, on ? process->collector->options->sources : 0, memory_order_release);
+        atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
 }
 
 /* A process that began or ended a range has switched itself, long before we read of it, and may have done so again
@@ -66,6 +66,7 @@ static void switch_on(struct collector *collector, const struct process *itself,
     python_switch(collector, 1);
     capture->on_since_ns = time_ns;
     capture->cause = cause;
+    perf_switch(collector, 1);
     if (collector->options->duration_ns > 0 && !evtimer_pending(capture->duration, NULL)) {
         struct timeval wait = to_timeval(collector->options->duration_ns);
         evtimer_add(capture->duration, &wait);
@@ -78,6 +79,7 @@ static void switch_off(struct collector *collector, const struct process *itself
     set_recording(collector, 0, itself);
     if (!capture->on)
         return;
+    perf_switch(collector, 0);
     capture->on = 0;
     python_switch(collector, 0);
     capture->recorded_ns += time_ns - capture->on_since_ns;
@@ -178,7 +180,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     const struct collect_options *options = collector->options;
     const struct capture *capture = &collector->capture;
     uint32_t used = 1;
-    arena->sources = options->sources;
+    arena->sources = collector->sources;
     arena->clock = collector->clock.clock;
     arena->flags = options->trace_fork_before_exec ? WIRE_FLAG_TRACE_FORK : 0;
     arena->osrt_threshold_ticks = clock_map_ticks_in(&collector->clock, (int64_t)options->osrt_threshold_ns);
@@ -198,10 +200,11 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
         .flush_interval_ms = options->cuda_flush_interval_ms, .buffer_count = collector->session.cuda_buffer_count,
         .ns_per_tick = clock_map_slope(&collector->clock),
     };
+    arena->samples = cpu_wire_settings(collector);
     arena->libraries = options->libraries;
     arena->torch = options->torch_flags;
     atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
-    atomic_store(&arena->recording, capture->on ? options->sources : 0);
+    atomic_store(&arena->recording, capture->on ? collector->sources : 0);
 }
 
 /* ---- Ranges ------------------------------------------------------------------------------------------------------------------------ */

@@ -147,6 +147,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     }
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
+    cpu_tick(collector);
     streams_read(&collector->streams);
     python_write(collector);
     flush(collector);
@@ -258,6 +259,7 @@ static void count_disk_losses(struct collector *collector)
         {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_CUDA_EVENT},
         {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUDA_GPU_MEMORY_USAGE_EVENTS},
         {WIRE_SOURCE_TORCH, "pytorch", TABLE_TACHO_TORCH_OP}, {WIRE_SOURCE_TORCH, "pytorch", TABLE_TACHO_TORCH_MEMORY},
+        {WIRE_SOURCE_SAMPLES, "samples", TABLE_COMPOSITE_EVENTS},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         uint64_t lost = writer_rows_lost(collector->writer, tables[i].table);
@@ -308,10 +310,12 @@ static void finish(struct collector *collector)
     struct collect_result *result = collector->result;
     int64_t end_ns = collector_now(collector);
     capture_end(collector, end_ns);
+    cpu_end(collector);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
     python_write(collector);
     stacks_write(collector);
+    cpu_finish(collector);
     machine_describe_cuda(collector);
     streams_store(collector);
     write_details(collector, end_ns);
@@ -399,6 +403,7 @@ static int run(struct collector *collector, struct launch *launch, struct error 
 {
     stacks_start(collector);
     python_start(collector);
+    cpu_start(collector, launch ? launch->pid : 0);
     capture_begin(collector);
     int failed = launch ? start_program(collector, launch, err) : caller_start(collector, err);
     if (!failed && start_timers(collector) != 0)
@@ -474,6 +479,7 @@ static int capture_caller(struct collector *collector, const char *agent_path, s
 static void take_down(struct collector *collector)
 {
     struct event *events[] = {collector->tick, collector->calibrate, collector->hang_up};
+    cpu_free(collector);
     process_table_free(collector);
     stacks_stop(collector);
     session_close(collector);
@@ -516,6 +522,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     if (!collector)
         return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
     collector->options = options;
+    collector->sources = options->sources;
     collector->result = result;
     collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
     collector->streams.out.descriptor = collector->streams.err.descriptor = -1;

@@ -11,6 +11,7 @@
 
 #include "../base/error.h"
 #include "../wire/wire.h"
+#include "cpu.h"
 
 enum collect_range {            /* what switches the recording on: --capture-range */
     COLLECT_RANGE_NONE,         /* the start of the program, or the delay */
@@ -67,6 +68,7 @@ struct collect_options {
     uint32_t cuda_flush_interval_ms;   /* 0: as the agent thinks best */
     uint32_t cuda_backtrace_groups;    /* groups of cuda_calls.def, as bits, whose calls have their call chain stored… */
     uint64_t cuda_backtrace_ns;        /* …if they take so long */
+    struct collect_cpu_options cpu;    /* samples and context switches */
     uint32_t libraries;                /* rows of libraries.def, as bits; the upper half: verbose */
 
     uint32_t torch_flags;              /* enum wire_torch_flag */
@@ -183,6 +185,7 @@ struct collect_result {
     struct collect_cuda_result cuda;
     struct collect_python_result python;
     struct collect_torch_result torch;
+    struct collect_cpu_result cpu;
     int64_t cost_ns;                   /* estimate: time that all threads together spent recording, starting included */
     int64_t start_cost_ns;             /* of it, what the start of the programs and processes took longer */
 

@@ -9,12 +9,16 @@
 #include "capture.h"
 #include "clock.h"
 #include "collect.h"
+#include "cpu_sampling.h"
 #include "cuda.h"
 #include "drain.h"
 #include "osrt.h"
+#include "perf.h"
 #include "process.h"
 #include "procfs.h"
+#include "sched.h"
 #include "session.h"
+#include "samples.h"
 #include "streams.h"
 
 struct event_base;
@@ -34,6 +38,10 @@ struct collector {
     struct capture capture;
     struct drain drain;
     struct osrt osrt;
+    struct perf perf;
+    struct sched sched;
+    struct samples samples;
+    uint32_t sources;                /* WIRE_BIT()s that agents record: those of the options, and samples where perf is refused */
     struct cuda_gpus gpus;
     struct stacks *stacks;           /* NULL: memory was short, no call has a chain */
     struct python *python;           /* NULL: Python stacks are not sampled */

@@ -330,6 +330,20 @@ static void osrt_call(const struct origin *origin, const struct wire_record *rec
         origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
 }
 
+static void sample(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (cpu_sample(origin, record, words) == 0)
+        origin->process->counts[WIRE_SOURCE_SAMPLES].recorded++;
+    else
+        origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
+}
+
+static void thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (cpu_thread_sums(origin, record, words) != 0)
+        origin->process->counts[WIRE_SOURCE_SAMPLES].damaged++;
+}
+
 void record_open_call(const struct origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     uint64_t ticks = atomic_load_explicit(&slot->call_ticks, memory_order_acquire);
@@ -344,6 +358,7 @@ void record_open_call(const struct origin *origin, struct wire_thread *slot, int
 const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_THREAD_NAME] = thread_name,
     [WIRE_THREAD_END] = thread_end,
+    [WIRE_THREAD_SUMS] = thread_sums,
     [WIRE_EXEC] = exec_begins,
     [WIRE_EXEC_FAILED] = exec_failed,
     [WIRE_EXIT] = exits,
@@ -356,6 +371,7 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_STACK] = stack,
     [WIRE_OSRT_CALL] = osrt_call,
+    [WIRE_SAMPLE] = sample,
     [WIRE_CUDA_LOADED] = cuda_loaded,
     [WIRE_CUDA_REFUSED] = cuda_refused,
     [WIRE_CUDA_DEVICE ... WIRE_CUDA_CALL] = cuda,

@@ -105,8 +105,10 @@ void process_poll(struct collector *collector)
 static void reap_one(struct collector *collector, pid_t pid)
 {
     struct process *process = process_find(collector, pid);
-    if (process && process->ending == PROCESS_RUNS)
+    if (process && process->ending == PROCESS_RUNS) {
         process_sample_cpu(process);
+        sched_look(process);
+    }
     int status;
     struct rusage usage;
     if (wait4(pid, &status, WNOHANG, &usage) != pid)

@@ -52,9 +52,10 @@ static const char *demangled(struct job *job, const char *mangled)
 static void split_kernel_name(struct job *job, const char *text, struct symbols_line *line)
 {
     const char *tab = strchr(text, '\t');
-    line->name = tab ? arena_copy(&job->arena, text, (size_t)(tab - text)) : text;
-    if (tab)
-        line->module = tab + 1;
+    const char *part = tab ? arena_copy(&job->arena, tab + 1, strlen(tab + 1)) : NULL;
+    line->name = arena_copy(&job->arena, text, tab ? (size_t)(tab - text) : strlen(text)); /* names go before answers are taken */
+    if (part)
+        line->module = part;
     if (!line->name)
         line->name = "";
 }

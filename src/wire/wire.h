@@ -21,7 +21,8 @@
     X(OSRT, "osrt")                                                                                                  \
     X(CUDA, "cuda")                                                                                                  \
     X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */                                             \
-    X(TORCH, "pytorch")     /* operators and memory, through PyTorch's own observers */
+    X(TORCH, "pytorch")     /* operators and memory, through PyTorch's own observers */                               \
+    X(SAMPLES, "samples")   /* of CPU time; the agent takes them only where the kernel's perf events are refused */
 
 enum wire_source {
 #define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
@@ -40,7 +41,8 @@ enum wire_source {
     X(LOST_IN_SIGNAL, "lost", "in-signal") /* a handler interrupted the thread in the midst of writing a record */    \
     X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */               \
     X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                   \
-    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */
+    X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */            \
+    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
@@ -95,6 +97,13 @@ struct wire_cuda_settings {
 };
 #define WIRE_SCALE_SHIFT 40
 
+struct wire_sample_settings {       /* where SAMPLES is among the sources */
+    uint64_t period_ns;             /* of a thread's CPU time */
+    uint32_t stack_bytes;           /* copied with each sample; 0: an address alone */
+    uint32_t sums;                  /* 1: threads that end tell how long they ran and waited for a CPU, with or without samples */
+};
+#define WIRE_SAMPLE_REGISTERS_MAX 33
+
 /* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
 struct wire_header {
     uint32_t magic, version;
@@ -114,6 +123,7 @@ struct wire_header {
     uint32_t capture_range, capture_domain; /* "*" as domain: any; 0: the default domain */
     uint32_t report_path;           /* of the report, absolute */
     struct wire_cuda_settings cuda;
+    struct wire_sample_settings samples;
     uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
     uint32_t torch;                 /* enum wire_torch_flag */
 
@@ -157,7 +167,7 @@ struct wire_thread {
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 384, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 448, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
@@ -207,6 +217,7 @@ enum wire_type {
     /* Threads and processes. */
     WIRE_THREAD_NAME,    /* body: text */
     WIRE_THREAD_END,
+    WIRE_THREAD_SUMS,    /* body: [ns on a CPU][ns in a run queue][times put on a CPU] so far */
     WIRE_EXEC,           /* body: [ns of CPU time so far] text, the path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
@@ -228,6 +239,10 @@ enum wire_type {
     /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
      * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */
     WIRE_OSRT_CALL,
+
+    /* A sample of CPU time. a: registers, by DWARF's numbers; b: bytes of the stack that lie above its pointer.
+     * body: [ns that it stands for][registers][stack, padded] */
+    WIRE_SAMPLE,
 
     /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
     WIRE_CUDA_LOADED,    /* CUPTI is in use; a: 1 for all API calls, 2 for the chosen ones; body: [cuptiGetVersion()] text, its path */

@@ -36,7 +36,7 @@ static int set_scene(void **state)
     struct collector *collector = scene->collector = calloc(1, sizeof *collector);
     collector->options = &scene->options;
     collector->result = &scene->result;
-    scene->options.sources = WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
+    scene->options.sources = collector->sources = WIRE_BIT(NVTX) | WIRE_BIT(OSRT);
     struct writer_options how = {.overwrite = 1, .workers = 1};
     assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
     /* One tick is one ns, and report time 0 is tick 1000. */

@@ -1,0 +1,44 @@
+/* CPU sampling and scheduling, as the command line asks for it and as it went: part of collect.h. */
+#ifndef TACHO_COLLECT_CPU_H
+#define TACHO_COLLECT_CPU_H
+
+#include <stdint.h>
+
+enum collect_scope { COLLECT_SCOPE_NONE, COLLECT_SCOPE_TREE, COLLECT_SCOPE_SYSTEM };
+enum collect_backtrace { COLLECT_BACKTRACE_NONE, COLLECT_BACKTRACE_FP, COLLECT_BACKTRACE_DWARF, COLLECT_BACKTRACE_LBR };
+
+#define COLLECT_EVENTS_MAX 16
+
+struct collect_cpu_options {
+    enum collect_scope samples, switches;
+    int samples_asked, switches_asked; /* by name: what cannot be had is warned of, and not only noted */
+    enum collect_backtrace backtrace;
+    uint64_t period;                   /* of the event; 0: by frequency */
+    uint32_t frequency;                /* a second; 0: 1000 */
+    uint32_t samples_per_backtrace;    /* the others are an address alone; 0: 1 */
+    uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: 16 KiB */
+    uint32_t events[COLLECT_EVENTS_MAX]; /* counters for the whole machine: rows of perf_counters.c, from 1; ended by 0 */
+    uint32_t events_interval_ms;       /* 0: 10 */
+};
+
+enum collect_method { COLLECT_BY_NOTHING, COLLECT_BY_PERF, COLLECT_BY_TIMER };
+
+struct collect_cpu_result {
+    enum collect_method method;        /* of the samples */
+    int has_switches;
+    uint64_t samples, switches;        /* recorded */
+    uint64_t lost_ring;                /* the kernel had no room in a ring: samples, switches and others */
+    uint64_t throttled;                /* times that the kernel took the rate down */
+    uint64_t cut, broken;              /* stacks whose copy was too short; that nothing was known of any more */
+};
+
+/* What this machine would allow, found out by trying; nothing stays open. */
+struct collect_cpu_probe {
+    int error;                         /* errno of the last refusal where nothing works; 0: something does */
+    const char *event;                 /* cycles or cpu-clock */
+    int kernel;                        /* samples in the kernel too */
+    int system_wide, switches, branches; /* may be had */
+};
+struct collect_cpu_probe collect_cpu_probe(void);
+
+#endif

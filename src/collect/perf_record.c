@@ -1,0 +1,242 @@
+/* One record of a perf ring: see perf_record.h. The order of a sample's parts is that of linux/perf_event.h. */
+#include "perf_record.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+#define PROTECTION_EXECUTE 4u
+#define BUILD_ID_BYTES 20u
+
+/* What is left of a record. Once something does not fit, nothing does. */
+struct cursor {
+    const unsigned char *at;
+    size_t left;
+    int failed;
+};
+
+static const void *take(struct cursor *cursor, size_t bytes)
+{
+    static const uint64_t nothing[8];
+    if (bytes > cursor->left) {
+        cursor->failed = 1;
+        cursor->left = 0;
+        return bytes <= sizeof nothing ? nothing : NULL;
+    }
+    const void *taken = cursor->at;
+    cursor->at += bytes;
+    cursor->left -= bytes;
+    return taken;
+}
+
+static uint64_t take_word(struct cursor *cursor)
+{
+    uint64_t word;
+    memcpy(&word, take(cursor, sizeof word), sizeof word);
+    return word;
+}
+
+static void take_halves(struct cursor *cursor, uint32_t *low, uint32_t *high)
+{
+    uint32_t halves[2];
+    memcpy(halves, take(cursor, sizeof halves), sizeof halves);
+    *low = halves[0];
+    *high = halves[1];
+}
+
+/* So many items of so many bytes each; NULL and failed if there are not as many. */
+static const void *take_items(struct cursor *cursor, uint64_t count, size_t item_bytes)
+{
+    if (count > cursor->left / item_bytes) {
+        cursor->failed = 1;
+        cursor->left = 0;
+        return NULL;
+    }
+    return take(cursor, (size_t)count * item_bytes);
+}
+
+/* A text that ends inside what is left, which is all that is taken. */
+static const char *take_text(struct cursor *cursor)
+{
+    if (!memchr(cursor->at, 0, cursor->left)) {
+        cursor->failed = 1;
+        return "";
+    }
+    const char *text = (const char *)cursor->at;
+    cursor->left = 0;
+    return text;
+}
+
+/* ---- Samples --------------------------------------------------------------------------------------------------------------- */
+
+static void parse_registers(struct cursor *cursor, const struct perf_layout *layout, struct perf_sample *sample)
+{
+    uint64_t abi = take_word(cursor);
+    if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+        return;
+    const uint64_t *registers = take_items(cursor, (uint64_t)__builtin_popcountll(layout->registers), sizeof *registers);
+    if (abi == PERF_SAMPLE_REGS_ABI_64) /* a 32-bit program's are not unwound */
+        sample->registers = registers;
+}
+
+static void parse_stack(struct cursor *cursor, struct perf_sample *sample)
+{
+    uint64_t room = take_word(cursor);
+    if (room == 0 || cursor->failed)
+        return;
+    const unsigned char *stack = take_items(cursor, room, 1);
+    uint64_t copied = take_word(cursor);
+    if (cursor->failed || copied > room) {
+        cursor->failed = 1;
+        return;
+    }
+    sample->stack = stack;
+    sample->stack_bytes = (size_t)copied;
+    sample->stack_room = (size_t)room;
+}
+
+static void parse_sample(struct cursor *cursor, const struct perf_layout *layout, struct perf_record *out)
+{
+    struct perf_sample *sample = &out->sample;
+    uint32_t reserved;
+    if (layout->sample_type & PERF_SAMPLE_IP)
+        sample->ip = take_word(cursor);
+    if (layout->sample_type & PERF_SAMPLE_TID)
+        take_halves(cursor, &out->pid, &out->tid);
+    if (layout->sample_type & PERF_SAMPLE_TIME)
+        out->time_ns = take_word(cursor);
+    if (layout->sample_type & PERF_SAMPLE_CPU)
+        take_halves(cursor, &out->cpu, &reserved);
+    if (layout->sample_type & PERF_SAMPLE_PERIOD)
+        sample->period = take_word(cursor);
+    if (layout->sample_type & PERF_SAMPLE_CALLCHAIN) {
+        sample->chain_count = (size_t)take_word(cursor);
+        sample->chain = take_items(cursor, sample->chain_count, sizeof *sample->chain);
+    }
+    if (layout->sample_type & PERF_SAMPLE_BRANCH_STACK) {
+        sample->branch_count = (size_t)take_word(cursor);
+        sample->branches = take_items(cursor, sample->branch_count, sizeof *sample->branches);
+    }
+    if (layout->sample_type & PERF_SAMPLE_REGS_USER)
+        parse_registers(cursor, layout, sample);
+    if (layout->sample_type & PERF_SAMPLE_STACK_USER)
+        parse_stack(cursor, sample);
+    out->kind = layout->kind;
+}
+
+static int parse_any_sample(struct cursor *cursor, const struct perf_layout *layouts, size_t count, struct perf_record *out)
+{
+    uint64_t id = take_word(cursor);
+    for (size_t i = 0; i < count; i++)
+        if (layouts[i].id == id) {
+            parse_sample(cursor, &layouts[i], out);
+            return cursor->failed ? -1 : 0;
+        }
+    return -1;
+}
+
+/* ---- Other records ---------------------------------------------------------------------------------------------------------- */
+
+/* Behind every record that is no sample: who, when, where, which event. */
+static void parse_identity(struct cursor *cursor, struct perf_record *out)
+{
+    enum { BYTES = 32 };
+    uint32_t reserved;
+    if (cursor->left < BYTES) {
+        cursor->failed = 1;
+        return;
+    }
+    struct cursor identity = {cursor->at + cursor->left - BYTES, BYTES, 0};
+    take_halves(&identity, &out->pid, &out->tid);
+    out->time_ns = take_word(&identity);
+    take_halves(&identity, &out->cpu, &reserved);
+    cursor->left -= BYTES;
+}
+
+static void parse_mapping(struct cursor *cursor, struct perf_record *out)
+{
+    struct perf_mapping *mapping = &out->mapping;
+    uint32_t pid, tid, protection, flags;
+    take_halves(cursor, &pid, &tid);
+    mapping->address = take_word(cursor);
+    mapping->bytes = take_word(cursor);
+    mapping->offset = take_word(cursor);
+    const unsigned char *file = take(cursor, 24); /* device, inode and its generation; or the build-id */
+    take_halves(cursor, &protection, &flags);
+    if (out->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+        mapping->build_id_bytes = file[0] <= BUILD_ID_BYTES ? file[0] : 0;
+        mapping->build_id = mapping->build_id_bytes ? file + 4 : NULL;
+    } else {
+        uint32_t device[2];
+        memcpy(device, file, sizeof device);
+        mapping->device = makedev(device[0], device[1]);
+        memcpy(&mapping->inode, file + 8, sizeof mapping->inode);
+    }
+    mapping->is_code = !!(protection & PROTECTION_EXECUTE);
+    mapping->path = take_text(cursor);
+    out->pid = pid;
+    out->tid = tid;
+}
+
+static void parse_name(struct cursor *cursor, struct perf_record *out)
+{
+    take_halves(cursor, &out->pid, &out->tid);
+    out->name = take_text(cursor);
+}
+
+/* FORK and EXIT: pid, its parent; tid, its parent; time. */
+static void parse_task(struct cursor *cursor, struct perf_record *out)
+{
+    take_halves(cursor, &out->pid, &out->other_pid);
+    take_halves(cursor, &out->tid, &out->other_tid);
+    out->time_ns = take_word(cursor);
+}
+
+static void parse_switch_cpu_wide(struct cursor *cursor, struct perf_record *out)
+{
+    take_halves(cursor, &out->other_pid, &out->other_tid);
+}
+
+static void parse_lost(struct cursor *cursor, struct perf_record *out)
+{
+    take_word(cursor); /* which event */
+    out->lost = take_word(cursor);
+}
+
+static void parse_lost_samples(struct cursor *cursor, struct perf_record *out)
+{
+    out->lost = take_word(cursor);
+}
+
+static void (*const parsers[])(struct cursor *cursor, struct perf_record *out) = {
+    [PERF_RECORD_MMAP2] = parse_mapping,
+    [PERF_RECORD_COMM] = parse_name,
+    [PERF_RECORD_FORK] = parse_task,
+    [PERF_RECORD_EXIT] = parse_task,
+    [PERF_RECORD_LOST] = parse_lost,
+    [PERF_RECORD_LOST_SAMPLES] = parse_lost_samples,
+    [PERF_RECORD_SWITCH_CPU_WIDE] = parse_switch_cpu_wide,
+};
+
+int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, const void *bytes, size_t size, struct perf_record *out)
+{
+    struct perf_event_header header;
+    memset(out, 0, sizeof *out);
+    if (size < sizeof header)
+        return -1;
+    memcpy(&header, bytes, sizeof header);
+    if (header.size != size)
+        return -1;
+    out->type = header.type;
+    out->misc = header.misc;
+    struct cursor cursor = {(const unsigned char *)bytes + sizeof header, size - sizeof header, 0};
+    if (header.type == PERF_RECORD_SAMPLE)
+        return parse_any_sample(&cursor, layouts, layout_count, out);
+    parse_identity(&cursor, out);
+    if (!cursor.failed && header.type < sizeof parsers / sizeof *parsers && parsers[header.type])
+        parsers[header.type](&cursor, out);
+    return cursor.failed ? -1 : 0;
+}

@@ -1,0 +1,41 @@
+/* CPU samples: rows of COMPOSITE_EVENTS, whose stacks follow at the end of the capture (stacks.h); and the address spaces of processes as
+ * the kernel's perf events tell of them, programs without an agent included. */
+#ifndef TACHO_COLLECT_SAMPLES_H
+#define TACHO_COLLECT_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../symbols/symbols.h"
+
+struct collector;
+struct samples_process;
+
+#define SAMPLES_BUCKETS 1024u /* a power of two */
+
+struct samples {
+    struct samples_process *buckets[SAMPLES_BUCKETS]; /* by pid */
+    uint64_t ends[SYMBOLS_BROKEN + 1];                /* how their stacks ended */
+};
+
+void samples_free(struct samples *samples);
+
+/* The address space of this pid as it is known so far; a pid that is new is looked up in /proc. NULL when memory is short. */
+struct symbols_process *samples_process(struct collector *collector, pid_t pid);
+
+/* What perf events tell of. */
+void samples_forked(struct collector *collector, pid_t parent, pid_t child);
+void samples_execed(struct collector *collector, pid_t pid);
+void samples_ended(struct collector *collector, pid_t pid);
+void samples_mapped(struct collector *collector, pid_t pid, const struct symbols_mapping *mapping);
+
+struct samples_event {
+    int64_t time_ns, global_tid;
+    int64_t weight;           /* in units of the event that was sampled */
+    int64_t cpu;              /* -1: not known */
+    struct symbols_walk walk;
+};
+void samples_add(struct collector *collector, const struct samples_event *event);
+
+#endif
