@@ -1,0 +1,82 @@
+"""What observing PyTorch's operators costs the thread that runs them, beside torch.profiler: torch_live.py [--rounds N] [--python PYTHON]
+
+One program of tiny operators on the CPU, each way in a process of its own; rounds are interleaved. Figures are microseconds of CPU
+time for one operator, the median of the rounds, and what each way adds to the bare run of the same round, with its 95 % interval.
+"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import figures
+
+PROGRAM = """
+import sys, time, torch
+torch.set_num_threads(1)
+kind, operators = sys.argv[1], int(sys.argv[2])
+x = torch.ones(4)
+def work(count):
+    for _ in range(count // 2):
+        x.add_(1)
+        x.mul_(1)
+def measure():
+    work(operators // 10)
+    start = time.thread_time()
+    work(operators)
+    return 1e6 * (time.thread_time() - start) / operators
+if kind == "bare":
+    print(measure())
+else:
+    from torch.profiler import profile, ProfilerActivity
+    more = dict(record_shapes=True, profile_memory=True) if kind == "all" else {}
+    with profile(activities=[ProfilerActivity.CPU], **more):
+        print(measure())
+"""
+
+# Name, what the program does itself, how it is started.
+WAYS = [
+    ("bare", "bare", None),
+    ("torch.profiler", "plain", None),
+    ("torch.profiler, shapes and memory", "all", None),
+    ("tacho", "bare", ["--pytorch=auto"]),
+    ("tacho, shapes", "bare", ["--pytorch-shapes=true"]),
+    ("tacho, shapes and memory", "bare", ["--pytorch-shapes=true", "--pytorch-memory=true"]),
+]
+
+
+def run(tacho, python, script, way, operators, folder):
+    name, kind, options = way
+    command = [python, script, kind, str(operators)]
+    if options:
+        command = [tacho, "profile", "-q", "-f", "true", "-o", os.path.join(folder, "report"), "-t", "none", *options, *command]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--operators", type=int, default=200000)
+    parser.add_argument("--python", default=sys.executable, help="a Python that has torch")
+    options = parser.parse_args()
+    if subprocess.run([options.python, "-c", "import torch"], capture_output=True).returncode != 0:
+        print(f"skipped: {options.python} has no torch")
+        sys.exit(77)
+    tacho = figures.find_tacho()
+    taken = {way[0]: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as folder:
+        script = os.path.join(folder, "operators.py")
+        with open(script, "w") as file:
+            file.write(PROGRAM)
+        for _ in range(options.rounds):
+            for way in WAYS:
+                taken[way[0]].append(run(tacho, options.python, script, way, options.operators, folder))
+    rows = []
+    for name, values in taken.items():
+        middle, low, high = figures.median_interval([value - bare for value, bare in zip(values, taken["bare"])])
+        rows.append((name, f"{statistics.median(values):.3f}", f"{middle:+.3f} ({low:+.3f} … {high:+.3f})" if name != "bare" else ""))
+    figures.table(f"µs of CPU time an operator, {options.rounds} rounds, {figures.host()['cpu']}", ("", "median", "added"), rows)
+
+
+main()
