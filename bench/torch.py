@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How fast a trace of torch.profiler is imported, in how much memory, and how long the table of its operators takes.
+"""How fast a trace of torch.profiler is imported and written again, in how much memory, and how long the table of its operators takes.
 
     bench/torch.py [--megabytes N] [--times N] [--json FILE]
 
 The trace is a real one (tests/golden/kineto/train.json.gz: resnet18, two steps, with shapes, stacks and memory) repeated with times,
 ids and addresses moved on, until it has N megabytes (default 320, which is 200,000 operators). Beside it stand Python's own JSON parser
-on the same file, and the bare reading of it. Takes Tacho from the variable TACHO or from build/bin/tacho.
+and writer on the same file, and the bare reading of it. MB are those of the trace that was made, for what is written too. Takes Tacho from the variable TACHO or from build/bin/tacho.
 """
 import argparse
 import gzip
@@ -68,7 +68,8 @@ def main():
     tacho = os.environ.get("TACHO", os.path.join(HERE, "..", "build", "bin", "tacho"))
     figures = {}
     with tempfile.TemporaryDirectory() as folder:
-        trace, report = os.path.join(folder, "t.json"), os.path.join(folder, "t.tacho")
+        trace, report, out = (os.path.join(folder, name) for name in ("t.json", "t.tacho", "out"))
+        export = (tacho, "export", "-q", "-f", "true", "-o", out)
         operators = make_trace(trace, options.megabytes)
         size = os.path.getsize(trace) / 1e6
         rows = [("reading (cat)", median(options.times, "cat", trace)),
@@ -78,12 +79,17 @@ def main():
                 *((f"stats -r {name}", median(options.times, tacho, "stats", "-r", name, report))
                   for name in ("step_sum", "torch_memory_sum", "torch_memory_peak", "torch_module_sum", "torch_kern_sum")),
                 ("tacho ops, of the trace", median(options.times, tacho, "ops", "--sort-by", "self_cuda_time_total", trace))]
+        for kind in ("chrome", "chrome --gzip", "perfetto", "stacks"):
+            rows.append((f"tacho export -t {kind}", median(options.times, *export, "-t", *kind.split(), report)))
+            print(f"{kind}: {os.path.getsize(out) / 1e6:.1f} MB")
         if size < 600:
-            rows.append(("json.load of Python", median(1, sys.executable, "-c", "import json, sys; json.load(open(sys.argv[1]))", trace)))
+            load, dump = "import json, sys; t = json.load(open(sys.argv[1]))", "; json.dump(t, open(sys.argv[2], 'w'))"
+            rows.append(("json.load of Python", median(1, sys.executable, "-c", load, trace)))
+            rows.append(("json.load and json.dump", median(1, sys.executable, "-c", load + dump, trace, out)))
         print(f"{size:.0f} MB, {operators} operators; the report has {os.path.getsize(report) / 1e6:.1f} MB")
-        print(f"{'':28}{'wall s':>8}{'CPU s':>8}{'MB/s':>8}{'MB/s a core':>13}{'memory MB':>11}")
+        print(f"{'':30}{'wall s':>8}{'CPU s':>8}{'MB/s':>8}{'MB/s a core':>13}{'memory MB':>11}")
         for name, (wall, cpu, memory) in rows:
-            print(f"{name:28}{wall:8.2f}{cpu:8.2f}{size / wall:8.0f}{size / max(cpu, 0.001):13.0f}{memory:11.0f}")
+            print(f"{name:30}{wall:8.2f}{cpu:8.2f}{size / wall:8.0f}{size / max(cpu, 0.001):13.0f}{memory:11.0f}")
             figures[name] = {"wall_s": wall, "cpu_s": cpu, "memory_mb": memory}
     if options.json:
         with open(options.json, "w") as out:
