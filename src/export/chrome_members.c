@@ -227,7 +227,10 @@ static int add_job(struct chrome *chrome, struct tree *tree, struct text *value,
     if (columns.values)
         report_columns_free(&columns);
     if (code == 0 && rank >= 0 && rank < INT64_MAX) {
-        text_addf(value, "{\"backend\": \"nccl\", \"rank\": %lld, \"world_size\": %lld}", (long long)rank, (long long)world);
+        text_addf(value, "{\"rank\": %lld", (long long)rank);
+        if (world >= 0)
+            text_addf(value, ", \"world_size\": %lld", (long long)world);
+        text_add_char(value, '}');
         add_made(tree, "distributedInfo", value);
     }
     if (code == 0 && host >= 0) {
