@@ -14,7 +14,8 @@
 #include "sys.h"
 
 #define SAMPLE_SIGNAL SIGURG
-#define SAMPLE_MAX 8u        /* periods that one sample may stand for; more means that the signal was blocked */
+#define SAMPLE_MAX 64u       /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock
+                              * ticks, and catches up. More means that the signal was blocked */
 #define NO_TIMER 0           /* agent_thread.timer is the kernel's number and 1 */
 #define PERIOD_LEAST_NS 100000u
 

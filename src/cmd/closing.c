@@ -194,6 +194,30 @@ static uint64_t lost_of(const struct collect_counts *counts)
     return lost;
 }
 
+/* What is worth knowing of samples, in brackets. */
+static void add_stacks(struct text *out, const struct collect_cpu_result *cpu)
+{
+    const char *before = " (";
+
+    if (cpu->method == COLLECT_BY_TIMER) {
+        text_addf(out, "%sby timers", before);
+        before = ", ";
+    }
+    if (cpu->cut + cpu->broken) {
+        text_add(out, before);
+        human_count(out, cpu->cut + cpu->broken);
+        text_add(out, cpu->cut + cpu->broken == 1 ? " stack cut short" : " stacks cut short");
+        before = ", ";
+    }
+    if (cpu->throttled) {
+        text_add(out, before);
+        human_count(out, cpu->throttled);
+        text_add(out, " times slowed down by the kernel");
+        before = ", ";
+    }
+    text_add(out, strcmp(before, ", ") == 0 ? ")" : "");
+}
+
 static void add_events(struct text *out, const struct closing *closing)
 {
     static const char *const names[] = {
@@ -213,6 +237,8 @@ static void add_events(struct text *out, const struct closing *closing)
         text_addf(out, "%s %s ", before, names[i]);
         before = ";";
         human_count(out, counts->recorded);
+        if (i == WIRE_SOURCE_SAMPLES)
+            add_stacks(out, &closing->result->cpu);
         if (counts->fates[WIRE_BELOW_THRESHOLD] || counts->fates[WIRE_UNTIMED]) {
             text_add(out, " (+ ");
             human_count(out, counts->fates[WIRE_BELOW_THRESHOLD] + counts->fates[WIRE_UNTIMED]);

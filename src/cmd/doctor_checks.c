@@ -2,14 +2,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../base/clock.h"
@@ -99,34 +97,48 @@ static void look_at_clock(struct finding *finding)
         text_addf(&finding->why, " The kernel's own clock is %s.", source);
 }
 
-static void explain_perf_permission(struct finding *finding, int error)
+/* How the kernel's perf events could be had, and more of them. */
+static void allow_perf(struct finding *finding, int level, int is_level)
+{
+    if (!is_level)
+        text_addf(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=%d\n", level);
+    text_add(&finding->allow, "docker: --cap-add=PERFMON (with kernels before 5.8 --cap-add=SYS_ADMIN), and a seccomp profile that allows perf_event_open\n"
+                              "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"], and such a seccompProfile\n");
+}
+
+static void explain_refusal(struct finding *finding, int error)
 {
     char paranoid[32];
 
     read_line("", "/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
+    finding->verdict = VERDICT_PARTLY;
+    text_add(&finding->why, "Samples are taken by timers in the program's threads, some hundred a second, without the kernel's part; of context switches "
+                            "there are sums alone. ");
     if (!*paranoid) {
-        text_add(&finding->why, " This kernel has no perf events.");
+        text_add(&finding->why, "This kernel has no perf events.");
         return;
     }
-    text_addf(&finding->why, " The machine would not allow it: %s (perf_event_paranoid is %s).", strerror(error), paranoid);
-    text_add(&finding->allow, "on the machine: sudo sysctl kernel.perf_event_paranoid=1\n"
-                              "docker: --cap-add=PERFMON (with older kernels --cap-add=SYS_ADMIN), and a seccomp profile that allows perf_event_open\n"
-                              "Kubernetes: securityContext.capabilities.add: [\"PERFMON\"]\n");
+    text_addf(&finding->why, "Perf events are refused: %s (perf_event_paranoid is %s%s).", strerror(error), paranoid,
+              atoi(paranoid) <= 2 ? "; what refuses them is a seccomp filter or another guard of the container" : "");
+    allow_perf(finding, 2, atoi(paranoid) <= 2);
 }
 
 static void look_at_cpu_sampling(struct finding *finding)
 {
-    struct perf_event_attr attributes = { .type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK,
-                                          .sample_period = 1000000, .exclude_kernel = 1, .exclude_hv = 1 };
-    int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    struct collect_cpu_probe probe = collect_cpu_probe();
 
-    finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "It is not in this version yet.");
-    if (fd >= 0) {
-        text_add(&finding->why, " The machine would allow it.");
-        close(fd);
-    } else {
-        explain_perf_permission(finding, errno);
+    if (probe.error) {
+        explain_refusal(finding, probe.error);
+        return;
+    }
+    text_addf(&finding->why, "Samples come from the kernel's perf events (%s)", probe.event);
+    text_add(&finding->why, probe.kernel ? ", with what the kernel does for the program" : ", of user space alone");
+    text_add(&finding->why, probe.switches ? "; context switches too." : ".");
+    text_add(&finding->why, probe.system_wide ? " The whole machine may be sampled (-s system-wide)." : "");
+    text_add(&finding->why, probe.branches ? " The CPU's own record of calls may be used (-b lbr)." : "");
+    if (!probe.kernel) {
+        finding->verdict = VERDICT_PARTLY;
+        allow_perf(finding, 1, 0);
     }
 }
 

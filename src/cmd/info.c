@@ -305,7 +305,7 @@ int info_print(struct text *out, struct report *report, const char *path, int al
 
     if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 ||
         add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
-        info_add_cuda(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
+        info_add_sampling(out, report, err) != 0 || info_add_cuda(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
         add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
         return err->code;
     if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {

@@ -16,6 +16,8 @@ static const struct { const char *source, *table; } source_tables[] = {
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
     { "python-sampling", "TACHO_PYTHON_SAMPLE" },
+    { "samples", "COMPOSITE_EVENTS" },
+    { "switches", "SCHED_EVENTS" },
     { "pytorch operators", "TACHO_TORCH_OP" },
     { "pytorch memory", "TACHO_TORCH_MEMORY" },
     { "python functions", "TACHO_TORCH_PYTHON" },

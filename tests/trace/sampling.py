@@ -1,0 +1,208 @@
+"""CPU samples and scheduling of a program that knows itself what it did: by perf events, and by timers where a seccomp filter refuses
+them, as containers do."""
+import csv
+import ctypes
+import io
+import math
+import os
+import platform
+import shutil
+import struct
+import subprocess
+
+import lib
+
+SAMPLING = lib.program("sampling")
+PARTS = {"burn_sixty": 0.6, "burn_thirty": 0.3, "burn_ten": 0.1}
+SECONDS = 0.6
+MILLISECOND = 1000000
+
+
+def refuse_perf_events():
+    """A filter in which perf_event_open() is not permitted, for the program that is about to run."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    load, equal, answer = 0x20, 0x15, 0x06
+    program = b"".join(struct.pack("HBBI", *line) for line in (
+        (load, 0, 0, 0), (equal, 0, 1, number), (answer, 0, 0, 0x00050001), (answer, 0, 0, 0x7FFF0000)))
+    buffer = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.create_string_buffer(head, len(head)), 0, 0) != 0:
+        os._exit(99)
+
+
+def perf_is_allowed():
+    """As the report says, not as we would guess."""
+    done = subprocess.run([lib.TACHO, "doctor"], capture_output=True, text=True)
+    return "kernel's perf events" in " ".join(done.stdout.split())
+
+
+class Sampled(lib.Case):
+    def sample(self, *arguments, options=(), **more):
+        # Samples are what is looked at, and a stack is known by its functions.
+        report = self.profile(SAMPLING, *(arguments or (str(SECONDS),)), options=["-t", "none", *options], **more)
+        self.threads = {}
+        for line in self.output.stdout.splitlines():
+            name, tid, cpu, waited = line.split()
+            self.threads[name] = (int(tid), int(cpu), int(waited))
+        self.assertEqual(sorted(self.threads), ["burner", "holder", "sleeper", "waiter"])
+        return report
+
+    def how(self, report):
+        return dict(zip(("method", "switches", "kernel"), report.rows("SELECT method, switches, kernelMode FROM TACHO_SAMPLING")[0]))
+
+    def stacks(self, report):
+        """tid, weight and the functions of each sample, innermost first."""
+        samples = {id: (tid, weight, []) for id, tid, weight in
+                   report.rows("SELECT id, globalTid & 0xffffff, cpuCycles FROM COMPOSITE_EVENTS")}
+        for id, name in report.rows("SELECT c.id, value FROM SAMPLING_CALLCHAINS c JOIN StringIds s ON s.id = symbol ORDER BY c.id, stackDepth"):
+            samples[id][2].append(name)
+        return list(samples.values())
+
+    def check_shares(self, report):
+        """Each function has its share, within four standard deviations of so many samples."""
+        tid = self.threads["burner"][0]
+        stacks = [(weight, names) for thread, weight, names in self.stacks(report) if thread == tid]
+        total = sum(weight for weight, _ in stacks)
+        self.assertGreater(len(stacks), 50)
+        for function, share in PARTS.items():
+            seen = sum(weight for weight, names in stacks if function in names) / total
+            self.assertAlmostEqual(seen, share, delta=4 * math.sqrt(share * (1 - share) / len(stacks)) + 0.01, msg=f"{function} of {len(stacks)}")
+        whole = sum(1 for _, names in stacks if "burner" in names)
+        self.assertGreaterEqual(whole, 0.98 * len(stacks), "stacks that reach the thread's function")
+
+    def check_total(self, report):
+        """All samples of a thread together stand for the time that it ran."""
+        for name in ("burner", "holder"):
+            tid, cpu, _ = self.threads[name]
+            weight = sum(weight for thread, weight, _ in self.stacks(report) if thread == tid)
+            self.assertAlmostEqual(weight, cpu, delta=0.05 * cpu + 10 * MILLISECOND, msg=name)
+
+    def sched_sum(self):
+        done = subprocess.run([lib.TACHO, "stats", "-q", "-r", "sched_sum", "--format", "csv", self.path("report.tacho")],
+                              capture_output=True, text=True, check=True)
+        return {int(row["Tid"]): row for row in csv.DictReader(io.StringIO(done.stdout))}
+
+    def check_sums(self):
+        """Running, runnable and blocked are wall time; running is what the thread itself says."""
+        table = self.sched_sum()
+        for name, (tid, cpu, waited) in self.threads.items():
+            row = table[tid]
+            running, runnable, blocked = (int(row[column]) for column in ("Running (ns)", "Runnable (ns)", "Blocked (ns)"))
+            wall = int(row["Wall Time (ns)"])
+            self.assertAlmostEqual(running + runnable + blocked, wall, delta=wall / 100, msg=name)
+            self.assertAlmostEqual(running, cpu, delta=cpu / 100 + 3 * MILLISECOND, msg=name)
+            self.assertGreaterEqual(runnable + blocked, 0.99 * waited - MILLISECOND, name)
+        return table
+
+
+class ByPerf(Sampled):
+    def setUp(self):
+        super().setUp()
+        if not perf_is_allowed():
+            self.skipTest("perf events are refused here")
+
+    def test_shares_and_totals(self):
+        report = self.sample()
+        self.assertEqual(self.how(report)["method"], "perf")
+        self.check_shares(report)
+        if report.value("SELECT event FROM TACHO_SAMPLING") == "cpu-clock":
+            self.check_total(report)
+        self.assertEqual(report.count("samples", "recorded"), report.value("SELECT count(*) FROM COMPOSITE_EVENTS"))
+        self.assertEqual(report.count("samples", "lost"), 0)
+
+    def test_scheduling(self):
+        report = self.sample()
+        self.assertEqual(self.how(report)["switches"], "perf")
+        self.check_sums()
+        tid = self.threads["sleeper"][0]
+        ins, outs = (report.value("SELECT count(*) FROM SCHED_EVENTS WHERE isSchedIn = ? AND globalTid & 0xffffff = ?", is_in, tid) for is_in in (1, 0))
+        self.assertEqual(ins, outs)
+        self.assertEqual(report.value("SELECT threadState FROM SCHED_EVENTS WHERE globalTid & 0xffffff = ? ORDER BY start DESC LIMIT 1", tid), 5)
+
+    def test_frame_pointers_and_addresses(self):
+        report = self.sample(options=["-b", "fp", "--sampling-frequency=500", "--samples-per-backtrace=2"])
+        self.assertEqual(report.rows("SELECT backtrace, frequency FROM TACHO_SAMPLING"), [("fp", 500)])
+        self.check_total(report)
+        # Half of them have an address alone; its function is known all the same.
+        inner = [names[0] for tid, _, names in self.stacks(report) if tid == self.threads["burner"][0]]
+        burning = sum(1 for name in inner if name in PARTS)
+        self.assertGreater(burning, 0.8 * len(inner))
+
+    def test_none(self):
+        report = self.sample(options=["-s", "none"])
+        self.assertFalse(report.has("COMPOSITE_EVENTS"))
+        self.assertFalse(report.has("SCHED_EVENTS"))
+        report = self.sample(options=["-s", "none", "--cpuctxsw=process-tree"])
+        self.assertFalse(report.has("COMPOSITE_EVENTS"))
+        self.check_sums()
+
+    def test_processes_without_an_agent(self):
+        """The kernel follows what no library is loaded into."""
+        report = self.profile("sh", "-c", f"env -u LD_PRELOAD {SAMPLING} 0.2 >{self.path('out')}; exec {SAMPLING} 0.1", options=["-t", "none"])
+        with open(self.path("out")) as file:
+            tids = {int(line.split()[1]) for line in file}
+        names = {names[0] for tid, _, names in self.stacks(report) if tid in tids}
+        self.assertIn("burn_sixty", names)
+
+    def test_a_user_without_rights(self):
+        self.need_root()
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv")
+        os.chmod(self.folder, 0o777)
+        as_nobody = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all"]
+        done = subprocess.run([*as_nobody, *self.command(SAMPLING, "0.3", options=["-t", "none"])], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = self.report()
+        with open("/proc/sys/kernel/perf_event_paranoid") as file:
+            level = int(file.read())
+        self.assertEqual(self.how(report)["method"], "perf" if level <= 2 else "timer")
+        if level == 2:
+            self.assertEqual(self.how(report)["kernel"], 0)
+            self.assertEqual(report.value("SELECT count(*) FROM SAMPLING_CALLCHAINS WHERE kernelMode = 1")
+                             if "kernelMode" in [row[1] for row in report.rows("PRAGMA table_info(SAMPLING_CALLCHAINS)")] else 0, 0)
+
+
+class ByTimer(Sampled):
+    def sample(self, *arguments, **more):
+        return super().sample(*arguments, preexec_fn=refuse_perf_events, **more)
+
+    def test_shares_and_totals(self):
+        report = self.sample("1.2")
+        self.assertEqual(self.how(report), {"method": "timer", "switches": "schedstat", "kernel": 0})
+        self.assertIn("perf events", report.value("SELECT refusal FROM TACHO_SAMPLING"))
+        self.assertNotIn("note:", self.output.stderr, "a default that cannot be had is no warning")
+        self.check_shares(report)
+        self.check_total(report)
+        self.assertEqual(report.count("samples", "recorded"), report.value("SELECT count(*) FROM COMPOSITE_EVENTS"))
+
+    def test_scheduling(self):
+        self.assertFalse(self.sample().has("SCHED_EVENTS"))
+        self.check_sums()
+
+    def test_who_asks_is_told(self):
+        self.sample(options=["-s", "process-tree"])
+        self.assertIn("the kernel refuses perf events", self.output.stderr)
+
+    def test_a_program_that_uses_the_signal(self):
+        report = self.sample("0.2", "signal")
+        text = "".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT"))
+        taken = report.value("SELECT count(*) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
+        self.assertIn("SIGURG", text)
+        self.assertLess(taken, 10)
+
+    def test_a_program_that_blocks_the_signal(self):
+        report = self.sample("0.4", "block")
+        recorded = report.value("SELECT coalesce(sum(cpuCycles), 0) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
+        self.assertLess(recorded, 0.2e9)  # of 0.5 s; the rest is never delivered, or counted as lost
+
+    def test_children_and_programs(self):
+        report = self.profile("sh", "-c", f"{SAMPLING} 0.3; exec {SAMPLING} 0.3", options=["-t", "none"], preexec_fn=refuse_perf_events)
+        by_process = {}
+        for tid, weight, names in self.stacks(report):
+            by_process.setdefault("burn_sixty" in names, []).append(weight)
+        self.assertGreater(len(by_process.get(True, [])), 20)
+
+
+if __name__ == "__main__":
+    lib.main()
