@@ -6,7 +6,6 @@
 
 #include "../base/hash.h"
 
-#define CHECK_NS 10000000  /* a code object is believed for so long: another may have taken its place */
 #define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
 #define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */
 
@@ -200,7 +199,7 @@ static struct python_code_entry *find_entry(struct python_codes *codes, const st
     if (make_slots(codes) != 0)
         return NULL;
     struct python_code_entry **slot = slot_of(codes, address), *entry = *slot;
-    if (entry && (look->is_held || look->now_ns - entry->checked_ns < CHECK_NS))
+    if (entry && look->now_ns - entry->checked_ns < look->believed_ns)
         return entry;
     if (python_code_mark(look->python, look->memory, address, &mark) != PYTHON_OK)
         return NULL;

@@ -65,7 +65,7 @@ struct python_look {
     const struct python_memory *memory; /* as it is now: what is read here is read once */
     struct python_names *names;
     int64_t now_ns;
-    int is_held;                        /* the frame was there before: its code object is the same as then */
+    int64_t believed_ns;                /* what was read of a code object counts for so long: then another may have taken its place */
 };
 
 /* Where a frame is. -1 when there is no code object at its address (any more), or memory is short. callee: the frame that it has

@@ -14,6 +14,9 @@
 
 #define DEPTH_MAX 1024
 #define TRIES 4
+#define CHECK_NS 10000000          /* for so long a code object is taken for what it was, … */
+#define HELD_NS 50000000           /* … in a frame that has been there for longer, … */
+#define CONFIRM_NS 20000000        /* … and a stack that stays as it is has all of them looked at once, after so long */
 #define FIRST_LOOK_NS 1000000      /* between two looks for an interpreter: at first… */
 #define LAST_LOOK_NS 1000000000    /* …and in the end */
 #define DENIALS_MAX 8              /* looks that were refused, before that is believed: in the midst of exec all are */
@@ -34,6 +37,8 @@ struct thread {
     size_t frame_room;
     uint32_t chain;
     int has_chain, is_cut;
+    int64_t since_ns;              /* its frames are these, … */
+    int is_confirmed;              /* … and the code objects are really those that they were taken for */
     uint8_t gil;                   /* enum python_gil, while it waits */
 };
 
@@ -194,9 +199,13 @@ static int is_same_stack(const struct python_frame *frames, int count, const str
 }
 
 /* The stack that was read is the thread's: 1, or -1 when memory is short. */
-static int keep_stack(struct python_target *target, struct thread *thread, struct python_names *names, int count)
+static int keep_stack(struct python_target *target, struct thread *thread, const struct python_look *with, int count)
 {
-    int64_t chain = python_names_chain(names, target->places, (size_t)count);
+    int64_t chain = python_names_chain(with->names, target->places, (size_t)count);
+    if (!is_same_stack(target->frames, count, thread->frames, thread->frame_count)) {
+        thread->since_ns = with->now_ns;
+        thread->is_confirmed = 0;
+    }
     thread->has_chain = thread->frame_count = 0;
     if (chain < 0 || python_make_room(&thread->frames, &thread->frame_room, (size_t)count, sizeof *thread->frames) != 0)
         return -1;
@@ -207,18 +216,24 @@ static int keep_stack(struct python_target *target, struct thread *thread, struc
     return 1;
 }
 
+/* Its stack has stayed as it is for a while, and its code objects are to be looked at once more. */
+static int is_due(const struct thread *thread, const struct python_look *with)
+{
+    return thread->has_chain && !thread->is_confirmed && with->now_ns - thread->since_ns > CONFIRM_NS;
+}
+
 /* Finds the place of each frame: 1, 0 if they can hardly be of one moment, -1 if they cannot. A thread's outermost frame stays as
  * long as there are any; the others lie behind each other. */
 static int place_frames(struct python_target *target, const struct thread *thread, const struct python_look *with, int count)
 {
     struct python_look look = *with;
-    int is_likely = 1, fits, has_stack = target->python.at[PYTHON_FRAME_OWNER] != PYTHON_NO_FIELD;
-    look.is_held = 1;
+    int is_likely = 1, is_held = 1, fits, has_stack = target->python.at[PYTHON_FRAME_OWNER] != PYTHON_NO_FIELD;
     for (int i = count - 1, before = thread->frame_count - 1; i >= 0; i--, before--) {
         const struct python_frame *frame = &target->frames[i], *then = before >= 0 ? &thread->frames[before] : NULL;
-        look.is_held = look.is_held && then && then->address == frame->address && then->code == frame->code;
+        is_held = is_held && then && then->address == frame->address && then->code == frame->code;
+        look.believed_ns = is_due(thread, with) ? 0 : is_held ? HELD_NS : CHECK_NS;
         if (i == count - 1)
-            is_likely = look.is_held;
+            is_likely = is_held;
         if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i], &fits) != 0)
             return -1;
         is_likely &= fits;
@@ -264,13 +279,15 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
             continue;
         if (target->snapshot.late != late && !(attempt == TRIES - 1 && is_top_unchanged(target, read, target->frames)))
             continue;
-        if (thread->has_chain && count == thread->frame_count &&
+        int was_due = is_due(thread, with);
+        if (thread->has_chain && !was_due && count == thread->frame_count &&
             memcmp(target->frames, thread->frames, (size_t)count * sizeof *target->frames) == 0)
             return 1;
         int likely = place_frames(target, thread, with, count);
         if (likely > 0 || (likely == 0 && is_same_stack(target->frames, count, target->last_frames, before))) {
             thread->is_cut = next != 0;
-            return keep_stack(target, thread, with->names, count);
+            thread->is_confirmed |= was_due;
+            return keep_stack(target, thread, with, count);
         }
         memcpy(target->last_frames, target->frames, (size_t)count * sizeof *target->frames);
         before = count;
@@ -322,7 +339,7 @@ static void sample_thread(struct python_target *target, const struct python_inte
     int holds = interpreter->holder == read->address, state = THREAD_WAITING, is_waiting_still = 0;
     if (thread->waits && thread->slices)
         is_waiting_still = thread_watch_slices(&thread->watch) == thread->slices;
-    if (!(is_waiting_still && thread->is_settled && thread->has_chain)) {
+    if (!(is_waiting_still && thread->is_settled && thread->is_confirmed && thread->has_chain)) {
         int got = read->frame ? read_stack(target, thread, read, with) : 0;
         target->counts.torn += got < 0;
         if (got <= 0) {

@@ -160,6 +160,22 @@ class Stacks(lib.Case):
         usual = sum(gils.count(HOLDS) == 1 and gils.count(WAITS) >= 1 for gils in full)
         self.assertGreater(usual, 0.7 * len(full))
 
+    def worlds(self, command):
+        if len(command) > 1:
+            return  # it could not start itself again
+        report = self.sampled(*command, os.path.join(HERE, "worlds.py"))
+        chains, tids = chains_of(report), {}
+        for _, tid, _, _, chain in report.rows(SAMPLES):
+            tids.setdefault(chains[chain][0][0], []).append(tid)
+        if self.output.stdout.startswith("inside"):
+            self.assertEqual(len(set(tids.get("burn_inside", []))), 2, "each interpreter in its own thread")
+        self.assertGreater(len(tids.get("burn_after_exec", [])), 10)
+        self.assertEqual(report.value("SELECT max(image) FROM TACHO_PROCESS"), 1)
+
+    def test_worlds(self):
+        """Interpreters within a process, and a program that becomes another."""
+        self.on_each(self.worlds)
+
     def test_parked(self):
         """Threads that stand still: their stacks are what sys._current_frames() says, frame by frame and line by line."""
         self.on_each(self.parked)
