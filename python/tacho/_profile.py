@@ -43,8 +43,6 @@ class Recorded:
 
     def _begin(self) -> None:
         self._window = Window(self._wanted, self._output)
-        if self._wanted & _agent.STACKS:
-            _native.say_once("the Python frames of operators are not recorded in this version: with_stack has no effect")
 
     def _end(self) -> None:
         if self._window is not None:

@@ -64,7 +64,7 @@ static struct torch_layout layout;
 static struct torch_version version;
 static _Atomic uint32_t state; /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
-static int with_inputs;
+static int with_inputs, with_stacks;
 static uint64_t observer; /* torch's number of our callback */
 static const char *refusal;
 
@@ -78,12 +78,14 @@ static void (*const context_functions[])(void *) = { keep, keep };
 static const void *const context_object[] = { context_functions };
 #define RECORDED ((void *)context_object)
 
-static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words)
+static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words,
+                                uint64_t stack)
 {
     const char *name = calls.name(function);
     size_t length = name ? emit_text_length(name) : 0;
     length = length < WIRE_TEXT_MAX ? length : WIRE_TEXT_MAX;
-    uint32_t words = WIRE_HEAD_WORDS + WIRE_TORCH_HEAD_WORDS + input_words + emit_text_words(length);
+    uint32_t before_inputs = WIRE_TORCH_HEAD_WORDS + (stack != 0);
+    uint32_t words = WIRE_HEAD_WORDS + before_inputs + input_words + emit_text_words(length);
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (unlikely(!record))
         return NULL;
@@ -92,20 +94,24 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     record->body[0] = torch_word(function, layout.number);
     record->body[1] = torch_word(function, layout.sequence);
     record->body[2] = torch_word(function, layout.forward_thread);
+    if (stack) {
+        record->flags = WIRE_TORCH_HAS_STACK;
+        record->body[WIRE_TORCH_HEAD_WORDS] = stack;
+    }
     for (uint32_t i = 0; i < input_words; i++)
-        record->body[WIRE_TORCH_HEAD_WORDS + i] = inputs[i];
-    emit_text(record->body + WIRE_TORCH_HEAD_WORDS + input_words, name ? name : "", length);
+        record->body[before_inputs + i] = inputs[i];
+    emit_text(record->body + before_inputs + input_words, name ? name : "", length);
     record->ticks = agent_ticks(); /* last: what it takes to write is not the operator's time */
     emit_commit(thread, record);
     return RECORDED;
 }
 
-static __attribute__((noinline)) void *begin_with_inputs(struct agent_thread *thread, const void *function)
+static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
 {
     uint64_t inputs[WIRE_TORCH_INPUT_WORDS];
-    const void *values = (const void *)torch_word(function, layout.inputs);
+    const void *values = with_inputs ? (const void *)torch_word(function, layout.inputs) : NULL;
     uint32_t words = values ? torch_inputs_read(inputs, WIRE_TORCH_INPUT_WORDS, values, torch_word(function, layout.inputs + 8u)) : 0;
-    return write_begin(thread, function, inputs, words);
+    return write_begin(thread, function, inputs, words, with_stacks ? torch_stack(thread) : 0);
 }
 
 static inline void *begin(const void *function)
@@ -113,7 +119,7 @@ static inline void *begin(const void *function)
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
         return NULL;
-    return with_inputs ? begin_with_inputs(thread, function) : write_begin(thread, function, NULL, 0);
+    return with_inputs | with_stacks ? begin_with_more(thread, function) : write_begin(thread, function, NULL, 0, 0);
 }
 
 static void end(const void *function, const void *context)
@@ -318,8 +324,19 @@ static int wants_inputs(void)
     return known;
 }
 
+static int wants_stacks(void)
+{
+    static int told;
+    if (!(agent.arena->torch & WIRE_TORCH_STACKS) || torch_stacks_prepare() == 0)
+        return (agent.arena->torch & WIRE_TORCH_STACKS) != 0;
+    if (!told++)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
+    return 0;
+}
+
 static void observe(struct callback callback)
 {
+    with_stacks = wants_stacks();
     with_inputs = wants_inputs();
     callback.needs_inputs = (unsigned char)with_inputs;
     observer = calls.add_callback(callback);
@@ -352,6 +369,7 @@ void torch_follow(void)
         return;
     if (agent.arena->torch & WIRE_TORCH_MEMORY)
         torch_reach_memory();
+    with_stacks = wants_stacks();
     if (wants_inputs() == with_inputs)
         return;
     calls.remove_callback(observer);
@@ -381,6 +399,7 @@ void torch_found(const char *path)
 
 void torch_after_attach(void)
 {
+    torch_stacks_forget();
     if (agent.sources & WIRE_BIT(TORCH))
         tell();
 }

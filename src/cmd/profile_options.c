@@ -581,6 +581,8 @@ const struct option profile_options[] = {
       .help = "Shapes, types and values of the operators' inputs." },
     { .name = "pytorch-memory", .kind = OPTION_BOOL, .offset = FIELD(pytorch.memory),
       .help = "What PyTorch's allocators take and give back, on the CPU and on GPUs." },
+    { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = FIELD(pytorch.stacks),
+      .help = "The Python frames that operators are called from." },
     { .name = "python-sampling", .kind = OPTION_BOOL, .offset = FIELD(python.sampling),
       .help = "Stacks of all Python threads, read without stopping the program." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_python_take_frequency,

@@ -49,7 +49,7 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory };
+    *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks };
     if (!names[0])
         take_one(pytorch, value, err);
     for (char **name = names; *name && err->code == 0; name++)
@@ -62,7 +62,7 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
 static int is_wanted(const struct profile_settings *settings)
 {
     const struct profile_pytorch *pytorch = &settings->pytorch;
-    int is_asked = pytorch->shapes || pytorch->memory;
+    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks;
 
     return pytorch->mode == PROFILE_PYTORCH_ON || (pytorch->mode == PROFILE_PYTORCH_UNSET && (is_asked || !settings->has_sources));
 }
@@ -72,12 +72,13 @@ void profile_pytorch_finish(struct profile_settings *settings, struct collect_op
     const struct profile_pytorch *pytorch = &settings->pytorch;
 
     if (!is_wanted(settings)) {
-        if (pytorch->shapes || pytorch->memory)
+        if (pytorch->shapes || pytorch->memory || pytorch->stacks)
             text_add(&settings->warnings, "the options for PyTorch have no effect: --pytorch is off\n");
         return;
     }
     collect->sources |= WIRE_BIT(TORCH);
-    collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) | (pytorch->memory ? WIRE_TORCH_MEMORY : 0);
+    collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) | (pytorch->memory ? WIRE_TORCH_MEMORY : 0) |
+                           (pytorch->stacks ? WIRE_TORCH_STACKS : 0);
     collect->torch_nvtx = pytorch->nvtx;
     collect->torch_functions = pytorch->functions;
     collect->torch_replace = pytorch->replaces;

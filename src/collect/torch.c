@@ -7,19 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/hash.h"
 #include "../base/text.h"
 #include "../wire/torch.h"
 #include "clock.h"
 #include "nvtx_state.h"
 
-enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12 };
+enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 22 };
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
 
 /* An operator that runs. Ids are the writer's; 0: none. */
 struct open {
     uint64_t number;
     int64_t start_ns, sequence, forward_thread;
-    int64_t name, dims, types, strides, values, range;
+    int64_t name, dims, types, strides, values, range, stack;
     int64_t step;  /* N of ProfilerStep#N, or -1 */
     uint8_t scope;
     uint8_t is_engine; /* of autograd, with nothing within yet */
@@ -31,12 +32,20 @@ struct end {
     int64_t time_ns;
 };
 
+/* The text of a stack that the agent has numbered. */
+struct stack {
+    uint64_t number; /* 0: a free place */
+    int64_t text;
+};
+
 struct torch_process {
     struct torch_setup setup;
     struct torch_counts counts;
     struct torch_thread *threads;
     struct end *ends;
     size_t end_count;
+    struct stack *stacks; /* open addressing; stack_room is a power of two */
+    size_t stack_count, stack_room;
     int64_t categories[2]; /* cpu_op, user_annotation; 0: not needed yet */
     struct text dims, types, strides, values, sizes, range;
 };
@@ -110,6 +119,8 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
     }
     if (operator->dims)
         set_inputs(&row, operator);
+    if (operator->stack)
+        ROW_SET(&row, TACHO_TORCH_OP, callStackId, operator->stack);
     if (is_unfinished)
         ROW_SET(&row, TACHO_TORCH_OP, argsId, writer_string(process->setup.writer, unfinished, sizeof unfinished - 1));
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
@@ -118,6 +129,45 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
     if (operator->range)
         range_row(thread, operator, end_ns);
     process->counts.recorded++;
+}
+
+/* ---- Stacks --------------------------------------------------------------------------------------------------------------- */
+
+/* Its place, or the free one where it belongs. There always is one. */
+static struct stack *stack_place(const struct torch_process *process, uint64_t number)
+{
+    size_t at = hash_number(number) & (process->stack_room - 1);
+    while (process->stacks[at].number && process->stacks[at].number != number)
+        at = (at + 1) & (process->stack_room - 1);
+    return &process->stacks[at];
+}
+
+static int grow_stacks(struct torch_process *process)
+{
+    struct torch_process larger = { .stack_room = process->stack_room ? process->stack_room * 2 : 256 };
+    larger.stacks = larger.stack_room <= STACKS_MAX ? calloc(larger.stack_room, sizeof *larger.stacks) : NULL;
+    if (!larger.stacks)
+        return -1;
+    for (size_t i = 0; i < process->stack_room; i++)
+        if (process->stacks[i].number)
+            *stack_place(&larger, process->stacks[i].number) = process->stacks[i];
+    free(process->stacks);
+    process->stacks = larger.stacks;
+    process->stack_room = larger.stack_room;
+    return 0;
+}
+
+static void stack_record(struct torch_process *process, const struct wire_record *record, uint32_t words)
+{
+    const char *text = (const char *)(record->body + 1);
+    uint64_t number = record->body[0];
+    if (!number || (process->stack_count * 2 >= process->stack_room && grow_stacks(process) != 0)) {
+        process->counts.damaged += !number;
+        return; /* operators of it have none */
+    }
+    struct stack *stack = stack_place(process, number);
+    process->stack_count += !stack->number;
+    *stack = (struct stack){ number, writer_string(process->setup.writer, text, strnlen(text, (size_t)(words - WIRE_HEAD_WORDS - 1) * 8)) };
 }
 
 /* ---- The begin ------------------------------------------------------------------------------------------------------------ */
@@ -178,7 +228,7 @@ static int64_t range_text(struct torch_process *process, const struct open *oper
 
 static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *operator)
 {
-    uint32_t inputs = record->b, before = WIRE_TORCH_HEAD_WORDS + inputs;
+    uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b, first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
     if (words < WIRE_HEAD_WORDS + before)
         return -1;
     const char *name = (const char *)(record->body + before);
@@ -189,8 +239,10 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         .step = record->a == SCOPE_USER ? step_number(name, length) : -1, .scope = (uint8_t)record->a,
         .is_engine = (int64_t)record->body[1] < 0 && is_engine(name, length),
     };
-    if (inputs && take_inputs(process, operator, record->body + WIRE_TORCH_HEAD_WORDS, inputs) != 0)
+    if (inputs && take_inputs(process, operator, record->body + first, inputs) != 0)
         return -1;
+    if (has_stack && process->stacks)
+        operator->stack = stack_place(process, record->body[WIRE_TORCH_HEAD_WORDS])->text;
     if (process->setup.as_nvtx)
         operator->range = range_text(process, operator, name, length, inputs != 0);
     return 0;
@@ -314,6 +366,8 @@ void torch_record(struct torch_thread *thread, const struct wire_record *record,
         begin_record(thread, record, words);
     else if (record->type == WIRE_TORCH_END && words > WIRE_HEAD_WORDS)
         end_record(thread, record);
+    else if (record->type == WIRE_TORCH_STACK && words > WIRE_HEAD_WORDS + 1)
+        stack_record(thread->process, record, words);
     else if (record->type == WIRE_TORCH_BYTES && words >= WIRE_HEAD_WORDS + 4)
         memory_record(thread, record);
     else
@@ -357,6 +411,7 @@ void torch_process_free(struct torch_process *process)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     free(process->ends);
+    free(process->stacks);
     free(process);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
+#define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */
 #define WIRE_TORCH_INPUT_WORDS 512    /* the most that the inputs of one operator take */
 #define WIRE_TORCH_DIMENSIONS 16      /* a tensor of more has those only */
 

@@ -284,8 +284,9 @@ enum wire_type {
     WIRE_TORCH_LOADED,   /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
     WIRE_TORCH_REFUSED,  /* and this is why not; body: text, a sentence */
     WIRE_TORCH_BEGIN,    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number]
-                          * [thread that ran forward] [inputs, see torch.h] text, its name */
+                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see torch.h] text, its name */
     WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
+    WIRE_TORCH_STACK,    /* body: [number] text, Python frames as "file(line): function" with ; between, the innermost first */
     WIRE_TORCH_BYTES,    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left;
                           * body: [address][bytes, below 0: given back][bytes in use][bytes held] */
 

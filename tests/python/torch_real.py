@@ -97,6 +97,28 @@ print(json.dumps([rows(first), rows(second, group_by_input_shape=True)]))
         self.assertEqual(ours[0], own[0])
         self.assertEqual(ours[1], own[1])
 
+    def test_stacks(self):
+        """An operator has the frames that Python itself says it was called from; one of the engine's own thread has none."""
+        program = WORK + """
+import inspect
+def frames(frame):
+    while frame is not None:
+        yield f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}"
+        frame = frame.f_back
+def called(data):
+    return torch.square(data), list(frames(inspect.currentframe()))
+import tacho
+with tacho.profile(with_stack=True) as prof:
+    truth = [called(data)[1] for _ in range(2)] + [(lambda: called(data)[1])()]
+found = [event.stack for event in prof.events() if event.name == "aten::square"]
+table = prof.key_averages(group_by_stack_n=2).table(row_limit=-1)
+print(json.dumps([found, truth, "Source Location" in table, tacho.__file__]))
+"""
+        for command in ([], ["-m", "tacho"]):
+            found, truth, has_column, _ = json.loads(self.run_python(*command, self.write("program.py", program), "tacho").splitlines()[-1])
+            self.assertEqual(found, truth, command)
+            self.assertTrue(has_column)
+
     def test_exports(self):
         """torch's own handler writes our trace, packed and plain."""
         self.run_python("-m", "tacho", self.write("program.py", WORK + """

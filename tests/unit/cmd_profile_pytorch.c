@@ -36,6 +36,7 @@ static void values(void **state)
         { "--pytorch=replace p", 1, 0, 0, 0, 1 },
         { "--pytorch=autograd-shapes-nvtx --pytorch=auto p", 1, 0, 0, 0, 0 },
         { "--pytorch-shapes=true --pytorch-memory=true p", 1, WIRE_TORCH_SHAPES | WIRE_TORCH_MEMORY, 0, 0, 0 },
+        { "--pytorch-stacks p", 1, WIRE_TORCH_STACKS, 0, 0, 0 },
         { "--pytorch-memory --pytorch=autograd-nvtx p", 1, WIRE_TORCH_MEMORY, 1, 0, 0 },
     };
 

@@ -212,8 +212,37 @@ static void nonsense_is_counted(void **state)
         torch_record(capture.threads[0], &record, record.words);
     }
     struct report *report = end(&capture, 200, &counts);
-    assert_int_equal(counts.damaged, 4 + 3);
+    assert_int_equal(counts.damaged, 4 + 4);
     assert_int_equal(counts.recorded, 0);
+    report_close(report);
+}
+
+static void stacks(void **state)
+{
+    static const char *const columns[] = { "nameId", "callStackId" };
+    struct { struct wire_record head; uint64_t body[6]; } record = {
+        .head = { .type = WIRE_TORCH_BEGIN, .flags = WIRE_TORCH_HAS_STACK, .words = WIRE_HEAD_WORDS + 6, .ticks = 1010 },
+        .body = { 1, UINT64_MAX, 0, 700 } };
+    struct capture capture;
+    struct torch_counts counts;
+
+    memcpy(record.body + 4, "aten::mm", 8);
+    begin(&capture, 0);
+    for (uint64_t i = 0; i < 1000; i++) { /* the table grows */
+        char text[32];
+        snprintf(text, sizeof text, "a.py(%d): f;a.py(1): g", (int)i);
+        give(capture.threads[i % 2], &(struct operation){ WIRE_TORCH_STACK, 0, 1005, i + 1, 0, 0, text }, NULL, 0);
+    }
+    torch_record(capture.threads[0], &record.head, record.head.words);
+    END(capture.threads[0], 1020, 1);
+    record.body[0] = 2;
+    record.body[3] = 5000; /* never told */
+    torch_record(capture.threads[0], &record.head, record.head.words);
+    END(capture.threads[0], 1030, 2);
+    struct report *report = end(&capture, 200, &counts);
+    expect_rows(report, "TACHO_TORCH_OP", columns, 2, "aten::mm a.py(699): f;a.py(1): g\naten::mm -\n");
+    assert_int_equal(counts.recorded, 2);
+    assert_int_equal(counts.damaged, 0);
     report_close(report);
 }
 
@@ -245,7 +274,7 @@ int main(void)
         cmocka_unit_test(unfinished_ones_end_with_their_thread),
         cmocka_unit_test(inputs_and_ranges),
         cmocka_unit_test(nonsense_is_counted),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(stacks), cmocka_unit_test(memory),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
