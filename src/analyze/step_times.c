@@ -38,6 +38,7 @@ struct sweep {
     const struct filter *filter;
     struct stretch *list; /* owned */
     size_t count, capacity;
+    int has_torch;        /* operators were recorded as such; ranges that say the same do not count */
     struct keys names;    /* string ids met so far, and the kind of each */
     unsigned char *kinds; /* owned */
     size_t kind_room;
@@ -167,12 +168,22 @@ static int read_work(struct sweep *sweep, struct error *err)
 
 /* ---- what the CPU does --------------------------------------------------------------------------------------- */
 
+/* An annotation looks like an operator in the ranges of emit_nvtx; the step itself is none. */
+static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t step = steps_at(sweep->steps, global_process(thread), start_ns);
+
+    return step != NO_STEP && sweep->steps->list[step].start_ns == start_ns && sweep->steps->list[step].end_ns == end_ns;
+}
+
 static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name, enum name_of of)
 {
     int kind = kind_of(sweep, name, of);
 
     if (kind < 0)
         return ERR_NO_MEMORY;
+    if (kind == KIND_OPERATOR && (sweep->has_torch || is_step(sweep, thread, start_ns, end_ns)))
+        return 0;
     sweep->out->has_operators |= kind == KIND_OPERATOR;
     return kind == NO_KIND ? 0 : add(sweep, (enum kind)kind, global_process(thread), start_ns, end_ns, start_ns);
 }
@@ -293,6 +304,7 @@ int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, s
         code = read_events(&sweep, "TACHO_TORCH_OP", COLUMNS, err);
     if (code == 0)
         code = read_events(&sweep, "TACHO_TORCH_PYTHON", CATEGORY, err);
+    sweep.has_torch = out->has_operators;
     if (code == 0)
         code = read_ranges(&sweep, err);
     if (code == 0 && sweep_all(&sweep) != 0)

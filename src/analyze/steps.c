@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "operators.h"
 #include "steps_find.h"
 
 void steps_free(struct steps *steps)
@@ -185,7 +186,7 @@ void step_label(struct text *out, struct report *report, const struct step *step
         return;
     }
     const char *name = report_string(report, step->name, &length);
-    text_add_bytes(out, name, length);
+    text_add_bytes(out, name, operator_text(name, length).name_length);
 }
 
 /* ---- chosen -------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "operators.h"
 #include "ranges.h"
 
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
@@ -52,21 +53,14 @@ static int kind_of(const char *name, size_t length)
     return 0;
 }
 
-/* The operator's name is all of it, or stands before what emit_nvtx adds: ", seq = 7, op_id = 3". */
-static int is_call(const char *name, size_t length, const char *operator)
-{
-    size_t own = strlen(operator);
-
-    return length >= own && memcmp(name, operator, own) == 0 && (length == own || strncmp(name + own, ", seq = ", 8) == 0 ||
-           strncmp(name + own, ", op_id = ", 10) == 0 || strncmp(name + own, ", sizes = ", 10) == 0);
-}
-
+/* A name ends before what emit_nvtx adds: "iteration 7, op_id = 3". */
 static int verdict(struct search *search, const char *name, size_t length)
 {
-    if (search->operator)
-        return is_call(name, length, search->operator);
     if (search->has_pattern)
         return regexec(&search->pattern, name, 0, NULL, 0) == 0;
+    length = operator_text(name, length).name_length;
+    if (search->operator)
+        return length == strlen(search->operator) && memcmp(name, search->operator, length) == 0;
     return kind_of(name, length);
 }
 
@@ -225,6 +219,7 @@ static int64_t named_number(struct report *report, int64_t name)
 {
     size_t length;
     const char *bytes = report_string(report, name, &length);
+    length = operator_text(bytes, length).name_length;
     size_t at = number_at(bytes, length);
 
     return at == length || length - at > 17 ? -1 : strtoll(bytes + at, NULL, 10);

@@ -132,7 +132,7 @@ def made():
 
 # ---- NVTX ranges of two processes ----
 
-def make_ranks(path):
+def make_ranks(path, emitted=False):
     """Two ranks with the same steps, and a child of the second that has none."""
     database = sqlite3.connect(path)
     database.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
@@ -147,7 +147,8 @@ def make_ranks(path):
         database.execute("INSERT INTO TACHO_PROCESS VALUES (0, NULL, ?, NULL, 0, ?)", (process, rank))
         for step in range(3):
             start = 1000 * step + late
-            ranges = [(start, start + 1000, f"Step {step}"), (start + 10, start + 90, f"step_{step}"), (start + 200, start + 300, "aten::mm, seq = 1, op_id = 2")]
+            ranges = [(start, start + 1000, f"Step {step}"), (start + 10, start + 90, f"step_{step}"), (start + 200, start + 300, "aten::mm, seq = 1, op_id = 2"),
+                      (start, start + 1000, f"ProfilerStep#{step + 7}, op_id = 3")][:4 if emitted else 3]
             database.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, ?, NULL, 0)", [(*r, process | pid) for r in ranges])
             database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 1, 0)", (start + 210, start + 220, process | pid, step))
             database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 1, 7, ?, ?, 2, 2)", (start + 250, start + 550 + 10 * step, step, process))
@@ -163,6 +164,9 @@ def ranks():
     got = [(row["PID"], row["Rank"], row["Step"], row["Start (ns)"], row["Time (ns)"], row["GPU Busy (ns)"], row["CPU Only (ns)"], row["Name"]) for row in rows]
     check("each rank has its steps, the outer ones", [(pid, rank, step, 1000 * step + 400 * rank, 1000, 300 + 10 * step, 50, f"Step {step}")
                                                       for rank, pid in enumerate((5, 6)) for step in range(3)], got)
+    make_ranks("emitted.sqlite", emitted=True)
+    check("names as emit_nvtx writes them; the step is no operator", [(7 + step, 50) for step in (0, 1, 2) * 2],
+          [(row["Step"], row["CPU Only (ns)"]) for row in table("step_sum", "emitted.sqlite")])
     kernels = table("cuda_gpu_kern_sum", "ranks.sqlite", "--steps", "1-2")
     check("steps of both", [(4, 2 * 310 + 2 * 320)], [(row["Instances"], row["Total Time (ns)"]) for row in kernels])
     check("and of one", [(2, 310 + 320)], [(row["Instances"], row["Total Time (ns)"])
