@@ -56,6 +56,13 @@ static void look_at_osrt(struct finding *finding)
         text_add(&finding->why, "Blocking and I/O calls of libc and pthread are timed through LD_PRELOAD.");
 }
 
+static void look_at_pytorch(struct finding *finding)
+{
+    if (have_agent(finding))
+        text_add(&finding->why, "Operators of programs that load PyTorch 1.12 or later are observed, with shapes and memory on demand. Older "
+                                "versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
+}
+
 /* As the collector does it: a sealed, mapped memfd. */
 static void look_at_shared_memory(struct finding *finding)
 {
@@ -261,6 +268,7 @@ const struct examination examinations[] = {
     { "Process tree", look_at_process_tree },
     { "NVTX", look_at_nvtx },
     { "OS runtime", look_at_osrt },
+    { "PyTorch", look_at_pytorch },
     { "CPU sampling", look_at_cpu_sampling },
     { "CUDA", look_at_cuda },
     { "GPU counters", look_at_gpu_counters },

@@ -83,6 +83,14 @@ class PyTorch(lib.Case):
                 self.assertIn(word, self.output.stderr)
                 self.assertEqual(self.output.stdout, "0 contexts deleted\n")
 
+    def test_loaded_behind_our_back(self):
+        loader = self.build(os.path.join(self.made, "libloader.so"), "torch_loader.c", "-shared", "-Wl,--disable-new-dtags,-rpath,/nowhere")
+        report = self.profile(self.caller, self.libraries["2.6.0"], "plain", loader, options=["-t", "osrt", "--pytorch=auto"])
+        self.assertEqual(len(self.operators(report)), 12)
+        # It is timed only where our hook may take the caller's place.
+        ((untimed,),) = report.rows("SELECT sum(count) FROM TACHO_COUNT WHERE source = 'osrt' AND fate = 'untimed'")
+        self.assertGreaterEqual(untimed, 2)
+
     def test_off(self):
         report = self.profile(self.caller, self.libraries["2.15.0"], "plain", options=["--pytorch=off"])
         self.assertEqual(self.operators(report), [])

@@ -1,4 +1,5 @@
-/* A program that uses the stand-ins of PyTorch: torch_caller LIBRARY SCENE. The library is loaded when it is needed, as Python does. */
+/* A program that uses the stand-ins of PyTorch: torch_caller LIBRARY SCENE [LOADER]. The library is loaded when it is needed, as
+ * Python does; by another library, if one is named, which then loads something else. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -160,13 +161,23 @@ static void memory(void)
     printf("%llu reports\n", (unsigned long long)*reports);
 }
 
+static void *load_by(const char *loader, const char *path)
+{
+    void *library = dlopen(loader, RTLD_NOW);
+    void *(*load)(const char *) = library ? (void *(*)(const char *))dlsym(library, "load") : NULL;
+    void *loaded = load ? load(path) : NULL;
+    if (loaded)
+        load(loader);
+    return loaded;
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } scenes[] = {
         { "plain", plain }, { "hostile", hostile }, { "threads", threads }, { "forks", forks }, { "dies", dies }, { "observed", observed },
         { "memory", memory },
     };
-    void *library = dlopen(argv[1], RTLD_NOW);
+    void *library = argc > 3 ? load_by(argv[3], argv[1]) : dlopen(argv[1], RTLD_NOW);
     if (!library) {
         puts(dlerror());
         return 1;
