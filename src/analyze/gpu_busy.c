@@ -36,6 +36,8 @@ struct piece { size_t first, count; int worker; };
 struct lane {
     int64_t *start, *end; /* owned, as all below; a chunk has room for as many as it has rows, and uses the first of it */
     uint32_t *place;      /* while scanning a worker's number for it, then the device's index */
+    uint32_t *row;        /* of the work that it begins with */
+    const char *table;
     struct piece *pieces;
     _Atomic size_t piece_count;
     uint32_t *order;      /* the stretches by their start */
@@ -52,6 +54,8 @@ struct walk {
     struct report_columns cuda_devices; /* gpuId, cudaId, pid */
     struct gpu_busy *busy;
     size_t most_gaps;
+    int64_t least_gap_ns;  /* above 0: all gaps that are so long, instead of the longest */
+    size_t gap_room;
 };
 
 #define NO_TIME INT64_MAX /* first_ns before the first work */
@@ -119,7 +123,7 @@ static int choose_rows(const struct walk *walk, struct worker *worker, const str
 }
 
 /* Work that begins while its device is busy makes the stretch longer; other work begins one. */
-static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place, int64_t start, int64_t end)
+static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place, uint32_t row, int64_t start, int64_t end)
 {
     const struct report_span *span = walk->filter.span;
     struct lane *lane = walk->lane;
@@ -136,6 +140,7 @@ static void add_stretch(const struct walk *walk, struct worker *worker, struct p
     lane->start[at] = start;
     lane->end[at] = end > start ? end : start;
     lane->place[at] = place;
+    lane->row[at] = row;
     worker->last[place] = (uint32_t)at;
 }
 
@@ -161,7 +166,7 @@ static int visit(void *context, int number, const struct report_block *block)
             if (place == NO_KEY)
                 return ERR_NO_MEMORY;
         }
-        add_stretch(walk, worker, &piece, place, block->values[START][row], block->values[END][row]);
+        add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row], block->values[END][row]);
     }
     walk->lane->pieces[atomic_fetch_add(&walk->lane->piece_count, 1)] = piece;
     return 0;
@@ -184,8 +189,10 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
     lane->start = malloc(table->rows * sizeof *lane->start);
     lane->end = malloc(table->rows * sizeof *lane->end);
     lane->place = malloc(table->rows * sizeof *lane->place);
+    lane->row = malloc(table->rows * sizeof *lane->row);
+    lane->table = name;
     lane->pieces = malloc(report_chunk_count(table) * sizeof *lane->pieces);
-    if (!lane->start || !lane->end || !lane->place || !lane->pieces)
+    if (!lane->start || !lane->end || !lane->place || !lane->row || !lane->pieces)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
     int code = report_scan(walk->report, table, wanted, column_count, walk->filter.span, visit, walk, err);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the work of the GPUs") : code;
@@ -265,36 +272,60 @@ static int put_in_order(const struct walk *walk, struct lane *lane)
     return order_by_time(lane->order, lane->count, lane->start);
 }
 
+static int append_gap(struct walk *walk, struct gpu_gap gap)
+{
+    struct gpu_busy *busy = walk->busy;
+
+    if (gap.length_ns < walk->least_gap_ns)
+        return 0;
+    if (busy->gap_count == walk->gap_room) {
+        struct gpu_gap *grown = realloc(busy->gaps, (walk->gap_room * 2 + 256) * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        busy->gaps = grown;
+        walk->gap_room = walk->gap_room * 2 + 256;
+    }
+    busy->gaps[busy->gap_count++] = gap;
+    return 0;
+}
+
 /* Keeps the longest, longest first; of two of one length the earlier. */
-static void add_gap(struct walk *walk, struct gpu_gap gap)
+static int add_gap(struct walk *walk, struct gpu_gap gap)
 {
     struct gpu_busy *busy = walk->busy;
     size_t at = busy->gap_count;
 
+    if (walk->least_gap_ns > 0)
+        return append_gap(walk, gap);
     if (at == walk->most_gaps && (at == 0 || busy->gaps[at - 1].length_ns >= gap.length_ns))
-        return;
+        return 0;
     at -= at == walk->most_gaps;
     for (; at > 0 && busy->gaps[at - 1].length_ns < gap.length_ns; at--)
         busy->gaps[at] = busy->gaps[at - 1];
     busy->gaps[at] = gap;
     busy->gap_count += busy->gap_count < walk->most_gaps;
+    return 0;
 }
 
-static void add_busy(struct walk *walk, struct gpu_busy_device *device, int64_t start, int64_t end)
+static int add_busy(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
 {
+    int64_t start = lane->start[at], end = lane->end[at];
+    int code = 0;
+
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
     if (start > device->last_ns) {
-        struct gpu_gap gap = { device->gpu, device->last_ns, duration_of(device->last_ns, start) };
+        struct gpu_gap gap = { device->gpu, device->last_ns, duration_of(device->last_ns, start), lane->table, lane->row[at] };
         if (gap.length_ns > device->largest.length_ns)
             device->largest = gap;
-        add_gap(walk, gap);
+        code = add_gap(walk, gap);
         device->last_ns = start;
     }
     if (end > device->last_ns) {
         device->busy_ns = add_wrapping(device->busy_ns, duration_of(device->last_ns, end));
         device->last_ns = end;
     }
+    return code;
 }
 
 /* The lane whose next stretch begins first, or NULL at the end; until then it may go on alone. */
@@ -332,7 +363,8 @@ static int join_stretches(struct walk *walk)
     for (struct lane *lane; (lane = first_lane(walk, &until));)
         do {
             uint32_t at = lane->order[lane->next++];
-            add_busy(walk, &walk->busy->devices[lane->place[at]], lane->start[at], lane->end[at]);
+            if (add_busy(walk, &walk->busy->devices[lane->place[at]], lane, at) != 0)
+                return ERR_NO_MEMORY;
         } while (lane->next < lane->count && lane->start[lane->order[lane->next]] <= until);
     return 0;
 }
@@ -353,6 +385,7 @@ static void walk_free(struct walk *walk)
         free(lane->start);
         free(lane->end);
         free(lane->place);
+        free(lane->row);
         free(lane->pieces);
         free(lane->order);
     }
@@ -368,32 +401,49 @@ static void walk_free(struct walk *walk)
     filter_close(&walk->filter);
 }
 
-int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err)
+static int read_with(struct walk *walk, const struct analysis_request *request, struct error *err)
 {
     static const char *const device_names[] = { "gpuId", "cudaId", "pid" };
-    struct walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps, .worker_count = (size_t)report_workers(report) };
-    int code = filter_open(&walk.filter, report, request, err);
+    struct report *report = walk->report;
+    struct gpu_busy *busy = walk->busy;
+    int code = filter_open(&walk->filter, report, request, err);
 
-    *busy = (struct gpu_busy){ .gaps = calloc(most_gaps + 1, sizeof *busy->gaps) };
-    walk.workers = calloc(walk.worker_count, sizeof *walk.workers);
-    if (code == 0 && (!busy->gaps || !walk.workers))
+    *busy = (struct gpu_busy){ .gaps = calloc(walk->most_gaps + 1, sizeof *busy->gaps) };
+    walk->gap_room = walk->most_gaps + 1;
+    walk->worker_count = (size_t)report_workers(report);
+    walk->workers = calloc(walk->worker_count, sizeof *walk->workers);
+    if (code == 0 && (!busy->gaps || !walk->workers))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
-    for (size_t i = 0; i < walk.worker_count && walk.workers; i++)
-        walk.workers[i].places.width = 2;
+    for (size_t i = 0; i < walk->worker_count && walk->workers; i++)
+        walk->workers[i].places.width = 2;
     if (code == 0)
-        code = columns_read(report, "TARGET_INFO_CUDA_DEVICE", device_names, 3, &walk.cuda_devices, err);
+        code = columns_read(report, "TARGET_INFO_CUDA_DEVICE", device_names, 3, &walk->cuda_devices, err);
     for (size_t i = 0; i < LANES && code == 0; i++) {
-        walk.lane = &walk.lanes[i];
-        code = scan_lane(&walk, work_tables[i], err);
+        walk->lane = &walk->lanes[i];
+        code = scan_lane(walk, work_tables[i], err);
     }
-    if (code == 0 && join_stretches(&walk) != 0)
+    if (code == 0 && join_stretches(walk) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
-    walk_free(&walk);
+    walk_free(walk);
     if (code != 0)
         gpu_busy_free(busy);
     else if (busy->device_count)
         qsort(busy->devices, busy->device_count, sizeof *busy->devices, by_gpu);
     return code;
+}
+
+int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err)
+{
+    struct walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps };
+
+    return read_with(&walk, request, err);
+}
+
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err)
+{
+    struct walk walk = { .report = report, .busy = busy, .least_gap_ns = least_ns > 0 ? least_ns : 1 };
+
+    return read_with(&walk, request, err);
 }
 
 void gpu_busy_free(struct gpu_busy *busy)

@@ -7,6 +7,8 @@
 struct gpu_gap {
     int64_t gpu;
     int64_t start_ns, length_ns;
+    const char *table; /* of the work that ended it, and its row there */
+    uint32_t row;
 };
 
 struct gpu_busy_device {
@@ -20,12 +22,14 @@ struct gpu_busy_device {
 struct gpu_busy {
     struct gpu_busy_device *devices; /* owned; by gpu */
     size_t device_count;
-    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first */
+    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first, unless all were asked for */
     size_t gap_count;
 };
 
 /* Kernels, copies, fills and graphs; of a span of time, what of them lies in it. most_gaps bounds gaps. */
 int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err);
+/* The same with all gaps that are so long, in order of time. */
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err);
 void gpu_busy_free(struct gpu_busy *busy);
 
 /* The GPU's name, "" if the report has none. Valid while the report is open. */

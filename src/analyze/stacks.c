@@ -50,7 +50,7 @@ static struct stack_sample sample_at(const struct report_columns *rows, size_t r
 /* What stands for a stack that nothing is known of, so that its samples are seen. */
 static uint32_t no_stack(struct stacks *stacks)
 {
-    uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_LINE });
+    uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_LINE });
 
     return frame == NO_KEY ? NO_KEY : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ STACK_EMPTY, frame });
 }
@@ -105,9 +105,37 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
 uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *names, int64_t thread)
 {
     const struct thread_name *name = thread_name_find(names, thread);
-    int64_t key[FRAME_PARTS] = { FRAME_THREAD, name ? name->name : FRAME_NO_NAME, name ? 0 : global_tid_number(thread), FRAME_NO_LINE };
+    int64_t key[FRAME_PARTS] = { FRAME_THREAD, name ? name->name : FRAME_NO_NAME, name ? 0 : global_tid_number(thread), FRAME_NO_NAME, FRAME_NO_LINE };
 
     return keys_add(&stacks->frames, key);
+}
+
+static int begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers. CUDA's runtime
+ * may be part of the program, and its functions then have names that begin so. */
+static int is_library(struct report *report, const int64_t *frame)
+{
+    static const char *const prefixes[] = { "libc.so", "libc-", "libpthread", "ld-", "libcuda.so", "libcudart", "libtacho-", "libToolsInjection" };
+    const char *path = report_string(report, frame[FRAME_MODULE], NULL), *slash = strrchr(path, '/');
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins_with(slash ? slash + 1 : path, prefixes[i]))
+            return 1;
+    return begins_with(report_string(report, frame[FRAME_SYMBOL], NULL), "libcudart_static_");
+}
+
+uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
+{
+    for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
+        const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
+        if (frame[FRAME_KIND] != FRAME_KERNEL && !is_library(stacks->report, frame))
+            return stack_innermost(stacks, at);
+    }
+    return NO_KEY;
 }
 
 static void add_file_name(struct text *out, struct report *report, int64_t id)
@@ -163,10 +191,10 @@ void stack_frame_label(struct text *out, const struct stacks *stacks, uint32_t f
     const int64_t *key = stack_frame(stacks, frame);
 
     stack_frame_name(out, stacks, frame);
-    if (key[FRAME_KIND] != FRAME_PYTHON)
+    if (key[FRAME_KIND] != FRAME_PYTHON && key[FRAME_SOURCE] == FRAME_NO_NAME)
         return;
     text_add(out, " (");
-    add_file_name(out, stacks->report, key[FRAME_MODULE]);
+    add_file_name(out, stacks->report, key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE]);
     if (key[FRAME_LINE] != FRAME_NO_LINE)
         text_addf(out, ":%lld", (long long)key[FRAME_LINE]);
     text_add_char(out, ')');

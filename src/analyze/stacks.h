@@ -12,9 +12,9 @@
 
 enum frame_kind { FRAME_NATIVE, FRAME_KERNEL, FRAME_PYTHON, FRAME_THREAD };
 
-/* What frames are told apart by, the parts of a key. Of a thread: its name, FRAME_NO_NAME, and its number where it has no name. */
-enum { FRAME_KIND, FRAME_SYMBOL, FRAME_MODULE, FRAME_LINE, FRAME_PARTS };
-#define FRAME_NO_NAME INT64_C(-1) /* of a symbol or a module that is not known: such frames of a module are one */
+/* What frames are told apart by, the parts of a key. Of a thread: its name, or FRAME_NO_NAME and its number as the module. */
+enum { FRAME_KIND, FRAME_SYMBOL, FRAME_MODULE, FRAME_SOURCE, FRAME_LINE, FRAME_PARTS };
+#define FRAME_NO_NAME INT64_C(-1) /* of a symbol, module or source that is not known: frames of a module without names are one */
 #define FRAME_NO_LINE INT64_C(0)
 
 enum { STACK_EMPTY = 0, NODE_PARENT = 0, NODE_FRAME = 1, NODE_PARTS = 2 };
@@ -36,7 +36,7 @@ struct stacks {
     size_t sample_count;
 };
 
-/* Whether a line of the source makes another frame. */
+/* Whether frames have the file and line of the source, and differ by them. */
 enum { STACKS_WITHOUT_LINES, STACKS_WITH_LINES };
 
 int stacks_open(struct stacks *stacks, struct report *report, struct error *err);
@@ -69,6 +69,9 @@ static inline uint32_t stack_innermost(const struct stacks *stacks, uint32_t sta
     return (uint32_t)keys_get(&stacks->nodes, stack)[NODE_FRAME];
 }
 
+/* The frame that a call came from: the innermost outside of the libraries that everybody calls; NO_KEY if there is none. */
+uint32_t stack_caller(const struct stacks *stacks, uint32_t stack);
+
 /* The frame that stands for a thread: all threads of one name are the same. NO_KEY when memory is short. */
 uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *names, int64_t thread);
 
@@ -76,7 +79,7 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
 void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame);
 void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame);
 void stack_key_name(struct text *out, const struct stacks *stacks, const int64_t *key); /* of FRAME_PARTS */
-/* "function (file.py:12)" of Python, else the name. */
+/* "function (file.c:12)" where frames have lines, "function (file.py)" of Python without them, else the name. */
 void stack_frame_label(struct text *out, const struct stacks *stacks, uint32_t frame);
 
 #endif

@@ -9,8 +9,9 @@
 
 #include "stacks.h"
 
-enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, LINE, COLUMNS };
-static const char *const column_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "line" };
+enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, SOURCE, LINE, COLUMNS };
+static const char *const native_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "sourceFile", "sourceLine" };
+static const char *const python_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line" };
 
 struct raw_frame { int64_t part[FRAME_PARTS]; };
 struct loose_row { int64_t id, depth; struct raw_frame frame; };
@@ -53,13 +54,14 @@ static struct raw_frame frame_of(const struct walk *walk, const struct report_bl
 {
     int is_unresolved = !block_is_null(block, UNRESOLVED, row) && block->values[UNRESOLVED][row];
     int is_kernel = !block_is_null(block, KERNEL, row) && block->values[KERNEL][row];
-    int has_line = walk->lines && !block_is_null(block, LINE, row);
+    int has_source = walk->lines && !block_is_null(block, SOURCE, row) && !block_is_null(block, LINE, row);
 
     return (struct raw_frame){{
         [FRAME_KIND] = is_kernel ? FRAME_KERNEL : walk->kind,
         [FRAME_SYMBOL] = is_unresolved ? FRAME_NO_NAME : block->values[SYMBOL][row],
         [FRAME_MODULE] = block->values[MODULE][row],
-        [FRAME_LINE] = has_line ? block->values[LINE][row] : FRAME_NO_LINE,
+        [FRAME_SOURCE] = has_source ? block->values[SOURCE][row] : FRAME_NO_NAME,
+        [FRAME_LINE] = has_source ? block->values[LINE][row] : FRAME_NO_LINE,
     }};
 }
 
@@ -226,6 +228,7 @@ static int join(struct stacks *stacks, struct worker *worker)
         memcpy(key, keys_get(&worker->frames, i), sizeof key);
         key[FRAME_SYMBOL] = one_id(stacks->report, key[FRAME_SYMBOL]);
         key[FRAME_MODULE] = one_id(stacks->report, key[FRAME_MODULE]);
+        key[FRAME_SOURCE] = key[FRAME_SOURCE] == FRAME_NO_NAME ? FRAME_NO_NAME : one_id(stacks->report, key[FRAME_SOURCE]);
         frames[i] = keys_add(&stacks->frames, key);
         code = frames[i] == NO_KEY ? ERR_NO_MEMORY : 0;
     }
@@ -305,7 +308,7 @@ static int read_once(struct stack_chains *chains, struct stacks *stacks, const s
     int wanted[COLUMNS];
 
     for (size_t i = 0; i < COLUMNS; i++)
-        wanted[i] = report_column(table, column_names[i]);
+        wanted[i] = report_column(table, walk->kind == FRAME_PYTHON ? python_names[i] : native_names[i]);
     int code = workers_new(walk, (size_t)report_workers(stacks->report));
     if (code == 0)
         code = report_scan(stacks->report, table, wanted, COLUMNS, NULL, visit, walk, err);

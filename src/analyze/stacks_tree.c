@@ -63,7 +63,7 @@ static uint32_t unit_of(struct build *build, uint32_t frame)
     if (build->request->unit != STACK_BY_MODULE)
         return frame;
     const int64_t *own = stack_frame(build->stacks, frame);
-    int64_t key[FRAME_PARTS] = { own[FRAME_KIND], FRAME_NO_NAME, own[FRAME_MODULE], FRAME_NO_LINE };
+    int64_t key[FRAME_PARTS] = { own[FRAME_KIND], FRAME_NO_NAME, own[FRAME_MODULE], FRAME_NO_NAME, FRAME_NO_LINE };
     return keys_add(&build->stacks->frames, key);
 }
 

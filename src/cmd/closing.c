@@ -405,6 +405,7 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
+    int has_idle = cuda->idle && take_lines(&lines_left, 1);
     if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)
@@ -413,6 +414,8 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
         closing_cuda_add_copies(out, cuda);
     if (has_gaps)
         closing_cuda_add_gaps(out, cuda);
+    if (has_idle)
+        closing_cuda_add_idle(out, cuda);
     if (tables->top[NVTX_TABLE] && take_lines(&lines_left, 1))
         add_brief(out, tables->top[NVTX_TABLE], top_tables[NVTX_TABLE].heading);
     if (tables->top[OSRT_TABLE] && take_lines(&lines_left, 1))

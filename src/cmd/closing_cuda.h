@@ -10,6 +10,7 @@
 struct closing_cuda {
     struct gpu_busy busy;                    /* no device: there was no work on a GPU */
     struct table *kernels, *times, *sizes;   /* cuda_gpu_kern_sum, …mem_time_sum, …mem_size_sum; NULL where there is no data */
+    struct table *idle;                      /* gpu_idle_sum */
 };
 
 /* What cannot be read is left out: a capture must end with what there is. */
@@ -22,6 +23,8 @@ void closing_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, st
 void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda);
 /* The longest times in which a GPU had no work. */
 void closing_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda);
+/* What a GPU was without work for most of all. */
+void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda);
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
 void closing_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work);

@@ -24,7 +24,7 @@ struct profile {
     struct stacks stacks;
     struct stack_tree tree;
     struct intern strings;
-    struct keys functions, mappings; /* kind, symbol and module; module: their numbers count from 1 in the file */
+    struct keys functions, mappings; /* kind, symbol, module and source; module: their numbers count from 1 in the file */
     struct text out, part, inner, name;
 };
 
@@ -106,7 +106,7 @@ static int add_location(struct profile *profile, uint32_t frame)
 static void add_function(struct profile *profile, uint32_t function)
 {
     const int64_t *key = keys_get(&profile->functions, function);
-    int64_t whole[FRAME_PARTS] = { key[FRAME_KIND], key[FRAME_SYMBOL], key[FRAME_MODULE], FRAME_NO_LINE };
+    int64_t whole[FRAME_PARTS] = { key[FRAME_KIND], key[FRAME_SYMBOL], key[FRAME_MODULE], key[FRAME_SOURCE], FRAME_NO_LINE };
     struct text name = {0};
     size_t length;
 
@@ -115,8 +115,8 @@ static void add_function(struct profile *profile, uint32_t function)
     protobuf_varint(&profile->part, FUNCTION_ID, (uint64_t)function + 1);
     protobuf_varint(&profile->part, FUNCTION_NAME, id);
     protobuf_varint(&profile->part, FUNCTION_SYSTEM_NAME, id);
-    if (key[FRAME_KIND] == FRAME_PYTHON) {
-        const char *file = report_string(profile->stacks.report, key[FRAME_MODULE], &length);
+    if (key[FRAME_SOURCE] != FRAME_NO_NAME) {
+        const char *file = report_string(profile->stacks.report, key[FRAME_SOURCE], &length);
         protobuf_varint(&profile->part, FUNCTION_FILE, add_string(profile, file, length));
     }
     add_part(profile, PROFILE_FUNCTION);

@@ -1,0 +1,237 @@
+"""What threads waited for and why GPUs were idle: thread_wait_sum and gpu_idle_sum against sums over moments, worked out here from the rows."""
+
+import collections
+import os
+import random
+import sys
+import tempfile
+
+import lib
+from lib import check, output, table
+
+PROCESS = (7 << 24) | (1 << 48)
+MAIN, OTHER = PROCESS | 7, PROCESS | 8
+
+
+# ---- made reports ----
+
+class Report(lib.Made):
+    def os_call(self, thread, start, end, name, chain=0):
+        self.add("OSRT_API", start=start, end=end, eventClass=27, globalTid=thread, nameId=self.text(name), returnValue=0, callchainId=chain)
+
+    def cuda_call(self, thread, start, end, name, correlation):
+        self.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start, end=end, eventClass=0, globalTid=thread, correlationId=correlation,
+                 nameId=self.text(name), returnValue=0)
+
+    def kernel(self, start, end, correlation, device=0):
+        self.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start, end=end, deviceId=device, contextId=1, streamId=7, correlationId=correlation,
+                 globalPid=PROCESS, shortName=self.text("k"), demangledName=self.text("k"))
+
+    def sample(self, thread, time, *stack):
+        """Native; frames from the innermost on."""
+        number = len(self.rows.get("COMPOSITE_EVENTS", [])) + 1
+        self.add("COMPOSITE_EVENTS", id=number, start=time, cpu=0, threadState=1, globalTid=thread, cpuCycles=1)
+        for depth, (name, module) in enumerate(stack):
+            self.add("SAMPLING_CALLCHAINS", id=number, symbol=self.text(name), module=self.text(module), stackDepth=depth, unresolved=0)
+
+    def python(self, thread, time, function, line):
+        number = len(self.rows.get("TACHO_PYTHON_SAMPLE", [])) + 1
+        self.add("TACHO_PYTHON_SAMPLE", start=time, globalTid=thread, threadState=1, gil=0, callchainId=number)
+        self.add("TACHO_PYTHON_CALLCHAINS", id=number, symbol=self.text(function), module=self.text("/me/train.py"), stackDepth=0, line=line)
+
+    def range(self, thread, start, end, name):
+        self.add("NVTX_EVENTS", start=start, end=end, eventType=59, text=name, globalTid=thread, domainId=0)
+
+    def switch(self, thread, out, back, state=0):
+        self.add("SCHED_EVENTS", start=out, cpu=0, isSchedIn=0, globalTid=thread, threadState=state)
+        self.add("SCHED_EVENTS", start=back, cpu=0, isSchedIn=1, globalTid=thread, threadState=0)
+
+
+# ---- what each thread waited for ----
+
+def check_waits(folder):
+    """A lock, a sleep and a read inside another call; 60 of the read's 100 ns were off the CPU, and 30 ns outside of any call."""
+    report = Report(os.path.join(folder, "waits.sqlite"))
+    report.os_call(MAIN, 100, 400, "pthread_mutex_lock", chain=1)
+    report.os_call(MAIN, 500, 700, "pthread_mutex_lock", chain=2)
+    report.os_call(MAIN, 800, 900, "read")
+    report.os_call(MAIN, 820, 840, "mmap")  # inside
+    report.os_call(OTHER, 0, 1000, "nanosleep", chain=1)
+    report.add("OSRT_API", start=0, end=5000, eventClass=26, globalTid=MAIN, nameId=report.text("a note of nsys"), returnValue=0, callchainId=0)
+    for chain, caller in ((1, "work"), (2, "other work")):
+        for depth, (name, module) in enumerate((("__lll_lock_wait", "/lib/libc.so.6"), (caller, "/bin/program"), ("main", "/bin/program"))):
+            report.add("OSRT_CALLCHAINS", id=chain, symbol=report.text(name), module=report.text(module), stackDepth=depth, unresolved=0)
+    report.switch(MAIN, 830, 890)
+    report.switch(MAIN, 950, 980)
+    report.switch(MAIN, 990, 995, state=6)
+    report.add("ThreadNames", nameId=report.text("main thread"), priority=0, globalTid=MAIN)
+    path = report.write()
+
+    def rows(name, *columns):
+        return [tuple(row[column] for column in columns) for row in table(name, path)]
+
+    check("what each thread waited for",
+          [(1000, 1, 1000, 0, 8, "nanosleep", "work"), (300, 1, 300, 0, 7, "pthread_mutex_lock", "work"),
+           (200, 1, 200, 0, 7, "pthread_mutex_lock", "other work"), (100, 1, 100, 60, 7, "read", ""),
+           (30, 1, 30, 30, 7, "[off CPU outside of recorded calls]", ""), (5, 1, 5, 5, 7, "[preempted]", "")],
+          rows("thread_wait_sum", "Total Time (ns)", "Count", "Max (ns)", "Off CPU (ns)", "TID", "Waited For", "Where"))
+    check("names of threads", {"main thread", ""}, {row["Thread"] for row in table("thread_wait_sum", path)})
+    check("stacks", [("nanosleep", "__lll_lock_wait < work < main"), ("pthread_mutex_lock", "__lll_lock_wait < work < main")],
+          rows("thread_wait_sum:stack", "Waited For", "Stack")[:2])
+    check("one thread", {"nanosleep"}, {row["Waited For"] for row in table("thread_wait_sum", path, "--filter-tid", "8")})
+
+
+# ---- why a GPU was idle ----
+
+def check_story(folder):
+    """A gap of each kind, one after the other, with the figures that it was made for."""
+    us = 1000
+    report = Report(os.path.join(folder, "story.sqlite"))
+    for number in range(9):  # a kernel at the end of each millisecond; its launch ends 10 us before it begins
+        at = (number + 1) * 1000 * us
+        report.kernel(at, at + 100 * us, number + 1)
+        report.cuda_call(MAIN if number != 8 else OTHER, at - 15 * us, at - 10 * us, "cudaLaunchKernel_v7000", number + 1)
+    report.cuda_call(MAIN, 1100 * us, 1900 * us, "cudaStreamSynchronize_v3020", 101)
+    report.os_call(MAIN, 1200 * us, 1300 * us, "poll")  # inside of that call
+    report.os_call(MAIN, 2100 * us, 2985 * us, "clock_nanosleep")
+    for time in range(2150, 3000, 50):
+        report.python(MAIN, time * us, "load", 12)
+    report.cuda_call(MAIN, 3100 * us, 3985 * us, "cudaMalloc_v3020", 103)
+    for time in range(4150, 5000, 50):
+        report.python(MAIN, time * us, "augment", 40)
+    for time in range(5150, 6000, 50):
+        report.sample(MAIN, time * us, ("memcpy", "/lib/libc.so.6"), ("shuffle", "/bin/program"))
+    report.range(MAIN, 6100 * us, 6985 * us, "epoch")
+    report.range(MAIN, 6200 * us, 6885 * us, "shuffle")
+    report.switch(MAIN, 7100 * us, 7985 * us)
+    report.os_call(OTHER, 8100 * us, 8500 * us, "read")
+    report.os_call(MAIN, 8100 * us, 9000 * us, "futex")  # of a thread that did not launch what came next
+    path = report.write()
+    rows = {}
+    for row in table("gpu_idle_sum", path):
+        key = (row["Cause"], row["What"], row["Where"])
+        check("a cause comes once", False, key in rows)
+        rows[key] = row["Total Time (ns)"] // us
+    check("why the GPU was idle", {
+        ("launched, not begun", "", ""): 8 * 10,
+        ("CUDA synchronization", "cudaStreamSynchronize", ""): 800,
+        ("OS call", "clock_nanosleep", "load (train.py:12)"): 885,
+        ("CUDA call", "cudaMalloc", ""): 885,
+        ("range", "epoch", ""): 200,
+        ("range", "shuffle", ""): 685,
+        ("off CPU", "blocked", ""): 885,
+        ("OS call", "read", ""): 400,
+    }, {key: total for key, total in rows.items() if key[0] in ("launched, not begun", "CUDA synchronization", "range", "off CPU") or
+        key[1] in ("clock_nanosleep", "cudaMalloc", "read")})
+    check("Python and native code take what is left of their gaps", (True, True),
+          (840 <= rows[("Python", "augment (train.py:40)", "")] <= 885, 840 <= rows[("native code", "memcpy", "shuffle")] <= 885))
+    check("all of it", 8 * 900, sum(rows.values()))
+    check("shares", 100, round(sum(row["Time (%)"] for row in table("gpu_idle_sum", path))))
+    check("longer gaps only", [], table("gpu_idle_sum:gap=901", path))
+    check("the range of the longest", {"shuffle"}, {row["Range"] for row in table("gpu_idle_sum", path) if row["What"] == "shuffle"})
+    return path
+
+
+def spans_of_samples(times):
+    """From half way to the sample before to half way to the next, and no further than they usually are apart."""
+    apart = [b - a for a, b in zip(times, times[1:])]
+    reach = sorted(apart)[len(apart) // 2] if apart else 10 ** 6
+    return [(time - min(reach, (time - times[i - 1]) // 2) if i else time - reach,
+             times[i + 1] - (times[i + 1] - time) // 2 if i + 1 < len(times) and times[i + 1] - time < 2 * reach else time + reach)
+            for i, time in enumerate(times)]
+
+
+def outermost(spans):
+    """Of spans (start, end, name) the ones that none of the others holds, cut where they overlap."""
+    out, end = [], -10 ** 18
+    for start, stop, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if stop > end:
+            out.append((max(start, end), stop, name))
+            end = stop
+    return out
+
+
+def check_random(folder, seed):
+    """Anything at any time: each moment between two bounds has the first cause that holds it."""
+    dice, report = random.Random(seed), Report(os.path.join(folder, "random.sqlite"))
+    layers = {kind: [] for kind in ("CUDA synchronization", "CUDA call", "OS call", "Python", "native code")}
+    at, calls, gaps, last = 1000, [], [], None
+    for number in range(40):
+        at += dice.randrange(20000, 400000)
+        length = dice.randrange(1000, 50000)
+        launched = at - dice.randrange(0, 30000)
+        report.kernel(at, at + length, number + 1)
+        name = dice.choice(("cudaLaunchKernel_v7000", "cudaMemcpy_v3020"))
+        begin = launched - dice.randrange(1, 20000)
+        report.cuda_call(MAIN, begin, launched, name, number + 1)
+        calls.append((begin, launched, name[:name.index("_")]))
+        if last is not None and at - last >= 50000:
+            gaps.append((last, at, launched))
+        last = at + length
+        at = last
+    for start, end, name in outermost(calls):
+        layers["CUDA synchronization" if name == "cudaMemcpy" else "CUDA call"].append((start, end, name))
+    spans = []
+    for _ in range(60):
+        start = dice.randrange(0, at)
+        end = start + dice.randrange(1, 200000)
+        name = dice.choice(("poll", "read"))
+        report.os_call(MAIN, start, end, name)
+        spans.append((start, end, name))
+    layers["OS call"] = outermost(spans)
+    for kind, count in (("Python", 30), ("native code", 60)):
+        times = sorted(dice.sample(range(0, at), count))
+        names = [dice.choice(("f", "g")) for _ in times]
+        for time, name in zip(times, names):
+            if kind == "Python":
+                report.python(MAIN, time, name, 5)
+            else:
+                report.sample(MAIN, time, (name, "/bin/program"))
+        layers[kind] = [span + (name + (" (train.py:5)" if kind == "Python" else ""),) for span, name in zip(spans_of_samples(times), names)]
+    expected = collections.Counter()
+    for start, end, launched in gaps:
+        bounds = {start, end, min(max(launched, start), end)}
+        bounds |= {bound for spans in layers.values() for span in spans for bound in span[:2] if start < bound < end}
+        bounds = sorted(bounds)
+        for a, b in zip(bounds, bounds[1:]):
+            cause = ("launched, not begun", "") if a >= launched else next(
+                ((kind, span[2]) for kind, spans in layers.items() for span in spans if span[0] <= a and b <= span[1]), ("unknown", ""))
+            expected[cause] += b - a
+    got = collections.Counter()
+    for row in table("gpu_idle_sum", report.write()):
+        got[(row["Cause"], row["What"])] += row["Total Time (ns)"]
+    check(f"causes of anything, seed {seed}", dict(expected), dict(got))
+
+
+def check_threads(folder):
+    report = Report(os.path.join(folder, "threads.sqlite"))
+    report.os_call(MAIN, 0, 600, "sleep")
+    report.range(MAIN, 600, 900, "work")
+    report.os_call(OTHER, 0, 5000, "read")
+    report.os_call(MAIN, 950, 1000, "write")
+    report.add("ThreadNames", nameId=report.text("python3"), priority=0, globalTid=MAIN)
+    path = report.write()
+    expected = [("OS call", "sleep", 600, 60.0), ("range", "work", 300, 30.0), ("OS call", "write", 50, 5.0), ("unknown", "", 50, 5.0)]
+    for name in ("7", "python3"):
+        rows = [(row["Cause"], row["What"], row["Total Time (ns)"], row["Time (%)"]) for row in table(f"gpu_idle_sum:thread={name}", path)]
+        check("what a thread did", expected, rows)
+    check("without a GPU", True, "thread=" in output("stats", "-r", "gpu_idle_sum", path))
+    check("a thread that is not there", True, "nothing is known" in output("stats", "-r", "gpu_idle_sum:thread=99", path))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check_waits(folder)
+        check_story(folder)
+        for seed in range(4):
+            check_random(folder, seed)
+        check_threads(folder)
+        fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
+        if os.path.exists(fixture):
+            rows = table("gpu_idle_sum", fixture)
+            check("of nsys's capture at least 95 % has a cause", True, sum(row["Time (%)"] for row in rows if row["Cause"] != "unknown") >= 95)
+    return lib.status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
