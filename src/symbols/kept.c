@@ -21,15 +21,22 @@ void kept_free(struct kept *kept)
     kept_init(kept, kept->item_bytes, kept->key_bytes);
 }
 
+static uint64_t word_of(const void *item)
+{
+    uint64_t word;
+    memcpy(&word, item, sizeof word);
+    return word;
+}
+
 /* A stack's node is one word, and the most frequent of all. */
 static uint32_t hash(const struct kept *kept, const void *item)
 {
-    if (kept->key_bytes == sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, item, sizeof word);
-        return (uint32_t)(hash_number(word) >> 20);
-    }
-    return (uint32_t)hash_bytes(item, kept->key_bytes);
+    return kept->key_bytes == sizeof(uint64_t) ? (uint32_t)(hash_number(word_of(item)) >> 20) : (uint32_t)hash_bytes(item, kept->key_bytes);
+}
+
+static int is_equal(const struct kept *kept, const void *a, const void *b)
+{
+    return kept->key_bytes == sizeof(uint64_t) ? word_of(a) == word_of(b) : memcmp(a, b, kept->key_bytes) == 0;
 }
 
 static int grow(struct kept *kept)
@@ -63,7 +70,7 @@ uint32_t kept_add(struct kept *kept, const void *item)
         return KEPT_FULL;
     uint32_t at = hash(kept, item) & kept->slot_mask;
     for (; kept->slots[at]; at = (at + 1) & kept->slot_mask)
-        if (memcmp(kept_item(kept, kept->slots[at] - 1), item, kept->key_bytes) == 0)
+        if (is_equal(kept, kept_item(kept, kept->slots[at] - 1), item))
             return kept->slots[at] - 1;
     memcpy(kept_item(kept, kept->count), item, kept->item_bytes);
     kept->slots[at] = ++kept->count;
