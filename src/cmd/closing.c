@@ -405,7 +405,7 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
-    int has_idle = cuda->idle && take_lines(&lines_left, 1);
+    int has_idle = closing_cuda_has_idle(cuda) && take_lines(&lines_left, 1);
     if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)

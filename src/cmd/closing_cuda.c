@@ -184,14 +184,27 @@ static int is_unknown(const struct table_cell *row)
     return row[IDLE_CAUSE].text.length == strlen(unknown) && memcmp(row[IDLE_CAUSE].text.bytes, unknown, strlen(unknown)) == 0;
 }
 
+/* The largest cause that is one; NULL: there is none. */
+static const struct table_cell *largest_cause(const struct table *idle)
+{
+    for (size_t i = 0; idle && i < table_row_count(idle) && i < 2; i++)
+        if (!is_unknown(table_row(idle, i)))
+            return table_row(idle, i);
+    return NULL;
+}
+
+int closing_cuda_has_idle(const struct closing_cuda *cuda)
+{
+    return largest_cause(cuda->idle) != NULL;
+}
+
 /* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s without work" */
 void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
 {
-    size_t count = table_row_count(cuda->idle), first = count > 1 && is_unknown(table_row(cuda->idle, 0)) ? 1 : 0;
-    const struct table_cell *row = table_row(cuda->idle, first);
+    const struct table_cell *row = largest_cause(cuda->idle);
     int64_t sum = 0;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < table_row_count(cuda->idle); i++)
         sum += table_row(cuda->idle, i)[IDLE_TOTAL].integer;
     text_add(out, "  idle mostly for: ");
     display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);

@@ -23,7 +23,8 @@ void closing_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, st
 void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda);
 /* The longest times in which a GPU had no work. */
 void closing_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda);
-/* What a GPU was without work for most of all. */
+/* What GPUs were without work for most of all, if anything is known of that. */
+int closing_cuda_has_idle(const struct closing_cuda *cuda);
 void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda);
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */

@@ -153,6 +153,20 @@ static void gpus_and_not_devices(void **state)
     expect_no(text, "without work"); /* each was busy from its first work to its last */
 }
 
+/* The thread that launched was in a call for 1.5 of the 2 ms without work; nothing is known of the rest. */
+static void what_it_was_idle_for(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    kernel(writer, 0, 1 * MS, 1, 0, "a");
+    kernel(writer, 3 * MS, 4 * MS, 1, 0, "a");
+    wait_call(writer, 1500 * US, 5 * MS);
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  idle mostly for: OS call poll, 75.0 % of the 2.00 ms without work (tacho stats -r gpu_idle_sum)");
+}
+
 /* A graph that was traced as a whole is work too. */
 static void graphs_are_work(void **state)
 {
@@ -257,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(gpus_and_not_devices),
-        cmocka_unit_test(graphs_are_work),
+        cmocka_unit_test(what_it_was_idle_for), cmocka_unit_test(graphs_are_work),
         cmocka_unit_test(fifteen_lines_with_everything),
         cmocka_unit_test(what_fifteen_lines_hold),
         cmocka_unit_test(truth),
