@@ -89,7 +89,6 @@ static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, 
 {
     struct text *message = &perfetto->message;
 
-    perfetto->list[track].parent = parent;
     text_clear(message);
     protobuf_varint(message, TRACK_UUID, perfetto->list[track].uuid);
     if (name)

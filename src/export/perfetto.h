@@ -43,7 +43,6 @@ struct track {
     uint64_t uuid;
     uint32_t overflow; /* the track for spans that overlap, but do not nest; 0: none yet */
     uint32_t origin;   /* of such a track: the one that its spans were on */
-    uint64_t parent;   /* uuid */
 };
 
 struct perfetto {

@@ -57,7 +57,7 @@ struct trace_sink {
 
 /* A GPU, as far as it limits how many blocks run at once; 0: not known. */
 struct trace_gpu {
-    int64_t device, sm_count, compute_major, compute_minor, max_warps, max_blocks, registers, shared_bytes, shared_bytes_block;
+    int64_t device, sm_count, compute_major, compute_minor, max_warps, max_blocks, registers, shared_bytes;
 };
 
 /* For the files of the walk. */

@@ -33,7 +33,7 @@ static void fill_limits(struct trace_gpu *gpu)
 int trace_read_gpus(struct trace *trace, struct error *err)
 {
     static const char *const names[] = { "cuDevice", "smCount", "computeMajor", "computeMinor", "maxWarpsPerSm", "maxBlocksPerSm",
-                                         "maxRegistersPerSm", "maxShmemPerSm", "maxShmemPerBlockOptin" };
+                                         "maxRegistersPerSm", "maxShmemPerSm" };
     enum { COLUMNS = sizeof names / sizeof *names };
     struct report_columns columns = {0};
     int code = columns_read(trace->report, "TARGET_INFO_GPU", names, COLUMNS, &columns, err);
