@@ -137,6 +137,7 @@ class Window:
 
     def __init__(self, wanted: int, output: Optional[str] = None) -> None:
         self.agent = attach(output)
+        self.pid = os.getpid()
         self.was_on = bool(self.agent.recording())
         self.chosen_before = self.agent.choose(wanted)
         if self.was_on:  # someone else wants what is recorded already
@@ -148,7 +149,7 @@ class Window:
     def stop(self) -> None:
         """Ends it; what it has recorded is in the report then. Recording goes on if it was on before."""
         global _last_end_ns
-        if self.ended_ns is not None:
+        if self.ended_ns is not None or os.getpid() != self.pid:  # a child that was forked within leaves it, too, but has not begun it
             return
         if not self.was_on:
             self.agent.stop()

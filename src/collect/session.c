@@ -26,6 +26,7 @@
 #define BUFFER_MAX (UINT64_C(64) << 30)
 #define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
 #define BACKLOG 4096
+#define PARENT_BYTES (1u << 20) /* read of the parent's records before a child is answered: some milliseconds at most */
 #define CONNECTIONS_MAX 32 /* at a time, well below the descriptors that watch.c leaves: the others wait in the backlog */
 
 /* One that has connected and not yet said hello. */
@@ -146,9 +147,18 @@ static void refuse(struct collector *collector, int socket, int error)
         collector_warn(collector, 0, "A process could not be recorded: no shared memory could be made for it (%s).", strerror(error));
 }
 
+/* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */
+static void hear_parent(struct collector *collector, const struct wire_hello *hello)
+{
+    struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
+    if (!collector->capture.on && !collector->capture.done && parent)
+        drain_process(parent, PARENT_BYTES);
+}
+
 static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
 {
     int descriptor;
+    hear_parent(collector, hello);
     struct wire_header *arena = make_arena(collector, &descriptor);
     struct process *process = arena ? introduce(collector, hello, pid) : NULL;
     if (!process) {
