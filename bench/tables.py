@@ -3,8 +3,8 @@
 
     bench/tables.py [--json FILE] [--times N]
 
-Inputs are made by bench/report/make_events.c with a fixed seed: 2 M kernels and as many calls; and 1 M kernels in 2 M nested
-NVTX ranges. Takes Tacho from the variable TACHO or from build/bin/tacho, make_events from PROGRAMS or build/bench
+Inputs are made by bench/report/make_events.c and make_samples.c with a fixed seed: 2 M kernels and as many calls; 1 M kernels in 2 M
+nested NVTX ranges; and 1 M samples with 21 M frames. Takes Tacho from the variable TACHO or from build/bin/tacho, the others from PROGRAMS or build/bench
 (`cmake --build build --target all bench`). Each figure is the median, the start of the program included; CPU time counts all
 cores, and on a busy machine it is the one that tells.
 """
@@ -20,14 +20,18 @@ import time
 
 BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build")
 TACHO = os.environ.get("TACHO", os.path.join(BUILD, "bin", "tacho"))
-MAKE = os.path.join(os.environ.get("PROGRAMS", os.path.join(BUILD, "bench")), "make_events")
+PROGRAMS = os.environ.get("PROGRAMS", os.path.join(BUILD, "bench"))
+MAKE_EVENTS, MAKE_SAMPLES = (os.path.join(PROGRAMS, name) for name in ("make_events", "make_samples"))
 
-INPUTS = {"events": (2_000_000, 0), "ranges": (1_000_000, 2_000_000)}  # kernels, ranges
+INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
+          "samples": (MAKE_SAMPLES, 1_000_000, 1)}
 KERNEL, CALL = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
 WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or None)
     ("two summaries, 4 M events", "events", ("stats", "-r", "cuda_api_sum,cuda_gpu_kern_sum"), 0.3, None),
     ("cuda_kern_exec_sum, 1 M kernels in 2 M ranges", "ranges", ("stats", "-r", "cuda_kern_exec_sum"), 1.0, None),
     ("nvtx_gpu_proj_sum, the same", "ranges", ("stats", "-r", "nvtx_gpu_proj_sum"), 1.0, None),
+    ("gpu_idle_sum, 4 M events", "events", ("stats", "-r", "gpu_idle_sum:gap=1"), None, None),
+    ("cpu_sample_sum, 1 M samples with 21 M frames", "samples", ("stats", "-r", "cpu_sample_sum"), 1.0, None),
     ("sql: sum over two columns, kernels", "events", ("sql", f"SELECT sum(start), sum(end) FROM {KERNEL}"), 0.2, 2_000_000),
     ("sql: sum over two columns, calls", "events", ("sql", f"SELECT sum(start), sum(end) FROM {CALL}"), 0.2, 2_000_000),
     ("sql: one moment", "events", ("sql", f"SELECT start FROM {KERNEL} WHERE start BETWEEN 1000000000 AND 1000001000"), None, None),
@@ -68,15 +72,15 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="keep the figures")
     parser.add_argument("--times", type=int, default=7, help="runs of each (7)")
     options = parser.parse_args()
-    for program in (TACHO, MAKE):
+    for program in (TACHO, MAKE_EVENTS, MAKE_SAMPLES):
         if not os.path.exists(program):
             sys.exit(f"tables.py: there is no {program}; build with --target all bench")
     result = {"cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0], "work": {}}
     print(f"{result['cores']} cores, load {result['load']:.1f}\n\n| | wall | CPU | rate | aim |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: os.path.join(folder, name + ".tacho") for name in INPUTS}
-        for name, (kernels, ranges) in INPUTS.items():
-            subprocess.run([MAKE, paths[name], str(kernels), str(ranges), "1"], check=True)
+        for name, (program, *numbers) in INPUTS.items():
+            subprocess.run([program, paths[name], *map(str, numbers)], check=True)
         for what, source, command, aim, rows in WORK:
             wall, cpu = measure(paths[source], command, options.times)
             result["work"][what] = {"wall_s": wall, "cpu_s": cpu}

@@ -193,7 +193,7 @@ static int add_gaps(struct idle *idle, const struct analysis_request *request, i
 
     if (code == 0 && !busy.device_count)
         code = error_set(err, ERR_NO_DATA, "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
-    if (code == 0)
+    if (code == 0 && busy.gap_count)
         code = calls_read(&calls, idle->report, err);
     for (size_t i = 0; i < busy.gap_count && code == 0; i++) {
         const struct gpu_gap *gap = &busy.gaps[i];
@@ -331,10 +331,12 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
     int64_t least_us;
     int code = option_number(request, "gap", 50, 0, INT64_MAX / 1000, &least_us, err);
 
-    if (code == 0)
+    if (code == 0 && !thread)
+        code = add_gaps(&idle, request, least_us * 1000, err);
+    if (code == 0 && (thread || idle.stretch_count))
         code = idle_layers_read(&idle.layers, report, request->span, err);
-    if (code == 0)
-        code = thread ? add_threads(&idle, thread, request->span, err) : add_gaps(&idle, request, least_us * 1000, err);
+    if (code == 0 && thread)
+        code = add_threads(&idle, thread, request->span, err);
     if (thread)
         columns[IDLE_OWNER].name = "TID";
     struct table *table = table_new(columns, IDLE_COLUMNS);

@@ -25,6 +25,8 @@ struct worker {
     struct raw_frame *before;   /* the chain before, outermost first, and its nodes */
     uint32_t *path;
     size_t before_count, path_room;
+    uint32_t *callee;           /* of a node, the child that was met last: mostly it is the next too */
+    size_t callee_room;
 };
 
 struct walk {
@@ -73,6 +75,26 @@ static int add_chain(struct worker *worker, int64_t id, uint32_t node)
     return 0;
 }
 
+static uint32_t child_of(struct worker *worker, uint32_t parent, const struct raw_frame *frame)
+{
+    if (parent >= worker->callee_room) {
+        size_t room = (size_t)parent * 2 + 256;
+        uint32_t *grown = realloc(worker->callee, room * sizeof *grown);
+        if (!grown)
+            return NO_KEY;
+        memset(grown + worker->callee_room, 0, (room - worker->callee_room) * sizeof *grown);
+        worker->callee = grown;
+        worker->callee_room = room;
+    }
+    uint32_t last = worker->callee[parent]; /* STACK_EMPTY is nobody's child */
+    if (last && memcmp(keys_get(&worker->frames, (uint32_t)keys_get(&worker->nodes, last)[NODE_FRAME]), frame, sizeof *frame) == 0)
+        return last;
+    uint32_t number = keys_add(&worker->frames, frame->part);
+    uint32_t node = number == NO_KEY ? NO_KEY : keys_add(&worker->nodes, (int64_t[NODE_PARTS]){ parent, number });
+    worker->callee[parent] = node == NO_KEY ? STACK_EMPTY : node;
+    return node;
+}
+
 /* The chain's next frame, from the outermost on; whether it is one that the chain before had there too. */
 struct climb { size_t depth; int is_same; uint32_t node; };
 static int climb(struct worker *worker, struct climb *at, const struct raw_frame *frame)
@@ -84,8 +106,7 @@ static int climb(struct worker *worker, struct climb *at, const struct raw_frame
         return 0;
     }
     at->is_same = 0;
-    uint32_t number = keys_add(&worker->frames, frame->part);
-    at->node = number == NO_KEY ? NO_KEY : keys_add(&worker->nodes, (int64_t[NODE_PARTS]){ at->node, number });
+    at->node = child_of(worker, at->node, frame);
     worker->before[depth] = *frame;
     worker->path[depth] = at->node;
     return at->node == NO_KEY ? ERR_NO_MEMORY : 0;
@@ -276,6 +297,7 @@ static void workers_free(struct walk *walk)
         free(worker->loose);
         free(worker->before);
         free(worker->path);
+        free(worker->callee);
     }
     free(walk->workers);
 }
@@ -346,6 +368,9 @@ uint32_t stack_chains_find(const struct stack_chains *chains, int64_t id, size_t
 
     if (*hint < chains->count && chains->list[*hint].id == id)
         return chains->list[(*hint)++].stack;
+    uint64_t guess = high ? (uint64_t)id - (uint64_t)chains->list[0].id : 0; /* where it is if every id has a chain */
+    if (guess < high && chains->list[guess].id == id)
+        return chains->list[guess].stack;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (chains->list[middle].id < id)

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_PLACE = NO_KEY - 1 }; /* no thread's frame; NO_KEY is the one of trees without threads */
+struct place { uint32_t thread, node; };
+
 struct build {
     struct stacks *stacks;
     const struct stack_tree_request *request;
@@ -12,8 +15,9 @@ struct build {
     struct keys ends;             /* the thread's frame, or NO_KEY, and the stack */
     struct stack_figure *figures; /* owned, as below; of ends */
     size_t figure_room;
-    uint32_t *path;               /* frames, innermost first */
+    uint32_t *path;               /* stacks, innermost first */
     size_t path_room;
+    struct place *places;         /* of a stack: where it is in the tree, below its last thread */
 };
 
 static int add_figure(struct build *build, const int64_t key[2], const struct stack_sample *sample)
@@ -67,7 +71,7 @@ static uint32_t unit_of(struct build *build, uint32_t frame)
     return keys_add(&build->stacks->frames, key);
 }
 
-static int path_add(struct build *build, size_t *count, uint32_t frame)
+static int path_add(struct build *build, size_t *count, uint32_t stack)
 {
     if (*count == build->path_room) {
         uint32_t *grown = realloc(build->path, (build->path_room * 2 + 64) * sizeof *grown);
@@ -76,8 +80,8 @@ static int path_add(struct build *build, size_t *count, uint32_t frame)
         build->path = grown;
         build->path_room = build->path_room * 2 + 64;
     }
-    build->path[(*count)++] = frame;
-    return frame == NO_KEY ? ERR_NO_MEMORY : 0;
+    build->path[(*count)++] = stack;
+    return 0;
 }
 
 static int tree_make_room(struct stack_tree *tree)
@@ -102,36 +106,73 @@ static void figure_add(struct stack_figure *to, const struct stack_figure *figur
     to->weight = add_wrapping(to->weight, figure->weight);
 }
 
-static int add_path(struct build *build, size_t count, const struct stack_figure *figure)
+static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t frame)
 {
-    struct stack_tree *tree = build->tree;
+    uint32_t node = keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ parent, frame });
+
+    return node == NO_KEY || (node >= tree->room && tree_make_room(tree) != 0) ? NO_KEY : node;
+}
+
+/* Callers below the innermost frame: each path is walked to its end. */
+static int add_inverted(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
+{
     uint32_t node = TREE_ROOT;
 
-    figure_add(&tree->total[TREE_ROOT], figure);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t frame = build->path[build->request->is_inverted ? i : count - 1 - i];
-        node = keys_add(&tree->nodes, (int64_t[NODE_PARTS]){ node, frame });
-        if (node == NO_KEY || (node >= tree->room && tree_make_room(tree) != 0))
-            return ERR_NO_MEMORY;
-        figure_add(&tree->total[node], figure);
+    for (; stack != STACK_EMPTY && node != NO_KEY; stack = stack_parent(build->stacks, stack)) {
+        uint32_t frame = unit_of(build, stack_innermost(build->stacks, stack));
+        node = frame == NO_KEY ? NO_KEY : add_child(build->tree, node, frame);
     }
-    figure_add(&tree->self[node], figure);
+    if (thread != NO_KEY && node != NO_KEY)
+        node = add_child(build->tree, node, thread);
+    if (node == NO_KEY)
+        return ERR_NO_MEMORY;
+    figure_add(&build->tree->self[node], figure);
+    return 0;
+}
+
+/* Down from the first caller whose place in the tree is known. */
+static int add_called(struct build *build, uint32_t thread, uint32_t stack, const struct stack_figure *figure)
+{
+    size_t count = 0;
+    uint32_t node = TREE_ROOT, end = stack;
+    int code = 0;
+
+    for (; end != STACK_EMPTY && build->places[end].thread != thread && code == 0; end = stack_parent(build->stacks, end))
+        code = path_add(build, &count, end);
+    if (end != STACK_EMPTY)
+        node = build->places[end].node;
+    else if (thread != NO_KEY)
+        node = add_child(build->tree, TREE_ROOT, thread);
+    while (count-- > 0 && code == 0 && node != NO_KEY) {
+        uint32_t frame = unit_of(build, stack_innermost(build->stacks, build->path[count]));
+        node = frame == NO_KEY ? NO_KEY : add_child(build->tree, node, frame);
+        build->places[build->path[count]] = (struct place){ thread, node };
+    }
+    if (code != 0 || node == NO_KEY)
+        return ERR_NO_MEMORY;
+    figure_add(&build->tree->self[node], figure);
     return 0;
 }
 
 static int add_ends(struct build *build)
 {
+    struct stack_tree *tree = build->tree;
+    size_t count = build->stacks->nodes.count;
     int code = 0;
 
+    build->places = malloc(count * sizeof *build->places);
+    if (!build->places)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        build->places[i] = (struct place){ NO_PLACE, NO_KEY };
     for (uint32_t end = 0; end < build->ends.count && code == 0; end++) {
         const int64_t *key = keys_get(&build->ends, end);
-        size_t count = 0;
-        for (uint32_t stack = (uint32_t)key[1]; stack != STACK_EMPTY && code == 0; stack = stack_parent(build->stacks, stack))
-            code = path_add(build, &count, unit_of(build, stack_innermost(build->stacks, stack)));
-        if (code == 0 && key[0] != NO_KEY)
-            code = path_add(build, &count, (uint32_t)key[0]);
-        if (code == 0)
-            code = add_path(build, count, &build->figures[end]);
+        code = (build->request->is_inverted ? add_inverted : add_called)(build, (uint32_t)key[0], (uint32_t)key[1], &build->figures[end]);
+    }
+    for (size_t i = tree->nodes.count; i-- > 0 && code == 0;) {
+        figure_add(&tree->total[i], &tree->self[i]);
+        if (i != TREE_ROOT)
+            figure_add(&tree->total[tree_parent(tree, (uint32_t)i)], &tree->total[i]);
     }
     return code;
 }
@@ -213,6 +254,7 @@ int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct
     keys_free(&build.ends);
     free(build.figures);
     free(build.path);
+    free(build.places);
     return code;
 }
 
