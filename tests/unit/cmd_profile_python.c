@@ -1,0 +1,59 @@
+/* What `tacho profile` makes of the options for Python: nsys's names, and values that are wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile_line.h"
+
+static void check(const char *line, unsigned frequency, const char *warning)
+{
+    if (parse(line) != 0)
+        fail_msg("%s: %s", line, err.text);
+    if (settings.collect.python_frequency != frequency || strcmp(text_string(&warnings), warning) != 0)
+        fail_msg("%s: %u a second, not %u; '%s'", line, settings.collect.python_frequency, frequency, text_string(&warnings));
+}
+
+static void values(void **state)
+{
+    check("p", 0, "");
+    check("--python-sampling=true p", 1000, "");
+    check("--python-sampling=false p", 0, "");
+    check("--python-sampling=true --python-sampling-frequency=1 p", 1, "");
+    check("--python-sampling-frequency 2000 --python-sampling=true p", 2000, "");
+    check("-t python-gil p", 1000, "");
+    check("-t cuda,python-gil --python-sampling-frequency=200 p", 200, "");
+    check("-t python-gil -t nvtx p", 0, "");
+    check("--python-sampling-frequency=200 p", 0, "--python-sampling-frequency has no effect without --python-sampling=true\n");
+}
+
+static void errors(void **state)
+{
+    static const char *const wrong[] = { "0", "2001", "-1", "1k", "", "99999999999999999999" };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "--python-sampling-frequency=%s p", wrong[i]);
+        if (parse(line) == 0)
+            fail_msg("%s was taken", line);
+    }
+    if (parse("--python-sampling=often p") == 0)
+        fail_msg("often was taken");
+}
+
+static int free_settings(void **state)
+{
+    free_line();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(errors) };
+
+    return cmocka_run_group_tests(tests, NULL, free_settings);
+}
