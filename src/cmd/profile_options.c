@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../export/export.h"
 #include "../wire/libraries.h"
@@ -342,20 +341,6 @@ static int take_variables(void *context, const char *value, struct error *err)
     return 0;
 }
 
-/* The program may be in another folder by then. */
-static int take_python_functions(void *context, const char *value, struct error *err)
-{
-    struct profile_settings *settings = context;
-    char *path = own(settings, realpath(value, NULL));
-
-    settings->collect.python_functions = path;
-    if (!path || access(path, R_OK) != 0) {
-        error_set_errno(err, "cannot read '%s', which --python-functions-trace names", value);
-        err->code = ERR_BAD_ARGUMENT;
-    }
-    return err->code;
-}
-
 /* ---- more options from a file ------------------------------------------------------------------------------------------------- */
 
 /* Splits like a shell: blanks part, quotes and backslashes join, # begins a comment. Works in place; words has room. */
@@ -608,7 +593,7 @@ const struct option profile_options[] = {
               "256M, less in a small container." },
     { .name = "preload", .kind = OPTION_BOOL, .offset = FIELD(preload), .choices = preload_names,
       .help = "no leaves only what CUDA and NVTX injection reach: no OS runtime, no library calls, no process that uses neither." },
-    { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = take_python_functions,
+    { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = profile_python_take_functions,
       .help = "Calls of the Python functions that this JSON names are ranges: [{\"module\": …, \"functions\": [\"f\", \"Class.method\"]}]." },
     { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
       .help = "Record the process that runs tacho, which loads the agent itself, instead of a program: what the Python package does." },

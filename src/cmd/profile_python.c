@@ -2,7 +2,9 @@
 #include "profile_python.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { USUAL_FREQUENCY = 1000, HIGHEST_FREQUENCY = 2000 };
 
@@ -14,6 +16,18 @@ int profile_python_take_frequency(void *settings, const char *value, struct erro
     if (!isdigit((unsigned char)*value) || *end || frequency < 1 || frequency > HIGHEST_FREQUENCY)
         return error_set(err, ERR_BAD_ARGUMENT, "--python-sampling-frequency is a number from 1 to %d, not '%s'", HIGHEST_FREQUENCY, value);
     ((struct profile_settings *)settings)->python.frequency = (unsigned)frequency;
+    return 0;
+}
+
+int profile_python_take_functions(void *settings, const char *value, struct error *err)
+{
+    static char path[PATH_MAX];
+
+    if (!realpath(value, path) || access(path, R_OK) != 0) {
+        error_set_errno(err, "cannot read '%s', which --python-functions-trace names", value);
+        return err->code = ERR_BAD_ARGUMENT;
+    }
+    ((struct profile_settings *)settings)->collect.python_functions = path;
     return 0;
 }
 

@@ -7,6 +7,9 @@
 /* Reads --python-sampling-frequency into a struct profile_settings. */
 int profile_python_take_frequency(void *settings, const char *value, struct error *err);
 
+/* The same for --python-functions-trace: a file, by its path from the root, since the program may be in another folder by then. */
+int profile_python_take_functions(void *settings, const char *value, struct error *err);
+
 /* Fills in what a capture is told; warns of what has no effect in it. */
 void profile_python_finish(struct profile_settings *settings, struct collect_options *collect);
 
