@@ -79,24 +79,27 @@ static void measure_walks(void)
     symbols_delete(symbols);
 }
 
+struct picked { uint64_t *addresses, first; size_t count, limit, step, seen; };
+
+static void take_function(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+{
+    struct picked *picked = context;
+    if (size && picked->seen++ % picked->step == 0 && picked->addresses && picked->count < picked->limit)
+        picked->addresses[picked->count++] = start + size / 2 - picked->first;
+}
+
 /* Addresses all over the functions of a file, as many as there are functions, up to a limit. */
 static size_t pick(const char *path, uint64_t *addresses, size_t limit)
 {
     struct image image;
-    struct names names = {0};
-    size_t count = 0;
     if (image_open(&image, open(path, O_RDONLY | O_CLOEXEC)) != 0)
         return 0;
-    names_add_image(&names, &image);
-    names_sort(&names);
-    size_t step = 1 + names.count / limit;
-    uint64_t first = image_first_address(&image);
-    for (size_t i = 0; i < names.count && count < limit; i += step)
-        if (names.entries[i].end > names.entries[i].start)
-            addresses[count++] = names.entries[i].start + (names.entries[i].end - names.entries[i].start) / 2 - first;
-    names_free(&names);
+    struct picked counted = {.step = 1};
+    names_visit_image(&image, take_function, &counted);
+    struct picked picked = {.addresses = addresses, .first = image_first_address(&image), .limit = limit, .step = 1 + counted.seen / limit};
+    names_visit_image(&image, take_function, &picked);
     image_close(&image);
-    return count;
+    return picked.count;
 }
 
 static void measure_names(const char *path, struct parallel *pool)

@@ -1,4 +1,4 @@
-/* Symbol tables of ELF files, and looking things up in sorted tables: see names.h. */
+/* Symbol tables of ELF files, and the addresses that are looked for in them: see names.h. */
 #include "names.h"
 
 #include <lzma.h>
@@ -6,86 +6,95 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MAX (1u << 25)
 #define UNPACKED_MAX (256u << 20)
 #define UNPACKER_MEMORY (128u << 20)
-#define LOOK_BACK 16 /* functions that begin inside others: as many are looked at */
+#define TEXT_MAX (64u << 10)
+#define STEPS_MAX (1u << 26)       /* symbols that claim the whole file would go through all addresses each */
+#define TEXTS_MAX (256u << 20)
+
+int names_begin(struct names *names, const uint64_t *addresses, size_t count)
+{
+    *names = (struct names){.addresses = addresses, .count = count, .found = calloc(count + 1, sizeof *names->found)};
+    return names->found ? 0 : -1;
+}
 
 void names_free(struct names *names)
 {
-    free(names->entries);
+    free(names->found);
     arena_free(&names->arena);
-    for (size_t i = 0; i < names->piece_count; i++)
-        piece_free(&names->pieces[i]);
-    free(names->unpacked);
     *names = (struct names){0};
 }
 
-void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, uint32_t rank)
-{
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity ? 2 * names->capacity : 1024;
-        struct name *more = capacity <= NAMES_MAX ? realloc(names->entries, capacity * sizeof *more) : NULL;
-        if (!more)
-            return;
-        names->entries = more;
-        names->capacity = capacity;
-    }
-    uint64_t end = size > UINT64_MAX - start ? UINT64_MAX : start + size;
-    names->entries[names->count++] = (struct name){start, end, text, rank};
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct name *x = a, *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return (x->rank < y->rank) - (x->rank > y->rank);
-}
-
-void names_sort(struct names *names)
-{
-    if (names->count)
-        qsort(names->entries, names->count, sizeof *names->entries, by_place);
-    /* Labels of assembly have no size: they reach to the next. */
-    uint64_t next = names->last;
-    for (size_t i = names->count; i-- > 0;) {
-        struct name *entry = &names->entries[i];
-        if (entry->end == entry->start && next > entry->start)
-            entry->end = next;
-        if (i && names->entries[i - 1].start != entry->start)
-            next = entry->start;
-    }
-}
-
-const struct name *names_find(const struct names *names, uint64_t address)
+static size_t first_not_below(const struct names *names, uint64_t address)
 {
     size_t low = 0, high = names->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (names->entries[middle].start <= address)
+        if (names->addresses[middle] < address)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct name *found = NULL;
-    for (size_t back = 0; low-- > 0 && back < LOOK_BACK; back++) {
-        const struct name *entry = &names->entries[low];
-        if (found && entry->start != found->start)
-            break;
-        if (address < entry->end)
-            found = entry; /* of equal ones the first */
+    return low;
+}
+
+/* What begins closer to the address is inside of what begins before; at the same place the rank decides. */
+static int is_better(const struct names *names, const struct name *known, uint64_t start, uint32_t rank)
+{
+    if (!known->text || names->last_wins)
+        return !known->text || rank > known->rank;
+    return start != known->start ? start > known->start : rank > known->rank;
+}
+
+static void take(struct names *names, struct name *known, const struct name *offered, size_t room)
+{
+    if (!is_better(names, known, offered->start, offered->rank) || names->arena.total > TEXTS_MAX)
+        return;
+    const char *copy = arena_copy(&names->arena, offered->text, strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
+    if (copy)
+        *known = (struct name){copy, offered->start, offered->rank};
+}
+
+void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+{
+    const struct name offered = {text, start, rank};
+    size_t first = first_not_below(names, start);
+    if (first == names->count || names->steps > STEPS_MAX)
+        return;
+    if (start > names->found[first].closest)
+        names->found[first].closest = start;
+    if (size == 0)
+        take(names, &names->found[first].before, &offered, room);
+    for (size_t i = first; i < names->count && names->addresses[i] - start < size; i++, names->steps++)
+        take(names, &names->found[i].inside, &offered, room);
+}
+
+/* Labels of assembly have no size: they reach to the next function. */
+void names_settle(struct names *names)
+{
+    for (size_t i = 1; i < names->count; i++) {
+        struct name_choice *known = &names->found[i], *previous = &names->found[i - 1];
+        if (!known->closest) {
+            known->closest = previous->closest;
+            known->before = previous->before;
+        }
     }
-    return found;
+}
+
+const char *names_get(const struct names *names, size_t number)
+{
+    const struct name_choice *found = &names->found[number];
+    if (found->inside.text)
+        return found->inside.text;
+    return found->before.text && found->before.start == found->closest ? found->before.text : NULL;
 }
 
 /* ---- From files ------------------------------------------------------------------------------------------------------------ */
 
-static const char *string_at(const struct piece *strings, uint32_t at)
+static const char *string_at(const struct piece *strings, uint32_t at, size_t *room)
 {
-    if (at >= strings->size || !memchr(strings->bytes + at, 0, strings->size - at))
-        return NULL;
-    return (const char *)strings->bytes + at;
+    *room = at < strings->size ? strings->size - at : 0;
+    return *room ? (const char *)strings->bytes + at : NULL;
 }
 
 /* What a symbol's name is worth: a function's before a label's, a public one's before a private one's. 0: it names no code. */
@@ -105,39 +114,39 @@ static int is_code(const struct image *image, uint16_t section)
     return section >= image->section_count || image->sections[section].sh_flags & SHF_EXECINSTR;
 }
 
-static void add_table(struct names *names, const struct image *image, const Elf64_Shdr *section)
+static void visit_table(const struct image *image, const Elf64_Shdr *section, names_visitor visit, void *context)
 {
     struct piece symbols, strings;
-    if (section->sh_link >= image->section_count || names->piece_count == sizeof names->pieces / sizeof *names->pieces
-        || image_section_piece(image, section, &symbols) != 0)
+    if (section->sh_link >= image->section_count || image_section_piece(image, section, &symbols) != 0)
         return;
     if (image_section_piece(image, &image->sections[section->sh_link], &strings) == 0) {
-        names->pieces[names->piece_count++] = strings;
-        for (size_t i = 0; i + 1 <= symbols.size / sizeof(Elf64_Sym); i++) {
+        for (size_t i = 0; i < symbols.size / sizeof(Elf64_Sym); i++) {
             Elf64_Sym symbol;
+            size_t room;
             memcpy(&symbol, symbols.bytes + i * sizeof symbol, sizeof symbol);
-            const char *text = string_at(&strings, symbol.st_name);
+            const char *text = string_at(&strings, symbol.st_name, &room);
             uint32_t rank = rank_of(&symbol, text);
             if (rank && is_code(image, symbol.st_shndx))
-                names_add(names, symbol.st_value, symbol.st_size, text, rank);
+                visit(context, symbol.st_value, symbol.st_size, text, room, rank);
         }
+        piece_free(&strings);
     }
     piece_free(&symbols);
 }
 
-static void add_tables(struct names *names, const struct image *image)
+static void visit_tables(const struct image *image, names_visitor visit, void *context)
 {
     for (size_t i = 0; i < image->section_count; i++)
         if (image->sections[i].sh_type == SHT_SYMTAB || image->sections[i].sh_type == SHT_DYNSYM)
-            add_table(names, image, &image->sections[i]);
+            visit_table(image, &image->sections[i], visit, context);
 }
 
 /* Stripped files of some distributions carry a small ELF file with the rest of their symbols, packed with LZMA. */
-static void add_packed(struct names *names, const struct image *image)
+static void visit_packed(const struct image *image, names_visitor visit, void *context)
 {
     const Elf64_Shdr *section = image_section(image, ".gnu_debugdata");
     struct piece packed;
-    if (!section || names->unpacked || image_section_piece(image, section, &packed) != 0)
+    if (!section || image_section_piece(image, section, &packed) != 0)
         return;
     lzma_stream stream = LZMA_STREAM_INIT;
     size_t capacity = packed.size * 8 < UNPACKED_MAX ? packed.size * 8 + 4096 : UNPACKED_MAX;
@@ -160,10 +169,8 @@ static void add_packed(struct names *names, const struct image *image)
         }
         struct image inner;
         if (result == LZMA_STREAM_END && image_open_memory(&inner, bytes, stream.total_out) == 0) {
-            add_tables(names, &inner);
+            visit_tables(&inner, visit, context);
             image_close(&inner);
-            names->unpacked = bytes; /* the tables of strings lie in there */
-            bytes = NULL;
         }
     }
     lzma_end(&stream);
@@ -172,7 +179,7 @@ static void add_packed(struct names *names, const struct image *image)
 }
 
 /* Entries of the procedure linkage table stand in the order of its relocations: each is called after what it leads to. */
-static void add_linkage(struct names *names, const struct image *image)
+static void visit_linkage(const struct image *image, names_visitor visit, void *context)
 {
     const Elf64_Shdr *relocations = image_section(image, ".rela.plt"), *table = image_section(image, ".plt.sec");
     uint64_t head = 0;
@@ -195,12 +202,13 @@ static void add_linkage(struct names *names, const struct image *image)
             if (number >= symbols.size / sizeof symbol)
                 continue;
             memcpy(&symbol, symbols.bytes + number * sizeof symbol, sizeof symbol);
-            const char *text = string_at(&strings, symbol.st_name);
-            char *shown = text && *text ? arena_alloc(&names->arena, strlen(text) + sizeof "@plt") : NULL;
-            if (shown) {
-                sprintf(shown, "%s@plt", text);
-                names_add(names, table->sh_addr + head + 16 * i, 16, shown, 1);
-            }
+            size_t room;
+            char shown[1024];
+            const char *text = string_at(&strings, symbol.st_name, &room);
+            if (!text || !*text)
+                continue;
+            snprintf(shown, sizeof shown, "%.*s@plt", (int)(room < sizeof shown - 8 ? room : sizeof shown - 8), text);
+            visit(context, table->sh_addr + head + 16 * i, 16, shown, sizeof shown, 1);
         }
         piece_free(&strings);
     }
@@ -209,15 +217,19 @@ static void add_linkage(struct names *names, const struct image *image)
     piece_free(&entries);
 }
 
+void names_visit_image(const struct image *image, names_visitor visit, void *context)
+{
+    visit_tables(image, visit, context);
+    visit_packed(image, visit, context);
+    visit_linkage(image, visit, context);
+}
+
+static void add_visited(void *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+{
+    names_add(names, start, size, text, room, rank);
+}
+
 void names_add_image(struct names *names, const struct image *image)
 {
-    add_tables(names, image);
-    add_packed(names, image);
-    add_linkage(names, image);
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const Elf64_Phdr *segment = &image->segments[i];
-        uint64_t end = segment->p_vaddr + segment->p_memsz;
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && end > names->last && end > segment->p_vaddr)
-            names->last = end;
-    }
+    names_visit_image(image, add_visited, names);
 }

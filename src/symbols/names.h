@@ -1,4 +1,5 @@
-/* Sorted tables of names: of a file's functions, of the kernel, of code that a program has made. */
+/* Which function holds which address: symbol tables are read once, from end to end, and each symbol asks whether one of the wanted
+ * addresses is its. So tables of a million symbols are neither sorted nor kept. */
 #ifndef TACHO_SYMBOLS_NAMES_H
 #define TACHO_SYMBOLS_NAMES_H
 
@@ -6,30 +7,41 @@
 #include "image.h"
 
 struct name {
-    uint64_t start, end;   /* end == start: not known; as far as the next */
-    const char *text;
-    uint32_t rank;         /* of several at one place the largest counts */
+    const char *text;      /* NULL: none */
+    uint64_t start;
+    uint32_t rank;
+};
+
+/* The best names so far of one address. */
+struct name_choice {
+    struct name inside;    /* of what is known to hold it */
+    struct name before;    /* of what has no size and begins at or before it, behind the address that is wanted before this one */
+    uint64_t closest;      /* where the nearest function begins, in the same range */
 };
 
 struct names {
-    struct name *entries;
-    size_t count, capacity;
-    struct arena arena;      /* texts that are in no piece */
-    struct piece pieces[4];  /* tables of strings */
-    size_t piece_count;
-    void *unpacked;          /* a packed file whose tables are among the pieces */
-    uint64_t last;           /* nothing reaches beyond this address */
+    const uint64_t *addresses; /* wanted, sorted */
+    struct name_choice *found; /* for each */
+    size_t count;
+    struct arena arena;        /* texts */
+    uint64_t steps;
+    int last_wins;             /* of several the one of the largest rank, wherever it begins */
 };
 
-/* {0} is an empty table. */
+/* The addresses stay the caller's: 0, or -1 when memory is short. */
+int names_begin(struct names *names, const uint64_t *addresses, size_t count);
 void names_free(struct names *names);
-void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, uint32_t rank);
-void names_sort(struct names *names); /* once all were added, before the first names_find() */
+
+/* A function; size 0: not known. text ends with a NUL or after `room` bytes. */
+void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank);
+
+/* Once all were added: then the name of the address of this number, or NULL. */
+void names_settle(struct names *names);
+const char *names_get(const struct names *names, size_t number);
 
 /* All functions that a file tells of: its tables, the packed one of a stripped file, its entries into other files. */
+typedef void (*names_visitor)(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank);
+void names_visit_image(const struct image *image, names_visitor visit, void *context);
 void names_add_image(struct names *names, const struct image *image);
-
-/* The function that holds an address, or NULL. */
-const struct name *names_find(const struct names *names, uint64_t address);
 
 #endif

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define LINES_MAX (1u << 24)
-#define NAME_MAX_BYTES 4096
 
 void names_add_kernel(struct names *names)
 {
@@ -22,12 +21,8 @@ void names_add_kernel(struct names *names)
         int at = 0;
         if (sscanf(line, "%" SCNx64 " %c %n", &address, &kind, &at) < 2 || !at || address == 0 || !strchr("tTwW", kind))
             continue; /* addresses are 0 for those who may not see them */
-        size_t length = strcspn(line + at, "\n");
-        const char *text = length < NAME_MAX_BYTES ? arena_copy(&names->arena, line + at, length) : NULL;
-        if (text)
-            names_add(names, address, 0, text, kind == 'T' ? 2 : 1);
+        names_add(names, address, 0, line + at, strcspn(line + at, "\n"), kind == 'T' ? 2 : 1);
     }
-    names->last = UINT64_MAX;
     free(line);
     if (file)
         fclose(file);
@@ -53,6 +48,7 @@ static FILE *open_made(struct symbols_process *process)
 void names_add_made(struct names *names, struct symbols_process *process)
 {
     FILE *file = open_made(process);
+    names->last_wins = 1;
     char *line = NULL;
     size_t capacity = 0;
     for (unsigned i = 1; file && i < LINES_MAX && getline(&line, &capacity, file) > 0; i++) {
@@ -60,10 +56,8 @@ void names_add_made(struct names *names, struct symbols_process *process)
         int at = 0;
         if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || !at || size == 0)
             continue;
-        size_t length = strcspn(line + at, "\n");
-        const char *text = length && length < NAME_MAX_BYTES ? arena_copy(&names->arena, line + at, length) : NULL;
-        if (text)
-            names_add(names, start, size, text, i); /* memory is used again: the last line of a place counts */
+        if (line[at] && line[at] != '\n')
+            names_add(names, start, size, line + at, strcspn(line + at, "\n"), i); /* memory is used again: the last line of a place counts */
     }
     free(line);
     if (file)

@@ -38,7 +38,7 @@ struct job {
 
 static const char *demangled(struct job *job, const char *mangled)
 {
-    if (mangled == job->last_mangled)
+    if (job->last_mangled && strcmp(mangled, job->last_mangled) == 0) /* places are sorted: mostly the same function */
         return job->last_name;
     text_clear(&job->text);
     symbol_demangle(mangled, &job->text);
@@ -62,7 +62,7 @@ static void split_kernel_name(struct job *job, const char *text, struct symbols_
 
 static int answer_place(struct job *job, size_t i, const struct names *names, const struct debug_lines *found)
 {
-    const struct name *name = names_find(names, job->places[i]);
+    const char *name = names_get(names, i);
     uint32_t count = found && found->count ? found->count : 1;
     struct symbols_line *lines = arena_alloc_zero(&job->arena, count * sizeof *lines);
     if (!lines)
@@ -77,9 +77,9 @@ static int answer_place(struct job *job, size_t i, const struct names *names, co
             lines[k].line = told->line;
         }
         if (is_outermost && name && job->module->kind == MODULE_KERNEL)
-            split_kernel_name(job, name->text, &lines[k]);
+            split_kernel_name(job, name, &lines[k]);
         else if (is_outermost && name)
-            lines[k].name = demangled(job, name->text);
+            lines[k].name = demangled(job, name);
         else if (told && *told->name)
             lines[k].name = demangled(job, told->name);
         else
@@ -100,9 +100,13 @@ static void find_lines(struct job *job, const struct image *own, const struct im
 static void answer_all(struct job *job)
 {
     struct module *module = job->module;
-    struct names names = {0};
+    struct names names;
     struct image debug = {.file = -1};
     struct debug_lines *found = NULL;
+    if (names_begin(&names, job->places, job->place_count) != 0) {
+        job->failed = 1;
+        return;
+    }
     if (job->symbols->settings.no_names) {
         /* then nothing is looked at */
     } else if (module->kind == MODULE_KERNEL) {
@@ -117,10 +121,11 @@ static void answer_all(struct job *job)
         if (found)
             find_lines(job, &module->image, &debug, found);
     }
-    names_sort(&names);
-    job->has_names = names.count > 0;
-    for (size_t i = 0; i < job->place_count && !job->failed; i++)
+    names_settle(&names);
+    for (size_t i = 0; i < job->place_count && !job->failed; i++) {
+        job->has_names |= names_get(&names, i) != NULL;
         job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
+    }
     free(found);
     names_free(&names);
     image_close(&debug);

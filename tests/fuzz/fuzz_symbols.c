@@ -41,31 +41,45 @@ static void walk(const struct image *image, const struct cfi *cfi, const uint64_
     }
 }
 
+struct picked { uint64_t addresses[ADDRESSES_MAX]; size_t count; };
+
+static void pick(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+{
+    struct picked *picked = context;
+    if (strnlen(text, room) && picked->count < ADDRESSES_MAX)
+        picked->addresses[picked->count++] = start + size / 2;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void look(const uint8_t *bytes, size_t size)
 {
     struct image image;
     if (image_open_memory(&image, bytes, size) != 0)
         return;
     unsigned char id[IMAGE_BUILD_ID_MAX];
-    uint64_t addresses[ADDRESSES_MAX], inside;
-    size_t count = 0;
-    struct names names = {0};
+    struct picked picked = {.addresses = {image_first_address(&image)}, .count = 1};
+    uint64_t inside;
+    struct names names;
     struct cfi cfi;
     image_build_id(&image, id);
-    addresses[count++] = image_first_address(&image);
     if (image_address_of(&image, size / 2, &inside) == 0)
-        addresses[count++] = inside;
+        picked.addresses[picked.count++] = inside;
     cfi_open(&cfi, &image);
+    names_visit_image(&image, pick, &picked);
+    qsort(picked.addresses, picked.count, sizeof *picked.addresses, by_number);
+    if (names_begin(&names, picked.addresses, picked.count) != 0)
+        abort();
     names_add_image(&names, &image);
-    names_sort(&names);
-    for (size_t i = 0; i < names.count && count < ADDRESSES_MAX; i += 1 + names.count / ADDRESSES_MAX)
-        addresses[count++] = names.entries[i].start;
-    for (size_t i = 0; i < count; i++) {
-        const struct name *name = names_find(&names, addresses[i]);
-        if (name && (addresses[i] < name->start || addresses[i] >= name->end || strlen(name->text) > size))
+    names_settle(&names);
+    for (size_t i = 0; i < picked.count; i++)
+        if (names_get(&names, i) && strlen(names_get(&names, i)) > size + sizeof "@plt")
             abort();
-    }
-    walk(&image, &cfi, addresses, count);
+    walk(&image, &cfi, picked.addresses, picked.count);
     names_free(&names);
     cfi_close(&cfi);
     image_close(&image);
