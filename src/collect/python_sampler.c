@@ -21,7 +21,7 @@
 struct python_sampler {
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;           /* to stop; else the sampler wakes by itself */
+    pthread_cond_t wake;           /* on, off or to stop; else the sampler wakes by itself */
     int stop, on;
     int64_t interval_ns;
     uint32_t random;
@@ -87,6 +87,11 @@ static void *run(void *argument)
     setpriority(PRIO_PROCESS, 0, PRIORITY); /* where we may: little work, but at its time */
     pthread_mutex_lock(&sampler->lock);
     for (int64_t due_ns = clock_monotonic_ns(); !sampler->stop;) {
+        if (!sampler->on) {
+            pthread_cond_wait(&sampler->wake, &sampler->lock);
+            due_ns = clock_monotonic_ns();
+            continue;
+        }
         wait_until(sampler, due_ns + jitter(sampler));
         int64_t before_ns = cpu_time();
         if (sampler->on && !sampler->stop)
@@ -143,6 +148,7 @@ void python_sampler_switch(struct python_sampler *sampler, int on)
 {
     pthread_mutex_lock(&sampler->lock);
     sampler->on = on;
+    pthread_cond_signal(&sampler->wake);
     pthread_mutex_unlock(&sampler->lock);
 }
 
