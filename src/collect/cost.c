@@ -20,6 +20,7 @@ static const struct {
     [WIRE_SOURCE_LIBRARY] = {2, 65, 2, 50, 0},
     [WIRE_SOURCE_TORCH] = {2, 160, 2, 140, 0}, /* PyTorch's own part included */
     [WIRE_SOURCE_CUDA] = {0, 60, 0, 60, 0}, /* CUPTI's part included */
+    [WIRE_SOURCE_SAMPLES] = {0, 6000, 0, 2000, 0}, /* an interrupt, and the copy of a stack */
 };
 #define KERNEL_NS 1200 /* what CUPTI takes more for a kernel: 1.1 to 1.7 µs of the launching thread on an H200's host */
 

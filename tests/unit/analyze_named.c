@@ -190,7 +190,7 @@ static void congestion_is_above_the_threshold(void **state)
 
 static int is_ours(const char *name)
 {
-    static const char *const begins[] = { "cpu_", "cuda_gpu_busy", "cuda_stream_wait", "python_", "sched_", "step_", "torch_" };
+    static const char *const begins[] = { "cpu_", "cuda_gpu_busy", "cuda_stream_wait", "python_", "sched_", "step_", "torch_", "gpu_idle_", "thread_wait_" };
 
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)
