@@ -180,13 +180,16 @@ static inline void os_emit(const struct os_call *call, enum osrt_function functi
 #define OS_ERROR_STREAM_SHORT(result) ((result) < count ? new_error : 0)
 
 /* The body of a hook from here on: call the real function, timed, and return its result. */
-#define OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
+#define OS_TIMED(os_thread, type, symbol, arguments, fails) OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
+
+/* The same with another value in the record. */
+#define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
     OS_BEFORE_##fails                                                                                                \
     struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
     type os_result = OS_REAL(symbol) arguments;                                                                      \
     OS_AFTER_##fails                                                                                                 \
     if (os_end(&os_call))                                                                                            \
-        os_emit(&os_call, OSRT_##symbol, (int64_t)os_result, OS_ERROR_##fails(os_result));                           \
+        os_emit(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result));                                        \
     return os_result;
 
 #endif

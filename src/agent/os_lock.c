@@ -19,10 +19,21 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
     return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && valid_time(until);
 }
 
-/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition. */
-#define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try)                                         \
+/* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a writer. musl has
+ * other things there (and no dlvsym, by which it is told). */
+extern void *dlvsym(void *, const char *, const char *) __attribute__((weak));
+enum { MUTEX_OWNER = 2, RWLOCK_WRITER = 6, NO_HOLDER = -1 };
+static inline uint64_t holder_of(const void *lock, int word)
+{
+    return word != NO_HOLDER && dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED) : 0;
+}
+
+/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder` the word that
+ * tells who has it. */
+#define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try, holder)                                 \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
+        uint64_t held_by = 0;                                                                                        \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
             return OS_REAL(symbol) arguments;                                                                        \
@@ -32,8 +43,9 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
                 agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                 \
                 return result;                                                                                       \
             }                                                                                                        \
+            held_by = holder_of(lock, holder);                                                                       \
         }                                                                                                            \
-        OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
+        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)os_result))           \
     }
 
 /* A call that never blocks: counted, not timed. */
@@ -50,26 +62,26 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
 #define CLOCKED (void *lock, clockid_t clock, const struct timespec *until), (lock, clock, until)
 #define EXPAND(macro, ...) macro(__VA_ARGS__)
 
-LOCK(pthread_mutex_lock, (void *lock), (lock), ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, 1)
-EXPAND(LOCK, pthread_mutex_timedlock, TIMED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_time(until))
-EXPAND(LOCK, pthread_mutex_clocklock, CLOCKED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_clock(clock, until))
+LOCK(pthread_mutex_lock, (void *lock), (lock), ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, 1, MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_timedlock, TIMED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_time(until), MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_clocklock, CLOCKED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_clock(clock, until), MUTEX_OWNER)
 TRY(pthread_mutex_trylock, lock)
 
-LOCK(pthread_rwlock_rdlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, 1)
-EXPAND(LOCK, pthread_rwlock_timedrdlock, TIMED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_time(until))
-EXPAND(LOCK, pthread_rwlock_clockrdlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_clock(clock, until))
+LOCK(pthread_rwlock_rdlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, 1, RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedrdlock, TIMED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockrdlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
 TRY(pthread_rwlock_tryrdlock, lock)
 
-LOCK(pthread_rwlock_wrlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, 1)
-EXPAND(LOCK, pthread_rwlock_timedwrlock, TIMED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_time(until))
-EXPAND(LOCK, pthread_rwlock_clockwrlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_clock(clock, until))
+LOCK(pthread_rwlock_wrlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, 1, RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedwrlock, TIMED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockwrlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
 TRY(pthread_rwlock_trywrlock, lock)
 
-LOCK(pthread_spin_lock, (void *lock), (lock), ERROR_NUMBER, pthread_spin_trylock, lock, EBUSY, 1)
+LOCK(pthread_spin_lock, (void *lock), (lock), ERROR_NUMBER, pthread_spin_trylock, lock, EBUSY, 1, NO_HOLDER)
 TRY(pthread_spin_trylock, lock)
 
-LOCK(mtx_lock, (void *lock), (lock), NOT_ZERO, mtx_trylock, lock, thrd_busy, 1)
-EXPAND(LOCK, mtx_timedlock, TIMED, NOT_ZERO, mtx_trylock, lock, thrd_busy, valid_time(until))
+LOCK(mtx_lock, (void *lock), (lock), NOT_ZERO, mtx_trylock, lock, thrd_busy, 1, MUTEX_OWNER)
+EXPAND(LOCK, mtx_timedlock, TIMED, NOT_ZERO, mtx_trylock, lock, thrd_busy, valid_time(until), MUTEX_OWNER)
 TRY(mtx_trylock, lock)
 
 /* Semaphores say so through errno, which must not change when the wait then succeeds; and their waits are cancellation

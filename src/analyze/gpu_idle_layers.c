@@ -19,7 +19,7 @@ static int waits(const char *call)
 
 static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, 0 };
+    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, NULL, 0 };
     struct thread_spans *calls = &layers->spans[IDLE_CALL], *syncs = &layers->spans[IDLE_SYNC];
     int64_t last_name = -1;
     int last_waits = 0, code = thread_spans_read(calls, layers->report, &source, filter, err);
@@ -42,14 +42,14 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
 
 static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, 0 };
+    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
     struct ranges ranges = {0};
     int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
 
     for (size_t i = 0; i < ranges.count && code == 0; i++) {
         const struct range *range = &ranges.list[i];
-        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0 };
+        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0 };
         if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
     }
@@ -79,8 +79,8 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
 
 int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span, struct error *err)
 {
-    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", "eventClass", EVENT_CLASS_OSRT };
-    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, 0 };
+    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", NULL, "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, 0 };
     const struct filter filter = { .span = span };
 
     *layers = (struct idle_layers){ .report = report, .known.width = 2 };

@@ -32,8 +32,9 @@ void thread_spans_free(struct thread_spans *spans)
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source, const struct filter *filter,
                       struct error *err)
 {
-    enum { START, END, THREAD, NAME, CHAIN, CLASS, COLUMNS };
-    const char *names[COLUMNS] = { "start", "end", "globalTid", source->name, source->chain ? source->chain : "", source->class_column ? source->class_column : "" };
+    enum { START, END, THREAD, NAME, CHAIN, OTHER, CLASS, COLUMNS };
+    const char *names[COLUMNS] = { "start", "end", "globalTid", source->name, source->chain ? source->chain : "", source->other ? source->other : "",
+                                   source->class_column ? source->class_column : "" };
     struct report_columns rows = {0};
     int code = columns_read(report, source->table, names, COLUMNS, &rows, err);
 
@@ -43,7 +44,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
             continue;
         struct thread_span span = {
             rows.values[THREAD][row], rows.values[START][row], rows.values[END][row], rows.values[NAME][row],
-            columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row],
+            columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row], columns_is_null(&rows, OTHER, row) ? 0 : rows.values[OTHER][row],
         };
         if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns))
             code = thread_spans_add(spans, &span);
@@ -191,13 +192,13 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
         if (!columns_is_null(&rows, THREAD, row))
             code = thread_spans_add(&events, &(struct thread_span){ rows.values[THREAD][row], rows.values[START][row], rows.values[START][row],
                                                                     rows.values[IS_IN][row] != 0,
-                                                                    columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row] });
+                                                                    columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0 });
     if (rows.values)
         report_columns_free(&rows);
     put_in_order(&events);
     for (size_t i = 0; i + 1 < events.count && code == 0; i++) {
         const struct thread_span *out = &events.list[i], *in = &events.list[i + 1];
-        struct thread_span span = { out->thread, out->start_ns, in->start_ns, out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED, 0 };
+        struct thread_span span = { out->thread, out->start_ns, in->start_ns, out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED, 0, 0 };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
             filter_thread(filter, span.thread, span.start_ns, span.end_ns))
             code = thread_spans_add(spans, &span);
@@ -237,7 +238,7 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
             before = time - duration_of(samples[i - 1].time_ns, time) / 2;
         if (i + 1 < count && duration_of(time, samples[i + 1].time_ns) < 2 * reach)
             after = samples[i + 1].time_ns - duration_of(time, samples[i + 1].time_ns) / 2;
-        struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack };
+        struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack, 0 };
         if (before < after && thread_spans_add(spans, &span) != 0)
             return ERR_NO_MEMORY;
     }

@@ -8,6 +8,7 @@ struct thread_span {
     int64_t thread, start_ns, end_ns;
     int64_t name;  /* in the string pool; of what has none, a number of its own */
     int64_t chain; /* of the call, 0: none; of a sample its stack */
+    int64_t other; /* the thread that held a lock; 0: none */
 };
 
 /* Starts from {0}. */
@@ -23,6 +24,7 @@ void thread_spans_free(struct thread_spans *spans);
 struct span_source {
     const char *table;
     const char *name, *chain; /* columns; chain may be NULL */
+    const char *other;        /* column; NULL: none */
     const char *class_column; /* only rows with class_value here; NULL: all */
     int64_t class_value;
 };

@@ -8,7 +8,7 @@
 
 /* What has no name in the string pool. */
 enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
-enum { KEY_THREAD, KEY_NAME, KEY_FRAME, KEY_STACK, KEY_PARTS };
+enum { KEY_THREAD, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
 enum { DEEPEST_SHOWN = 32 };
 
 struct wait { int64_t total_ns, longest_ns, off_cpu_ns, count; };
@@ -39,7 +39,7 @@ static void waits_free(struct waits *waits)
 static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request, struct error *err)
 {
     /* nsys keeps its own notes in the same table, in another class. */
-    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "lockHolder", "eventClass", EVENT_CLASS_OSRT };
     struct filter filter;
 
     *waits = (struct waits){ .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
@@ -93,7 +93,7 @@ static int add_outside(struct waits *waits, const struct thread_span *off)
         int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
         left -= duration_of(start, end);
     }
-    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, NO_KEY, STACK_EMPTY };
+    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
     return left > 0 ? add_wait(waits, key, left, left) : 0;
 }
 
@@ -118,7 +118,7 @@ static int sum_up(struct waits *waits)
     for (size_t i = 0; i < waits->calls.count && code == 0; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         uint32_t stack = call->chain ? stack_chains_find(&waits->chains, call->chain, &hint) : STACK_EMPTY;
-        int64_t key[KEY_PARTS] = { call->thread, call->name, stack_caller(&waits->stacks, stack), waits->with_stacks ? stack : STACK_EMPTY };
+        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, stack_caller(&waits->stacks, stack), waits->with_stacks ? stack : STACK_EMPTY };
         code = add_wait(waits, key, duration_of(call->start_ns, call->end_ns), off_cpu_in(waits, call));
     }
     for (size_t i = 0; i < waits->off_cpu.count && code == 0; i++)
@@ -128,7 +128,7 @@ static int sum_up(struct waits *waits)
 
 /* ---- the table ----------------------------------------------------------------------------------------------- */
 
-enum { CELL_SHARE, CELL_TOTAL, CELL_COUNT, CELL_AVG, CELL_MAX, CELL_OFF_CPU, CELL_PID, CELL_TID, CELL_THREAD, CELL_NAME, CELL_WHERE, CELL_STACK, CELLS };
+enum { CELL_SHARE, CELL_TOTAL, CELL_COUNT, CELL_AVG, CELL_MAX, CELL_OFF_CPU, CELL_PID, CELL_TID, CELL_THREAD, CELL_NAME, CELL_HOLDER, CELL_WHERE, CELL_STACK, CELLS };
 
 static int set_text(struct table *table, struct table_cell *cell, struct text *text)
 {
@@ -152,6 +152,26 @@ static void add_name(struct text *out, const struct waits *waits, int64_t name)
     }
 }
 
+static void add_thread_name(struct text *out, const struct waits *waits, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(&waits->names, thread);
+    size_t length;
+
+    if (!name)
+        return;
+    const char *bytes = report_string(waits->report, name->name, &length);
+    text_add_bytes(out, bytes, length);
+}
+
+/* "worker (17)" */
+static void add_holder(struct text *out, const struct waits *waits, int64_t thread)
+{
+    if (!thread)
+        return;
+    add_thread_name(out, waits, thread);
+    text_addf(out, out->length ? " (%lld)" : "%lld", (long long)global_tid_number(thread));
+}
+
 static void add_stack(struct text *out, const struct stacks *stacks, uint32_t stack)
 {
     for (int i = 0; stack != STACK_EMPTY && i < DEEPEST_SHOWN; stack = stack_parent(stacks, stack), i++) {
@@ -165,9 +185,7 @@ static int add_row(struct table *table, struct waits *waits, uint32_t number, in
 {
     const struct wait *wait = &waits->list[number];
     const int64_t *key = keys_get(&waits->keys, number);
-    const struct thread_name *thread = thread_name_find(&waits->names, key[KEY_THREAD]);
     struct table_cell *row = table_add_row(table);
-    size_t length;
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -180,13 +198,12 @@ static int add_row(struct table *table, struct waits *waits, uint32_t number, in
         cell_set_int(&row[CELL_OFF_CPU], wait->off_cpu_ns);
     cell_set_int(&row[CELL_PID], global_pid_number(key[KEY_THREAD]));
     cell_set_int(&row[CELL_TID], global_tid_number(key[KEY_THREAD]));
-    if (thread) {
-        const char *bytes = report_string(waits->report, thread->name, &length);
-        text_add_bytes(text, bytes, length);
-    }
+    add_thread_name(text, waits, key[KEY_THREAD]);
     int code = set_text(table, &row[CELL_THREAD], text);
     add_name(text, waits, key[KEY_NAME]);
     code = code ? code : set_text(table, &row[CELL_NAME], text);
+    add_holder(text, waits, key[KEY_HOLDER]);
+    code = code ? code : set_text(table, &row[CELL_HOLDER], text);
     if (key[KEY_FRAME] != NO_KEY)
         stack_frame_label(text, &waits->stacks, (uint32_t)key[KEY_FRAME]);
     code = code ? code : set_text(table, &row[CELL_WHERE], text);
@@ -204,8 +221,12 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
     for (int i = CELL_PID; i <= CELL_TID; i++)
         if (a[i].integer != b[i].integer)
             return a[i].integer > b[i].integer ? 1 : -1;
-    int order = cell_compare_text(&a[CELL_NAME], &b[CELL_NAME]);
-    return order ? order : cell_compare_text(&a[CELL_WHERE], &b[CELL_WHERE]);
+    for (int i = CELL_NAME; i <= CELL_WHERE; i++) {
+        int order = cell_compare_text(&a[i], &b[i]);
+        if (order)
+            return order;
+    }
+    return 0;
 }
 
 static int fill(struct table *table, struct waits *waits)
@@ -230,7 +251,7 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Count", CELL_INT, UNIT_NONE, 0 },
         { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "Off CPU", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
         { "TID", CELL_INT, UNIT_ID, 0 }, { "Thread", CELL_TEXT, UNIT_NONE, 0 }, { "Waited For", CELL_TEXT, UNIT_NONE, 0 },
-        { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Stack", CELL_TEXT, UNIT_NONE, 0 },
+        { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Stack", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct waits waits;
     int code = waits_read(&waits, report, request, err);
@@ -249,8 +270,8 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
 static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum", .title = "Thread Wait Summary", .usage = "[:stack]",
-    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name and by the function that "
-            "made them where a call chain was recorded (stack: by the whole of it). Off CPU is how much of it the thread did not run, where "
+    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by the thread that held "
+            "the lock where that is known, and by the function that made the call where a chain was recorded (stack: by the whole of it). Off CPU is how much of it the thread did not run, where "
             "the capture has its switches; time off the CPU outside of all calls has rows of its own.",
     .needs = {{ "OS Runtime trace data or thread switches", wait_tables }}, .run = thread_wait_sum,
 };

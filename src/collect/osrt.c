@@ -49,6 +49,20 @@ static struct row_OSRT_API *begin_row(struct osrt *osrt, int64_t global_tid, uin
     return row;
 }
 
+/* Whose records may name the thread that held the lock. */
+static int is_lock(uint32_t function)
+{
+    static const uint16_t locks[] = {
+        OSRT_pthread_mutex_lock, OSRT_pthread_mutex_timedlock, OSRT_pthread_mutex_clocklock, OSRT_mtx_lock, OSRT_mtx_timedlock,
+        OSRT_pthread_rwlock_rdlock, OSRT_pthread_rwlock_timedrdlock, OSRT_pthread_rwlock_clockrdlock, OSRT_pthread_rwlock_wrlock,
+        OSRT_pthread_rwlock_timedwrlock, OSRT_pthread_rwlock_clockwrlock,
+    };
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (locks[i] == function)
+            return 1;
+    return 0;
+}
+
 int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, uint32_t chain)
 {
     uint32_t function = record->a;
@@ -58,7 +72,12 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
     int64_t error = record->body[0] & 0xffff;
     int64_t start_ns = clock_map_time(osrt->clock, ticks), end_ns = clock_map_time(osrt->clock, ticks + duration);
     struct row_OSRT_API *row = begin_row(osrt, global_tid, function, start_ns, end_ns);
-    ROW_SET(row, OSRT_API, returnValue, (int64_t)record->body[1]);
+    int64_t value = (int64_t)record->body[1], holder = value >> 32;
+    if (holder > 0 && holder < 1 << 24 && is_lock(function)) {
+        ROW_SET(row, OSRT_API, lockHolder, (global_tid & ~INT64_C(0xffffff)) | holder);
+        value = (int32_t)value;
+    }
+    ROW_SET(row, OSRT_API, returnValue, value);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
     ROW_SET(row, OSRT_API, callchainId, chain);
     if (error)

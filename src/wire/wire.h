@@ -237,7 +237,8 @@ enum wire_type {
     WIRE_STACK,
 
     /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
-     * body: [duration in ticks << 16 | errno if the call failed, else 0][return value] */
+     * body: [duration in ticks << 16 | errno if the call failed, else 0][return value; of a lock that was held, the id of the thread
+     * that held it above 32 bits of return value] */
     WIRE_OSRT_CALL,
 
     /* A sample of CPU time. a: registers, by DWARF's numbers; b: bytes of the stack that lie above its pointer.

@@ -16,8 +16,9 @@ MAIN, OTHER = PROCESS | 7, PROCESS | 8
 # ---- made reports ----
 
 class Report(lib.Made):
-    def os_call(self, thread, start, end, name, chain=0):
-        self.add("OSRT_API", start=start, end=end, eventClass=27, globalTid=thread, nameId=self.text(name), returnValue=0, callchainId=chain)
+    def os_call(self, thread, start, end, name, chain=0, holder=None):
+        self.add("OSRT_API", start=start, end=end, eventClass=27, globalTid=thread, nameId=self.text(name), returnValue=0, callchainId=chain,
+                 lockHolder=holder)
 
     def cuda_call(self, thread, start, end, name, correlation):
         self.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start, end=end, eventClass=0, globalTid=thread, correlationId=correlation,
@@ -52,11 +53,12 @@ class Report(lib.Made):
 def check_waits(folder):
     """A lock, a sleep and a read inside another call; 60 of the read's 100 ns were off the CPU, and 30 ns outside of any call."""
     report = Report(os.path.join(folder, "waits.sqlite"))
-    report.os_call(MAIN, 100, 400, "pthread_mutex_lock", chain=1)
+    report.os_call(MAIN, 100, 400, "pthread_mutex_lock", chain=1, holder=OTHER)
     report.os_call(MAIN, 500, 700, "pthread_mutex_lock", chain=2)
     report.os_call(MAIN, 800, 900, "read")
     report.os_call(MAIN, 820, 840, "mmap")  # inside
-    report.os_call(OTHER, 0, 1000, "nanosleep", chain=1)
+    report.os_call(OTHER, 0, 900, "nanosleep", chain=1)
+    report.os_call(OTHER, 900, 1000, "mtx_lock", holder=MAIN)
     report.add("OSRT_API", start=0, end=5000, eventClass=26, globalTid=MAIN, nameId=report.text("a note of nsys"), returnValue=0, callchainId=0)
     for chain, caller in ((1, "work"), (2, "other work")):
         for depth, (name, module) in enumerate((("__lll_lock_wait", "/lib/libc.so.6"), (caller, "/bin/program"), ("main", "/bin/program"))):
@@ -71,14 +73,15 @@ def check_waits(folder):
         return [tuple(row[column] for column in columns) for row in table(name, path)]
 
     check("what each thread waited for",
-          [(1000, 1, 1000, 0, 8, "nanosleep", "work"), (300, 1, 300, 0, 7, "pthread_mutex_lock", "work"),
-           (200, 1, 200, 0, 7, "pthread_mutex_lock", "other work"), (100, 1, 100, 60, 7, "read", ""),
-           (30, 1, 30, 30, 7, "[off CPU outside of recorded calls]", ""), (5, 1, 5, 5, 7, "[preempted]", "")],
-          rows("thread_wait_sum", "Total Time (ns)", "Count", "Max (ns)", "Off CPU (ns)", "TID", "Waited For", "Where"))
+          [(900, 1, 900, 0, 8, "nanosleep", "", "work"), (300, 1, 300, 0, 7, "pthread_mutex_lock", "8", "work"),
+           (200, 1, 200, 0, 7, "pthread_mutex_lock", "", "other work"), (100, 1, 100, 60, 7, "read", "", ""),
+           (100, 1, 100, 0, 8, "mtx_lock", "main thread (7)", ""), (30, 1, 30, 30, 7, "[off CPU outside of recorded calls]", "", ""),
+           (5, 1, 5, 5, 7, "[preempted]", "", "")],
+          rows("thread_wait_sum", "Total Time (ns)", "Count", "Max (ns)", "Off CPU (ns)", "TID", "Waited For", "Held By", "Where"))
     check("names of threads", {"main thread", ""}, {row["Thread"] for row in table("thread_wait_sum", path)})
     check("stacks", [("nanosleep", "__lll_lock_wait < work < main"), ("pthread_mutex_lock", "__lll_lock_wait < work < main")],
           rows("thread_wait_sum:stack", "Waited For", "Stack")[:2])
-    check("one thread", {"nanosleep"}, {row["Waited For"] for row in table("thread_wait_sum", path, "--filter-tid", "8")})
+    check("one thread", {"nanosleep", "mtx_lock"}, {row["Waited For"] for row in table("thread_wait_sum", path, "--filter-tid", "8")})
 
 
 # ---- why a GPU was idle ----

@@ -23,9 +23,9 @@ struct capture {
     struct report_columns columns;
 };
 
-enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, COLUMNS };
+enum { START, END, CLASS, THREAD, NAME, VALUE, LEVEL, CHAIN, ERROR, INCOMPLETE, HOLDER, COLUMNS };
 static const char *const names[COLUMNS] = { "start", "end", "eventClass", "globalTid", "nameId", "returnValue",
-                                            "nestingLevel", "callchainId", "errnoValue", "incomplete" };
+                                            "nestingLevel", "callchainId", "errnoValue", "incomplete", "lockHolder" };
 
 /* Report time is ticks - 1000. */
 static int begin(void **state)
@@ -126,6 +126,27 @@ static void calls_become_rows(void **state)
     assert_value(capture, ERROR, 1, 2);
 }
 
+/* A lock's record has the thread that held it above its result; a result of another function is just that. */
+static void locks_name_their_holder(void **state)
+{
+    struct capture *capture = *state;
+    assert_int_equal(add(capture, call(OSRT_pthread_mutex_timedlock, 0, 5000, 1, 110, INT64_C(77) << 32 | 110)), 0);
+    assert_int_equal(add(capture, call(OSRT_pthread_rwlock_wrlock, 0, 5001, 1, 0, INT64_C(78) << 32)), 0);
+    assert_int_equal(add(capture, call(OSRT_pthread_mutex_lock, 0, 5002, 1, 0, 0)), 0);
+    assert_int_equal(add(capture, call(OSRT_pthread_mutex_lock, 0, 5003, 1, 125, -1)), 0);
+    assert_int_equal(add(capture, call(OSRT_read, 0, 5004, 1, 0, INT64_C(77) << 32)), 0);
+    finish(capture, 5);
+    assert_value(capture, HOLDER, 0, (TID & ~INT64_C(0xffffff)) | 77);
+    assert_value(capture, VALUE, 0, 110);
+    assert_value(capture, HOLDER, 1, (TID & ~INT64_C(0xffffff)) | 78);
+    assert_value(capture, VALUE, 1, 0);
+    for (size_t row = 2; row < 5; row++)
+        assert_true(is_null(capture, HOLDER, row));
+    assert_value(capture, VALUE, 2, 0);
+    assert_value(capture, VALUE, 3, -1);
+    assert_value(capture, VALUE, 4, INT64_C(77) << 32);
+}
+
 /* One function to a reader, whatever the linker calls it. */
 static void several_symbols_are_one_function(void **state)
 {
@@ -168,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_become_rows, begin, end),
+        cmocka_unit_test_setup_teardown(locks_name_their_holder, begin, end),
         cmocka_unit_test_setup_teardown(several_symbols_are_one_function, begin, end),
         cmocka_unit_test_setup_teardown(death_inside_a_call_makes_a_row, begin, end),
         cmocka_unit_test_setup_teardown(nonsense_makes_no_row, begin, end),
