@@ -7,8 +7,6 @@
 enum collect_scope { COLLECT_SCOPE_NONE, COLLECT_SCOPE_TREE, COLLECT_SCOPE_SYSTEM };
 enum collect_backtrace { COLLECT_BACKTRACE_NONE, COLLECT_BACKTRACE_FP, COLLECT_BACKTRACE_DWARF, COLLECT_BACKTRACE_LBR };
 
-#define COLLECT_EVENTS_MAX 16
-
 struct collect_cpu_options {
     enum collect_scope samples, switches;
     int samples_asked, switches_asked; /* by name: what cannot be had is warned of, and not only noted */
@@ -17,8 +15,6 @@ struct collect_cpu_options {
     uint32_t frequency;                /* a second; 0: 1000 */
     uint32_t samples_per_backtrace;    /* the others are an address alone; 0: 1 */
     uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: 16 KiB */
-    uint32_t events[COLLECT_EVENTS_MAX]; /* counters for the whole machine: rows of perf_counters.c, from 1; ended by 0 */
-    uint32_t events_interval_ms;       /* 0: 10 */
 };
 
 enum collect_method { COLLECT_BY_NOTHING, COLLECT_BY_PERF, COLLECT_BY_TIMER };

@@ -22,8 +22,7 @@ struct perf {
     uint64_t damaged;
 };
 
-/* Opens what the options ask for, on a process that has not called exec yet: 0, or -errno if nothing can be had, and *choice says
- * what. Wishes that the machine does not grant are told. */
+/* Opens what the options ask for, on a process that has not called exec yet: 0, or -errno if nothing can be had. Wishes that the machine does not grant are told. */
 int perf_start(struct collector *collector, pid_t pid);
 
 /* Recording goes on or off. */
