@@ -91,7 +91,7 @@ static int add_outside(struct waits *waits, const struct thread_span *off)
     for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
-        left -= duration_of(start, end);
+        left = add_wrapping(left, duration_of(end, start));
     }
     int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
     return left > 0 ? add_wait(waits, key, left, left) : 0;
@@ -105,7 +105,7 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
     for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
         const struct thread_span *off = &waits->off_cpu.list[i];
         int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns, end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
-        sum += duration_of(start, end);
+        sum = add_wrapping(sum, duration_of(start, end));
     }
     return sum;
 }

@@ -4,6 +4,8 @@ import collections
 import gzip
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -163,6 +165,68 @@ def check_svg(path, samples, into):
     check("names are text", (False, True), ("<script>&" in text, "&lt;script&gt;&amp;" in text))
 
 
+# ---- the script of a flame graph ----
+
+# As much of a browser as the script asks for: elements with attributes, classes and listeners.
+BROWSER = r"""
+const page = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+function element(attributes, text, parts) {
+  const classes = new Set(), listeners = {};
+  return { attributes, textContent: text, style: {}, classes, listeners, getAttribute: name => attributes[name],
+    setAttribute(name, value) { attributes[name] = value; }, getElementsByTagName: name => [parts[name]],
+    classList: { toggle(name, on) { if (on) classes.add(name); else classes.delete(name); } },
+    addEventListener(kind, what) { listeners[kind] = what; } };
+}
+const groups = page.frames.map(frame => element({}, '', { rect: element({ x: frame.x, width: frame.w, y: frame.y }, '', {}),
+  text: element({ x: frame.x + 3 }, '', {}), title: element({}, frame.title, {}) }));
+const named = {};
+for (const name of ['tacho-flame', 'tacho-matched', 'tacho-details', 'tacho-reset', 'tacho-search']) named[name] = element({ width: page.width }, '', {});
+named['tacho-flame'].getElementsByClassName = () => groups;
+global.document = { getElementById: name => named[name] };
+let answer = '';
+global.window = { prompt: () => answer, alert() {}, addEventListener() {} };
+(0, eval)(page.script);
+const state = () => groups.map(group => group.style.display === 'none' ? null : [group.getElementsByTagName('rect')[0].attributes.x,
+  group.getElementsByTagName('rect')[0].attributes.width, group.classes.has('dim'), group.classes.has('m')].map(v => typeof v === 'number' ? Math.round(v * 1000) / 1000 : v));
+const out = {};
+groups[page.click].listeners.click();
+groups[page.click].listeners.mouseover();
+out.zoomed = state(); out.details = named['tacho-details'].textContent;
+named['tacho-reset'].listeners.click();
+out.reset = state();
+answer = page.search; named['tacho-search'].listeners.click();
+out.found = state(); out.matched = named['tacho-matched'].textContent;
+console.log(JSON.stringify(out));
+"""
+
+
+def check_script(folder):
+    """Two threads; the first has a (60 %, of which b is half and c the rest), the second b alone."""
+    made = lib.Made(os.path.join(folder, "script.sqlite"))
+    for number, (thread, stack) in enumerate(((7, "ab"),) * 3 + ((7, "ac"),) * 3 + ((8, "b"),) * 4, 1):
+        made.add("COMPOSITE_EVENTS", id=number, start=number, cpu=0, threadState=1, globalTid=stacks.PROCESS | thread, cpuCycles=1)
+        for depth, name in enumerate(reversed(stack)):
+            made.add("SAMPLING_CALLCHAINS", id=number, symbol=made.text(name), module=made.text("m"), unresolved=0, stackDepth=depth)
+    space = "{http://www.w3.org/2000/svg}"
+    tree = ElementTree.parse(export("svg", made.write(), folder))
+    frames = [{"title": group.find(space + "title").text, **{key: float(group.find(space + "rect").get(name))
+                                                            for key, name in (("x", "x"), ("y", "y"), ("w", "width"))}} for group in tree.iter(space + "g")]
+    names = [frame["title"].split(" (")[0] for frame in frames]
+    check("frames, parents first", ["thread 7", "a", "b", "c", "thread 8", "b"], names)
+    if not shutil.which("node"):
+        return
+    page = {"frames": frames, "width": 1200, "script": tree.find(space + "script").text, "click": 1, "search": "^b$"}
+    done = subprocess.run(["node", "-e", BROWSER], input=json.dumps(page), capture_output=True, text=True, timeout=60)
+    check("the script runs", "", done.stderr)
+    got = json.loads(done.stdout)
+    plain = [[frame["x"], frame["w"], False, False] for frame in frames]
+    check("a click on a", [[0, 1200, True, False], [0, 1200, False, False], [0, 600, False, False], [600, 600, False, False], None, None], got["zoomed"])
+    check("what is under the pointer", "a (6 samples, 60.00 %)", got["details"])
+    check("reset", plain, got["reset"])
+    check("a search for b", [row[:3] + [name == "b"] for row, name in zip(plain, names)], got["found"])
+    check("its share", "matched 70.0 %", got["matched"])
+
+
 # ---- parts of a report ----
 
 def check_parts(path, samples, into):
@@ -187,6 +251,7 @@ def main():
         check_speedscope(path, samples, folder)
         check_pprof(path, samples, folder)
         check_svg(path, samples, folder)
+        check_script(folder)
         check_parts(path, samples, folder)
         empty = lib.Made(os.path.join(folder, "empty.sqlite"))
         empty.add("PROCESSES", globalPid=stacks.PROCESS, pid=7, name="a")

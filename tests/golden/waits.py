@@ -222,6 +222,34 @@ def check_threads(folder):
     check("a thread that is not there", True, "nothing is known" in output("stats", "-r", "gpu_idle_sum:thread=99", path))
 
 
+def check_hostile(folder):
+    """Numbers that no capture has: every report and flame graph ends in good order, whatever it says."""
+    dice = random.Random(11)
+    numbers = (0, 1, -1, 7, 1000, MAIN, OTHER, 2 ** 31, 2 ** 63 - 1, -2 ** 63, 2 ** 62, -2 ** 62)
+    report = lib.Made(os.path.join(folder, "hostile.sqlite"))
+    texts = [report.text(text) for text in ("", "a", "\x01;\n", "b" * 5000, "poll")]
+    tables = {
+        "OSRT_API": "start end eventClass globalTid nameId callchainId lockHolder", "OSRT_CALLCHAINS": "id symbol module unresolved stackDepth sourceLine",
+        "CUPTI_ACTIVITY_KIND_RUNTIME": "start end globalTid correlationId nameId callchainId",
+        "CUPTI_ACTIVITY_KIND_KERNEL": "start end deviceId streamId correlationId globalPid", "SCHED_EVENTS": "start cpu isSchedIn globalTid threadState",
+        "COMPOSITE_EVENTS": "id start threadState globalTid cpuCycles", "SAMPLING_CALLCHAINS": "id symbol module unresolved stackDepth sourceFile sourceLine",
+        "TACHO_PYTHON_SAMPLE": "start globalTid threadState gil callchainId", "TACHO_PYTHON_CALLCHAINS": "id symbol module stackDepth line",
+        "NVTX_EVENTS": "start end eventType textId globalTid", "TACHO_TORCH_OP": "start end globalTid nameId", "ThreadNames": "nameId globalTid",
+    }
+    for name, columns in tables.items():
+        for _ in range(60):
+            row = {column: dice.choice(texts if column in ("symbol", "module", "nameId", "textId", "sourceFile") else numbers) for column in columns.split()}
+            report.add(name, **{column: dice.choice((value, value, value, None)) for column, value in row.items()})
+        report.add(name, **{column: 59 if column == "eventType" else 27 if column == "eventClass" else 1 for column in columns.split()})
+    path = report.write()
+    for name in ("cpu_sample_sum", "cpu_sample_sum:lines:waiting", "cpu_topdown:thread:min=0", "cpu_bottomup:min=0", "cpu_sample_sum:python:module",
+                 "thread_wait_sum", "thread_wait_sum:stack", "gpu_idle_sum:gap=0", "gpu_idle_sum:thread=7", "gpu_idle_sum:thread=a"):
+        output("stats", "-q", "-f", "json", "-r", name, path)
+        output("stats", "-q", "-f", "json", "-r", name, "--filter-time", "-5/100", "--filter-tid", "7", path)
+    for kind in ("folded", "speedscope", "pprof", "svg"):
+        output("export", "-q", "-f", "true", "-t", kind, "--waiting", "-o", os.path.join(folder, "hostile.out"), path)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_waits(folder)
@@ -229,6 +257,7 @@ def main():
         for seed in range(4):
             check_random(folder, seed)
         check_threads(folder)
+        check_hostile(folder)
         fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
         if os.path.exists(fixture):
             rows = table("gpu_idle_sum", fixture)
