@@ -72,11 +72,12 @@ class Sampled(lib.Case):
         self.assertGreaterEqual(whole, 0.98 * len(stacks), "stacks that reach the thread's function")
 
     def check_total(self, report):
-        """All samples of a thread together stand for the time that it ran."""
+        """All samples of a thread together stand for the time that it ran, but for what came after its last one: on a busy machine a
+        thread that shares its CPU meets a tick of the clock seldom."""
         for name in ("burner", "holder"):
             tid, cpu, _ = self.threads[name]
-            weight = sum(weight for thread, weight, _ in self.stacks(report) if thread == tid)
-            self.assertAlmostEqual(weight, cpu, delta=0.05 * cpu + 10 * MILLISECOND, msg=name)
+            weights = [weight for thread, weight, _ in self.stacks(report) if thread == tid]
+            self.assertAlmostEqual(sum(weights), cpu, delta=0.05 * cpu + 10 * MILLISECOND + 2 * max(weights), msg=name)
 
     def sched_sum(self):
         done = subprocess.run([lib.TACHO, "stats", "-q", "-r", "sched_sum", "--format", "csv", self.path("report.tacho")],
