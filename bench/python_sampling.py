@@ -69,7 +69,8 @@ def run(command):
 def variants(arguments, folder):
     bare = [*arguments.python.split(), os.path.abspath(__file__), "--program", str(arguments.work)]
     found = {"bare": bare}
-    tacho = [figures.find_tacho(), "profile", "-q", "-f", "true", "-o", os.path.join(folder, "report"), "-t", "none"]
+    tacho = [figures.find_tacho(), "profile", "-q", "-f", "true", "-o", os.path.join(folder, "report"), "-t", "none", "-s", "none",
+             "--cpuctxsw=none"]
     found["tacho"] = [*tacho, "--python-sampling=true", f"--python-sampling-frequency={arguments.hz}", *bare]
     spy = arguments.py_spy or shutil.which("py-spy")
     if spy:

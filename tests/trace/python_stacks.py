@@ -14,6 +14,7 @@ import lib
 HERE = os.path.join(lib.SOURCE, "tests", "trace", "python")
 WAITING = 7
 HOLDS, WAITS = 1, 2
+ALONE = ["-s", "none", "--cpuctxsw=none"]
 ASK = "import sys, sysconfig; print(*sys.version_info[:3], int(bool(sysconfig.get_config_var('Py_GIL_DISABLED'))), sys.executable)"
 
 
@@ -62,7 +63,7 @@ class Stacks(lib.Case):
                 check(command)
 
     def sampled(self, *arguments):
-        return self.profile(*arguments, options=["-t", "none", "--python-sampling=true"])
+        return self.profile(*arguments, options=ALONE + ["-t", "none", "--python-sampling=true"])
 
     def stored(self, table):
         """Rows of a table in the report as it is now, while it grows; 0 if there are none yet."""
@@ -71,8 +72,8 @@ class Stacks(lib.Case):
         return int(done.stdout.split()[-1]) if done.returncode == 0 and done.stdout else 0
 
     def parked(self, command):
-        process = subprocess.Popen(self.command(*command, os.path.join(HERE, "parked.py"), options=["-t", "none", "--python-sampling=true"]),
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+        sampled = self.command(*command, os.path.join(HERE, "parked.py"), options=ALONE + ["-t", "none", "--python-sampling=true"])
+        process = subprocess.Popen(sampled, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
                                    cwd=self.folder)
         try:
             truth = {int(tid): stack for tid, stack in json.loads(process.stdout.readline()).items()}
@@ -148,7 +149,7 @@ class Stacks(lib.Case):
             file.write("import threading, time\ndef spin(end):\n    while time.perf_counter() < end:\n        pass\n"
                        "end = time.perf_counter() + 0.7\nthreads = [threading.Thread(target=spin, args=(end,)) for _ in range(3)]\n"
                        "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n")
-        report = self.profile(*command, program, options=["-t", "python-gil"])
+        report = self.profile(*command, program, options=ALONE + ["-t", "python-gil"])
         chains = chains_of(report)
         moments = {}
         for start, tid, state, gil, chain in report.rows(SAMPLES):
