@@ -122,6 +122,10 @@ class Chains(fakelib.Case):
                                ORDER BY stackDepth""")
         self.assertEqual([depth for depth, _ in chain], list(range(len(chain))))
         self.assertTrue(any(module.endswith("/cuda_work") for _, module in chain), chain)
+        names = [name for name, in report.rows("""SELECT s.value FROM CUDA_CALLCHAINS c JOIN StringIds s ON s.id = c.symbol
+                                                  WHERE c.id = (SELECT max(id) FROM CUDA_CALLCHAINS) ORDER BY stackDepth""")]
+        self.assertIn("main", names)
+        self.assertEqual(names[-1], "_start")
 
 
 if __name__ == "__main__":
