@@ -159,7 +159,10 @@ static int make_profile(struct profile *profile, const struct export_options *op
 
     add_word(profile, ""); /* the first string is the empty one */
     add_value_type(profile, "samples", "count");
-    add_value_type(profile, "weight", "count");
+    if (samples_are_time(profile->stacks.report, options))
+        add_value_type(profile, "cpu", "nanoseconds");
+    else
+        add_value_type(profile, "weight", "count");
     for (uint32_t node = 1; node < tree->nodes.count && code == 0; node++)
         if (tree->self[node].samples)
             code = add_sample(profile, node);

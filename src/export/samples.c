@@ -1,11 +1,35 @@
 /* Samples of threads for flame graphs: see samples.h. */
 #include "samples.h"
 
+#include <string.h>
+
 static int has_rows(struct report *report, enum stack_source source)
 {
     const struct report_table *table = report_table(report, stack_sample_tables[source]);
 
     return table && table->rows;
+}
+
+static enum stack_source source_of(struct report *report, const struct export_options *options)
+{
+    return options->python_samples || !has_rows(report, STACKS_CPU) ? STACKS_PYTHON : STACKS_CPU;
+}
+
+/* A clock counts ns; nsys's captures do not say what was counted. */
+int samples_are_time(struct report *report, const struct export_options *options)
+{
+    static const char *const event = "event";
+    struct report_columns rows = {0};
+    struct error err;
+
+    if (source_of(report, options) != STACKS_CPU || columns_read(report, "TACHO_SAMPLING", &event, 1, &rows, &err) != 0)
+        return 0;
+    int are_time = rows.rows > 0;
+    for (size_t row = 0; row < rows.rows; row++)
+        are_time &= columns_is_null(&rows, 0, row) || strstr(report_string(report, rows.values[0][row], NULL), "cpu-clock") != NULL;
+    if (rows.values)
+        report_columns_free(&rows);
+    return are_time;
 }
 
 static int counts(const struct export_options *options, const struct stack_sample *sample)
@@ -16,7 +40,7 @@ static int counts(const struct export_options *options, const struct stack_sampl
 int samples_read(struct stacks *stacks, struct report *report, int lines, const struct export_options *options, struct error *err)
 {
     const struct filter everything = {0};
-    enum stack_source source = options->python_samples || !has_rows(report, STACKS_CPU) ? STACKS_PYTHON : STACKS_CPU;
+    enum stack_source source = source_of(report, options);
     size_t kept = 0;
     int code = stacks_open(stacks, report, err);
 

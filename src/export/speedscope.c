@@ -10,6 +10,7 @@ struct scope {
     struct stacks stacks;
     struct thread_names names;
     struct outfile *output;
+    const char *unit; /* of weights */
     struct text out, name;
     uint32_t *path; /* owned; frames of a stack */
     size_t room;
@@ -109,7 +110,8 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
 
     text_add(&scope->out, first ? ",\n{\"type\": \"sampled\", \"name\": " : "\n{\"type\": \"sampled\", \"name\": ");
     add_thread_name(scope, stacks->samples[first].thread);
-    text_addf(&scope->out, ", \"unit\": \"none\", \"startValue\": 0, \"endValue\": %lld,\n\"samples\": [", (long long)weigh(stacks, first, behind));
+    text_addf(&scope->out, ", \"unit\": \"%s\", \"startValue\": 0, \"endValue\": %lld,\n\"samples\": [", scope->unit,
+              (long long)weigh(stacks, first, behind));
     for (size_t i = first; i < behind && code == 0; i = same_stack(stacks, i, behind)) {
         text_add(&scope->out, i > first ? ",\n" : "");
         if (add_stack(scope, stacks->samples[i].stack) != 0)
@@ -147,7 +149,7 @@ static int write_all(void *context, struct outfile *output, struct error *err)
 
 static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
 {
-    struct scope scope = {0};
+    struct scope scope = { .unit = samples_are_time(report, options) ? "nanoseconds" : "none" };
     int code = samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err);
 
     if (code == 0)

@@ -119,6 +119,22 @@ def read_pprof(path):
     return out, profile
 
 
+def check_units(folder):
+    """What weights are, where the capture says what was counted."""
+    for event, unit, kind in (("cpu-clock", "nanoseconds", ("cpu", "nanoseconds")), ("thread-cpu-clock", "nanoseconds", ("cpu", "nanoseconds")),
+                              ("cycles", "none", ("weight", "count"))):
+        made = lib.Made(os.path.join(folder, "units.sqlite"))
+        made.add("COMPOSITE_EVENTS", id=1, start=5, cpu=0, threadState=1, globalTid=stacks.PROCESS | 7, cpuCycles=1000000)
+        made.add("TACHO_SAMPLING", timestamp=0, method="perf", event=event, switches="none")
+        made.write()
+        with open(export("speedscope", made.path, folder)) as file:
+            check(f"unit of {event}", [unit], [profile["unit"] for profile in json.load(file)["profiles"]])
+        with gzip.open(export("pprof", made.path, folder)) as file:
+            profile = fields(file.read())
+        texts = [text.decode() for text in profile[6]]
+        check(f"type of {event}", kind, tuple(texts[fields(profile[1][1])[number][0]] for number in (1, 2)))
+
+
 def check_pprof(path, samples, into):
     got, profile = read_pprof(export("pprof", path, into))
     expected = collections.defaultdict(lambda: [0, 0])
@@ -252,6 +268,7 @@ def main():
         check_pprof(path, samples, folder)
         check_svg(path, samples, folder)
         check_script(folder)
+        check_units(folder)
         check_parts(path, samples, folder)
         empty = lib.Made(os.path.join(folder, "empty.sqlite"))
         empty.add("PROCESSES", globalPid=stacks.PROCESS, pid=7, name="a")
