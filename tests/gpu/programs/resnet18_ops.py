@@ -1,4 +1,4 @@
-"""Ten iterations of training of resnet18, batch 16: resnet18_ops.py bare, in a capture range, or resnet18_ops.py torch FILE.json,
+"""Forty iterations of training of resnet18, batch 16: resnet18_ops.py bare, in a capture range, or resnet18_ops.py torch FILE.json,
 under torch.profiler, which writes [name, count, self device µs, device µs] of every row of its table."""
 import json
 import sys
@@ -6,7 +6,7 @@ import sys
 import torch
 import torchvision
 
-WARM_UP, ITERATIONS = 5, 10
+WARM_UP, ITERATIONS = 5, 40
 model = torchvision.models.resnet18().cuda()
 images = torch.randn(16, 3, 224, 224, device="cuda")
 labels = torch.randint(0, 1000, (16,), device="cuda")
