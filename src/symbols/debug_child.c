@@ -21,14 +21,6 @@
 #define MEMORY_MAX (UINT64_C(8) << 30)
 #define TOLD_MAX (UINT64_C(1) << 30)
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAS_SHADOW_MEMORY 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SHADOW_MEMORY 1
-#endif
-
 /* Whatever happens here is nobody's business but the parent's: no message, no core file, no handler of the program's. */
 static void be_child(int64_t limit_ns)
 {
@@ -44,7 +36,7 @@ static void be_child(int64_t limit_ns)
     sigprocmask(SIG_SETMASK, &all, NULL);
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &time);
-#if !defined(HAS_SHADOW_MEMORY)
+#if !defined(DEBUG_INFO_SANITIZED)
     struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
     setrlimit(RLIMIT_AS, &memory);
 #endif

@@ -31,6 +31,15 @@ int debug_info_find(const struct image *image, const uint64_t *addresses, size_t
 int debug_info_tell(int file, const uint64_t *addresses, size_t count, int to);
 
 #define DEBUG_INFO_INLINED_MAX 64u
+/* A sanitizer needs more memory than any limit leaves, and its allocator may be locked by another thread when a child is made. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DEBUG_INFO_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DEBUG_INFO_SANITIZED 1
+#endif
+
 #define DEBUG_INFO_END UINT32_MAX /* as the number of an address: that was all */
 
 #endif

@@ -249,6 +249,9 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
             jobs[job_count++] = (struct job){.symbols = symbols, .module = symbols->modules[frame->module], .frames = order + i};
         jobs[job_count - 1].frame_count++;
     }
+#if defined(DEBUG_INFO_SANITIZED)
+    pool = NULL;
+#endif
     parallel_for(pool, job_count, work, jobs);
     for (size_t i = 0; i < job_count; i++) {
         result |= jobs[i].failed ? -1 : take_job(symbols, &jobs[i]);
