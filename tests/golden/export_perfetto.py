@@ -5,28 +5,12 @@ import gzip
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from decimal import Decimal
 
-TACHO = os.environ["TACHO"]
-HERE = os.path.dirname(os.path.abspath(__file__))
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {str(expected)[:900]}\n  got      {str(got)[:900]}")
-
-
-def tacho(*arguments):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-    if done.returncode != 0:
-        sys.exit(f"tacho {' '.join(arguments)}: status {done.returncode}: {done.stderr.decode()}")
+import lib
+from lib import HERE, KINETO, check, ns
 
 
 def number(data, at):
@@ -133,15 +117,11 @@ class Trace:
         return self.place(only(track, 5)) if 5 in track and name == "overlapping" else (None, None)
 
 
-def ns(text):
-    return int(Decimal(text) * 1000)
-
-
 def real_trace(name):
-    path = f"{HERE}/kineto/{name}.json.gz"
+    path = f"{KINETO}/{name}.json.gz"
     events = json.loads(gzip.open(path, "rt").read(), parse_float=str)
     base, events = events["baseTimeNanoseconds"], events["traceEvents"]
-    tacho("export", "-q", "-f", "true", "--type", "perfetto", "-o", "out.pftrace", path)
+    lib.output("export", "-q", "-f", "true", "--type", "perfetto", "-o", "out.pftrace", path)
     trace = Trace("out.pftrace")
     place = lambda e: (e["pid"], e["tid"]) if isinstance(e["pid"], int) else (None, None)
     spans = [e for e in events if e["ph"] == "X"]
@@ -168,7 +148,7 @@ def real_trace(name):
     check(f"{name}: arrows too many", [], list((got - expected).items())[:2])
     check(f"{name}: clocks", base, trace.clocks[1] - trace.clocks[6])
     check(f"{name}: names are there once", [], [n for table in trace.names.values() for n, count in Counter(table.values()).items() if count > 1])
-    tacho("export", "-q", "-f", "true", "-t", "perfetto", "--gzip", "-o", "out.pftrace.gz", path)
+    lib.output("export", "-q", "-f", "true", "-t", "perfetto", "--gzip", "-o", "out.pftrace.gz", path)
     with open("out.pftrace", "rb") as plain:
         check(f"{name}: packed", plain.read(), gzip.open("out.pftrace.gz").read())
 
@@ -179,17 +159,16 @@ def made_trace():
     event = '{"ph": "X", "cat": "cpu_op", "name": "%s", "pid": 7, "tid": 8, "ts": %d, "dur": %d, "args": {"x": NaN, "why": "\x01"}}'
     with open("made.json", "w") as out:
         out.write('{"traceEvents": [' + ",".join(event % (name, start, end - start) for start, end, name in times) + "]}")
-    tacho("export", "-q", "-f", "true", "--type", "perfetto", "-o", "out.pftrace", "made.json")
+    lib.output("export", "-q", "-f", "true", "--type", "perfetto", "-o", "out.pftrace", "made.json")
     trace = Trace("out.pftrace")
     check("spans of one moment", Counter((name, 7, 8, start * 1000, (end - start) * 1000) for start, end, name in times), Counter(s[1:6] for s in trace.spans))
     check("what is no JSON", {"x": None, "why": "\x01"}, trace.spans[0][6])
 
 
 def nsys_capture():
-    with open("mix.sqlite", "wb") as out:
-        out.write(gzip.open(f"{HERE}/nsys/mix.sqlite.gz").read())
+    lib.unpack(f"{HERE}/nsys/mix.sqlite.gz", "mix.sqlite")
     for kind, path in (("chrome", "mix.json"), ("perfetto", "mix.pftrace")):
-        tacho("export", "-q", "--type", kind, "-o", path, "mix.sqlite")
+        lib.output("export", "-q", "--type", kind, "-o", path, "mix.sqlite")
     with open("mix.json") as file:
         events = json.load(file, parse_float=str)["traceEvents"]
     trace = Trace("mix.pftrace")
@@ -204,7 +183,7 @@ def main():
             real_trace(name)
         made_trace()
         nsys_capture()
-    return 1 if failures else 0
+    return lib.status()
 
 
 sys.exit(main())

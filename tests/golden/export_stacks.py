@@ -5,26 +5,17 @@ import gzip
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
-TACHO = os.environ["TACHO"]
-KINETO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kineto")
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {str(expected)[:900]}\n  got      {str(got)[:900]}")
+import lib
+from lib import KINETO, check
 
 
 def stacks(path, *options):
-    done = subprocess.run([TACHO, "export", "-q", "-f", "true", "--type", "stacks", *options, "-o", "out.stacks", path], stderr=subprocess.PIPE, timeout=120)
-    if done.returncode != 0:
-        return done.returncode, done.stderr.decode()
+    status, said, _ = lib.run("export", "-q", "-f", "true", "--type", "stacks", *options, "-o", "out.stacks", path)
+    if status != 0:
+        return status, said
     with open("out.stacks") as file:
         return [line.rsplit(" ", 1) for line in file.read().splitlines()]
 
@@ -63,7 +54,7 @@ def main():
     with open("none.json", "w") as out:
         out.write('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {}}]}')
     check("a report without any", (1, True), (lambda r: (r[0], "no stacks" in r[1]))(stacks("none.json")))
-    return 1 if failures else 0
+    return lib.status()
 
 
 sys.exit(main())

@@ -9,32 +9,17 @@ import random
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from decimal import Decimal
 
-TACHO = os.environ["TACHO"]
-HERE = os.path.dirname(os.path.abspath(__file__))
+import lib
+from lib import HERE, KINETO, check, ns, trace_span
+
 # Columns that hold ids of strings.
 STRINGS = {"nameId", "argsId", "inputDimsId", "inputTypesId", "inputStridesId", "concreteInputsId", "callStackId", "demangledName", "shortName",
            ("TACHO_TORCH_OP", "moduleId")}
-failures = 0
-
-
-def check(what, expected, got):
-    global failures
-    if expected != got:
-        failures += 1
-        print(f"{what}:\n  expected {str(expected)[:900]}\n  got      {str(got)[:900]}")
-
-
-def tacho(*arguments):
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-    if done.returncode != 0:
-        sys.exit(f"tacho {' '.join(arguments)}: status {done.returncode}: {done.stderr.decode()}")
-    return done.stderr.decode()
 
 
 def no_constant(name):
@@ -48,13 +33,18 @@ def strict(path):
 
 
 def export(source, path, *options):
-    tacho("export", "-q", "-f", "true", "--type", "chrome", *options, "-o", path, source)
+    lib.output("export", "-q", "-f", "true", "--type", "chrome", *options, "-o", path, source)
     return strict(path)
 
 
 def database(source, name):
-    said = tacho("import", "-f", "true", "-o", f"{name}.tacho", source) if not source.endswith(".tacho") else ""
-    tacho("export", "-q", "-f", "true", "-o", f"{name}.sqlite", source if source.endswith(".tacho") else f"{name}.tacho")
+    """A report or trace as SQLite, and what its import said."""
+    said = ""
+    if not source.endswith(".tacho"):
+        status, said, _ = lib.run("import", "-f", "true", "-o", f"{name}.tacho", source)
+        check(f"status of the import of {source}: {said}", 0, status)
+        source = f"{name}.tacho"
+    lib.output("export", "-q", "-f", "true", "-o", f"{name}.sqlite", source)
     return sqlite3.connect(f"{name}.sqlite"), said
 
 
@@ -92,7 +82,7 @@ def event_key(event):
 
 def real_trace(name):
     """Of a real trace every event is there again, with all its arguments; and a second import finds nothing changed."""
-    path = f"{HERE}/kineto/{name}.json.gz"
+    path = f"{KINETO}/{name}.json.gz"
     theirs, ours = strict(path), export(path, "out.json")
     spare = lambda e: e["ph"] == "M" and e["pid"] in range(1, 16)  # names of GPUs on which nothing happened
     expected, got = Counter(event_key(e) for e in theirs["traceEvents"] if not spare(e)), Counter(map(event_key, ours["traceEvents"]))
@@ -105,7 +95,7 @@ def real_trace(name):
     second, said = database("out.json", "second")
     check(f"{name}: what the second import says", "", said)
     check(f"{name}: rows that are the same", True, same_report(name, first, second) > 500)
-    tacho("export", "-q", "-f", "true", "-t", "chrome", "--gzip", "-o", "out.json.gz", path)
+    lib.output("export", "-q", "-f", "true", "-t", "chrome", "--gzip", "-o", "out.json.gz", path)
     with open("out.json", "rb") as plain:
         check(f"{name}: packed", plain.read(), gzip.open("out.json.gz").read())
 
@@ -160,59 +150,74 @@ def all_of(connection, table, columns):
     return connection.execute(f"SELECT {columns} FROM {table} ORDER BY rowid").fetchall() if table in tables(connection) else []
 
 
+TEXT = "(SELECT value FROM StringIds WHERE id = nameId)"
+
+
 def nsys_capture(name):
     """A capture of nsys as a trace: kernels, copies, calls and ranges with the same names and times; each kernel's arrow begins at
-    its call, and its operator is the range around that call."""
-    with open(f"{name}.sqlite", "wb") as out:
-        out.write(gzip.open(f"{HERE}/nsys/{name}.sqlite.gz").read())
+    its call, and its operator is the range around that call. The trace, and how much work has an operator."""
+    lib.unpack(f"{HERE}/nsys/{name}.sqlite.gz", f"{name}.sqlite")
     trace = export(f"{name}.sqlite", "out.json")
     original, (again, said) = sqlite3.connect(f"{name}.sqlite"), database("out.json", "again")
     check(f"{name}: what import says", "", said)
+    same_tables(name, original, again)
+    same_ranges(name, original, again)
+    events = trace["traceEvents"]
+    calls = {e["args"]["correlation"]: e for e in reversed(events) if e.get("cat") in ("cuda_runtime", "cuda_driver")}  # the first of each
+    launched = [e for e in events if e["ph"] == "X" and e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"].get("correlation") in calls]
+    arrows_begin_at_calls(name, events, calls, len(launched))
+    return trace, whose_work(name, events, calls, launched)
+
+
+def same_tables(name, original, again):
     for table, columns in TABLES_OF_CUDA.items():
         check(f"{name}: {table}", all_of(original, table, columns), all_of(again, table, columns))
-    text = "(SELECT value FROM StringIds WHERE id = nameId)"
     version = re.compile(r"_v\d{4,}$")
-    check(f"{name}: calls", [(*c[:4], version.sub("", c[4])) for c in all_of(original, "CUPTI_ACTIVITY_KIND_RUNTIME", f"start, end, globalTid, correlationId, {text}")],
-          all_of(again, "CUPTI_ACTIVITY_KIND_RUNTIME", f"start, end, globalTid, correlationId, {text}"))
-    check(f"{name}: calls of the OS", Counter(all_of(original, "OSRT_API", f"start, end, globalTid, {text}")),
-          Counter(all_of(again, "TACHO_TORCH_OP", f"start, end, globalTid, CASE category WHEN 'os_runtime' THEN {text} END")) &
-          Counter(all_of(original, "OSRT_API", f"start, end, globalTid, {text}")))
+    columns = f"start, end, globalTid, correlationId, {TEXT}"
+    check(f"{name}: calls", [(*c[:4], version.sub("", c[4])) for c in all_of(original, "CUPTI_ACTIVITY_KIND_RUNTIME", columns)],
+          all_of(again, "CUPTI_ACTIVITY_KIND_RUNTIME", columns))
+    calls = Counter(all_of(original, "OSRT_API", f"start, end, globalTid, {TEXT}"))
+    check(f"{name}: calls of the OS", calls,
+          Counter(all_of(again, "TACHO_TORCH_OP", f"start, end, globalTid, CASE category WHEN 'os_runtime' THEN {TEXT} END")) & calls)
+
+
+def same_ranges(name, original, again):
     ranges = [] if "NVTX_EVENTS" not in tables(original) else original.execute(
         "SELECT start, end, globalTid, coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) FROM NVTX_EVENTS WHERE eventType IN (59, 60) ORDER BY rowid").fetchall()
     marks = re.compile(r"(, seq = \d+)?(, op_id = \d+)?(, sizes = .*)?$")
     check(f"{name}: ranges", sorted((s, e, t, marks.sub("", n, 1)) for s, e, t, n in ranges), sorted(
-        again.execute(f"SELECT start, end, globalTid, {text} FROM TACHO_TORCH_OP WHERE category IN ('cpu_op', 'user_annotation')").fetchall()))
-    events = trace["traceEvents"]
-    ns = lambda number: int(Decimal(number) * 1000)
-    calls = {e["args"]["correlation"]: e for e in reversed(events) if e.get("cat") in ("cuda_runtime", "cuda_driver")}  # the first of each
+        again.execute(f"SELECT start, end, globalTid, {TEXT} FROM TACHO_TORCH_OP WHERE category IN ('cpu_op', 'user_annotation')").fetchall()))
+
+
+def arrows_begin_at_calls(name, events, calls, launched_count):
     begins = {e["id"]: e for e in events if e["ph"] == "s" and e["cat"] == "ac2g"}
-    arrows = 0
-    for event in events:
-        if event["ph"] != "f" or event["cat"] != "ac2g":
-            continue
-        arrows += 1
-        call, begin = calls[event["id"]], begins[event["id"]]
-        check(f"{name}: where arrow {event['id']} begins", (call["pid"], call["tid"], call["ts"]), (begin["pid"], begin["tid"], begin["ts"]))
-    launched = [e for e in events if e["ph"] == "X" and e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"].get("correlation") in calls]
-    check(f"{name}: arrows", len(launched), arrows)
-    spans = [(e["tid"], ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["args"]["External id"]) for e in events
-             if e["ph"] == "X" and e["cat"] in ("cpu_op", "user_annotation") and "External id" in e.get("args", ())]
-    annotations = {e["args"]["External id"] for e in events if e.get("cat") == "user_annotation" and "External id" in e.get("args", ())}
-    seen = {}  # what annotations span on streams
-    owned = 0
+    ends = [e for e in events if e["ph"] == "f" and e["cat"] == "ac2g"]
+    for end in ends:
+        call, begin = calls[end["id"]], begins[end["id"]]
+        check(f"{name}: where arrow {end['id']} begins", (call["pid"], call["tid"], call["ts"]), (begin["pid"], begin["tid"], begin["ts"]))
+    check(f"{name}: arrows", launched_count, len(ends))
+
+
+def whose_work(name, events, calls, launched):
+    """Work is that of the innermost range around its call; annotations around it span it on its stream. How much has an owner."""
+    numbered = [e for e in events if e["ph"] == "X" and e["cat"] in ("cpu_op", "user_annotation") and "External id" in e.get("args", ())]
+    spans = [(e["tid"], *trace_span(e), e["args"]["External id"]) for e in numbered]
+    annotations = {e["args"]["External id"] for e in numbered if e["cat"] == "user_annotation"}
+    seen, owned = {}, 0  # what annotations span on streams
     for event in launched:
         call = calls[event["args"]["correlation"]]
-        start, end = ns(call["ts"]), ns(call["ts"]) + ns(call["dur"])
+        start, end = trace_span(call)
         around = [s for s in spans if s[0] == call["tid"] and s[1] <= start and s[2] >= end]
         expected = max(around, key=lambda s: (s[1], -s[2]))[3] if around else None
         owned += expected is not None
+        begin, done = trace_span(event)
         for annotation in {s[3] for s in around} & annotations:
             first, last = seen.get((annotation, event["pid"], event["tid"]), (1 << 63, 0))
-            seen[annotation, event["pid"], event["tid"]] = (min(first, ns(event["ts"])), max(last, ns(event["ts"]) + ns(event["dur"])))
+            seen[annotation, event["pid"], event["tid"]] = (min(first, begin), max(last, done))
         check(f"{name}: whose {event['args']['correlation']} is", expected, event["args"].get("External id"))
     check(f"{name}: annotations on streams", sorted((*where, first - 1, last + 1) for where, (first, last) in seen.items()),
-          sorted((e["args"]["External id"], e["pid"], e["tid"], ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events if e.get("cat") == "gpu_user_annotation"))
-    return trace, owned
+          sorted((e["args"]["External id"], e["pid"], e["tid"], *trace_span(e)) for e in events if e.get("cat") == "gpu_user_annotation"))
+    return owned
 
 
 def nsys_captures():
@@ -252,8 +257,8 @@ def nsys_captures():
 
 def occupancy():
     """torch's own estimates, made again from what CUDA's tables hold alone. It gives up above 48 KB of shared memory, and says 0."""
-    original = strict(f"{HERE}/kineto/train.json.gz")
-    connection, _ = database(f"{HERE}/kineto/train.json.gz", "cuda")
+    original = strict(f"{KINETO}/train.json.gz")
+    connection, _ = database(f"{KINETO}/train.json.gz", "cuda")
     for table in tables(connection):
         if table.startswith("TACHO_TORCH"):
             connection.execute(f"DROP TABLE {table}")
@@ -271,10 +276,9 @@ def occupancy():
 
 
 def options():
-    path = f"{HERE}/kineto/infer.json.gz"
+    path = f"{KINETO}/infer.json.gz"
     whole = export(path, "out.json")["traceEvents"]
     spans = [e for e in whole if e["ph"] == "X"]
-    ns = lambda number: int(Decimal(number) * 1000)
     origin = strict("out.json")["tacho.originNanoseconds"]
     steps = {e["name"]: e for e in spans if e["name"].startswith("ProfilerStep") and e["cat"] == "user_annotation"}
     first, last = ns(steps["ProfilerStep#3"]["ts"]), ns(steps["ProfilerStep#3"]["ts"]) + ns(steps["ProfilerStep#3"]["dur"])
@@ -287,10 +291,10 @@ def options():
     check("--ts-shift", [ns(e["ts"]) + 1500 for e in spans], [ns(e["ts"]) for e in shifted if e["ph"] == "X"])
     normal = export(path, "part.json", "--ts-normalize=true")
     check("--ts-normalize", (0, [ns(e["ts"]) + 1790857026000000000 for e in spans]), (normal["baseTimeNanoseconds"], [ns(e["ts"]) for e in normal["traceEvents"] if e["ph"] == "X"]))
-    done = subprocess.run([TACHO, "export", "--gzip", "-o", "none.sqlite", path], stderr=subprocess.PIPE)
-    check("--gzip is not for all types", (2, True), (done.returncode, b"--gzip" in done.stderr))
+    status, said, _ = lib.run("export", "--gzip", "-o", "none.sqlite", path)
+    check("--gzip is not for all types", (2, True), (status, "--gzip" in said))
     shutil.copy(path, "named.json.gz")
-    tacho("export", "-q", "-t", "chrome", "--gzip", "named.json.gz")
+    lib.output("export", "-q", "-t", "chrome", "--gzip", "named.json.gz")
     check("a name that TensorBoard finds", True, os.path.exists("named.json.pt.trace.json.gz"))
 
 
@@ -299,7 +303,7 @@ def hostile():
     random.seed(11)
     nasty = ["a\"b", "back\\slash\\", "new\nline\t\x00\x01\x1f", "\ufffd\u2028", "NaN", "", "{", "[1, 2", "]]]", '"', "'", '{"a": NaN}', '[1e999, -Infinity]', "\\u12", "\\ud800",
              "<script>", "x" * 5000, '"a": 1, "b"', '"a": nan', "\u00e9\U0001f600", "-", "01", "1.", "tru"]
-    connection, _ = database(f"{HERE}/kineto/infer.json.gz", "hostile")
+    connection, _ = database(f"{KINETO}/infer.json.gz", "hostile")
     columns = {"TACHO_TORCH_OP": ["category"], "TACHO_TORCH_METADATA": ["name", "value"], "TACHO_TORCH_MEMORY": ["event"], "TACHO_TORCH_FLOW": ["category", "phase"],
                "PROCESSES": ["name"], "TARGET_INFO_GPU": ["name"]}
     strings = [i for i, in connection.execute("SELECT id FROM StringIds")]
@@ -343,7 +347,7 @@ def main():
         occupancy()
         options()
         hostile()
-    return 1 if failures else 0
+    return lib.status()
 
 
 sys.exit(main())

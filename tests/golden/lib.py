@@ -10,6 +10,7 @@ from decimal import Decimal
 TACHO = os.environ["TACHO"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINETO = os.path.join(HERE, "kineto")
+LONGEST = 2000  # characters of a value that differs
 failures = 0
 
 
@@ -17,7 +18,7 @@ def check(what, expected, got):
     global failures
     if expected != got:
         failures += 1
-        print(f"{what}:\n  expected {expected}\n  got      {got}")
+        print(f"{what}:\n  expected {str(expected)[:LONGEST]}\n  got      {str(got)[:LONGEST]}")
 
 
 def status():
