@@ -203,6 +203,8 @@ static const struct option export_options[] = {
       .help = "chrome, perfetto, folded, speedscope: pack the file; also if the name of the output ends with .gz." },
     { .name = "metric", .kind = OPTION_TEXT, .offset = FIELD(export.metric), .value = "NAME",
       .help = "stacks: self_cpu_time_total or self_cuda_time_total. Default: the first." },
+    { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
+      .help = "chrome: a JSON object, such as {\"batch\": 64}; its members stand in the trace before the events." },
     { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
       .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, where there are some." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),

@@ -257,6 +257,20 @@ static int add_made_members(struct chrome *chrome, struct tree *tree, struct err
     return code;
 }
 
+/* What the user adds stands last, so that it counts where a name is there twice. */
+static int add_given_members(struct chrome *chrome, const char *object, struct error *err)
+{
+    size_t length = strlen(object);
+
+    if (!json_is_value(object, length) || *object != '{' || object[length - 1] != '}')
+        return error_set(err, ERR_BAD_ARGUMENT, "--metadata wants a JSON object, such as {\"batch\": 64}, not '%s'", object);
+    if (json_is_members(object + 1, length - 2)) { /* else there is none in it */
+        text_add(&chrome->line, ",\n  ");
+        text_add_bytes(&chrome->line, object + 1, length - 2);
+    }
+    return 0;
+}
+
 int chrome_add_members(struct chrome *chrome, struct error *err)
 {
     static const char base[] = "baseTimeNanoseconds";
@@ -275,6 +289,8 @@ int chrome_add_members(struct chrome *chrome, struct error *err)
     begin_part(&tree, &(struct part){ KINETO_ORIGIN, strlen(KINETO_ORIGIN), 0 });
     json_add_int(&chrome->line, clock.origin_ns);
     chrome->shift_ns = clock.shift_ns;
+    if (code == 0 && chrome->options->metadata)
+        code = add_given_members(chrome, chrome->options->metadata, err);
     text_add(&chrome->line, ",\n  \"traceEvents\": [\n");
     return code;
 }

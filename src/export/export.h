@@ -17,6 +17,7 @@ struct export_options {
     int normalize;        /* times count from 1970, UTC */
     int gzip;             /* packs the file, where the format is one that readers take packed */
     const char *metric;   /* stacks: what their numbers are, as torch calls it; NULL: self_cpu_time_total */
+    const char *metadata; /* chrome: a JSON object whose members the trace gets; NULL: none */
     int python_samples;   /* flame graphs: of samples of Python code; else of the others, where there are some */
     int waiting_samples;  /* flame graphs: samples of threads that did not run count too */
     int64_t shift_ns;     /* is added to every time */

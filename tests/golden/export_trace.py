@@ -293,6 +293,11 @@ def options():
     check("--ts-normalize", (0, [ns(e["ts"]) + 1790857026000000000 for e in spans]), (normal["baseTimeNanoseconds"], [ns(e["ts"]) for e in normal["traceEvents"] if e["ph"] == "X"]))
     status, said, _ = lib.run("export", "--gzip", "-o", "none.sqlite", path)
     check("--gzip is not for all types", (2, True), (status, "--gzip" in said))
+    given = export(path, "part.json", '--metadata={"hyper": {"lr": [0.5, "\\"}"]}, "schemaVersion": 9}')
+    check("--metadata", ({"lr": ["0.5", '"}']}, 9, len(whole)), (given["hyper"], given["schemaVersion"], len(given["traceEvents"])))
+    check("--metadata without members", len(whole), len(export(path, "part.json", "--metadata={ }")["traceEvents"]))
+    for wrong in ("", "[1]", "{", '{"a"}', '{"a": 1} {"b": 2}', '{"a": 1}, "b": {}'):
+        check(f"--metadata={wrong}", True, "JSON object" in lib.refusal("export", "-t", "chrome", "-f", "true", "-o", "none.json", f"--metadata={wrong}", path))
     shutil.copy(path, "named.json.gz")
     lib.output("export", "-q", "-t", "chrome", "--gzip", "named.json.gz")
     check("a name that TensorBoard finds", True, os.path.exists("named.json.pt.trace.json.gz"))
