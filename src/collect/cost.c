@@ -18,7 +18,7 @@ static const struct {
     [WIRE_SOURCE_NVTX] = {2, 20, 2, 10, 0},
     [WIRE_SOURCE_OSRT] = {2, 12, 2, 6, 3},
     [WIRE_SOURCE_LIBRARY] = {2, 65, 2, 50, 0},
-    [WIRE_SOURCE_TORCH] = {2, 700, 2, 680, 0}, /* most of it is PyTorch's own, which does more for an operator that is observed */
+    [WIRE_SOURCE_TORCH] = {2, 120, 2, 100, 0}, /* half of it is PyTorch's own, which does more for an operator that is observed */
     [WIRE_SOURCE_CUDA] = {0, 60, 0, 60, 0}, /* CUPTI's part included */
     [WIRE_SOURCE_SAMPLES] = {0, 6000, 0, 2000, 0}, /* an interrupt, and the copy of a stack */
 };
