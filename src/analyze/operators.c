@@ -70,21 +70,38 @@ void operators_fill_name(struct text *out, int64_t memory_kind)
     text_addf(out, "Memset (%s)", kind ? kind : "Unknown");
 }
 
-int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+/* There are none: because of what was asked for, or of what was recorded. */
+static int fail_empty(int is_of_torch, struct error *err)
+{
+    if (is_of_torch)
+        return error_set(err, ERR_NO_DATA, "the part of the report that was asked for has no operators of PyTorch");
+    return error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: tacho profile records them, traces of torch.profiler have them, "
+                     "and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
+}
+
+static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request, int with_python, struct error *err)
 {
     const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
-
+    int is_of_torch = torch && torch->rows;
     struct filter filter;
 
     *operators = (struct operators){0};
     int code = filter_open(&filter, report, request, err);
     if (code == 0)
-        code = torch && torch->rows ? operators_read_torch(operators, report, &filter, err) : operators_read_nvtx(operators, report, &filter, err);
+        code = is_of_torch ? operators_read_torch(operators, report, &filter, with_python, err)
+                           : operators_read_nvtx(operators, report, &filter, err);
     filter_close(&filter);
-    if (code == 0 && operators->count == 0)
-        code = error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: it needs a trace of torch.profiler, or NVTX ranges of "
-                         "torch.autograd.profiler.emit_nvtx");
-    return code;
+    return code == 0 && operators->count == 0 ? fail_empty(is_of_torch, err) : code;
+}
+
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    return read_with(operators, report, request, 0, err);
+}
+
+int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    return read_with(operators, report, request, 1, err);
 }
 
 void operators_free(struct operators *operators)

@@ -11,7 +11,7 @@ enum operator_kind {
     OPERATOR_ANNOTATION, /* record_function(), ProfilerStep, a range of the user's */
     OPERATOR_CALL,       /* of the CUDA API */
     OPERATOR_MEMORY,     /* memory taken or given back outside of all the above */
-    OPERATOR_PYTHON,     /* a Python function, where operators_add_python() was asked for them */
+    OPERATOR_PYTHON,     /* a Python function, where operators_add_python() or operators_read_listed() was asked for them */
     OPERATOR_GPU,        /* a kernel, copy or fill */
     OPERATOR_GPU_ANNOTATION,
 };
@@ -44,6 +44,9 @@ struct operators {
 
 /* Those of the request's part of the report; ERR_NO_DATA, with a sentence, if there are none. */
 int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
+/* The same, with the Python functions among them where the torch that made the trace has them in its list: what it counts as an
+ * operator's own time is then without them. */
+int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err);
 void operators_free(struct operators *operators);
 
 /* Adds the Python functions of the report, so that they are parents too. */
@@ -85,7 +88,7 @@ uint32_t operators_intern(struct operators *operators, const char *bytes, size_t
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out);
 
 struct filter;
-int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, int with_python, struct error *err);
 int operators_read_nvtx(struct operators *operators, struct report *report, const struct filter *filter, struct error *err);
 
 /* What a range of emit_nvtx says. */

@@ -347,7 +347,65 @@ static int read_linked_cuda(struct reading *reading, struct error *err)
     return code ? code : operators_add_work(&reading->texts, owner_of, reading, err);
 }
 
-int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+/* ---- Python functions ---------------------------------------------------------------------------------------- */
+
+enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_ARGS, PYTHON_COLUMNS };
+
+/* No trace says which torch made it. Those that list Python functions also say where each was called from. */
+static int lists_python(struct report *report, const struct report_columns *columns)
+{
+    return columns->rows && !columns_is_null(columns, PYTHON_ARGS, 0) &&
+           strstr(report_string(report, columns->values[PYTHON_ARGS][0], NULL), "\"CallFrom\"") != NULL;
+}
+
+static int add_functions(struct operators *operators, struct report *report, const struct report_columns *columns, const struct filter *filter)
+{
+    struct pool_texts texts = { .operators = operators, .report = report };
+    int code = 0;
+
+    for (size_t row = 0; row < columns->rows && code == 0; row++) {
+        int64_t start = columns->values[PYTHON_START][row], end = columns->values[PYTHON_END][row], thread = value_or(columns, PYTHON_THREAD, row, 0);
+        if (filter && !filter_thread(filter, thread, start, end))
+            continue;
+        uint32_t name = pool_text(&texts, columns->values[PYTHON_NAME][row], TEXT_PLAIN);
+        struct operator *function = name == NO_TEXT ? NULL : operators_add(operators);
+        if (!function) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        function->kind = OPERATOR_PYTHON;
+        function->name = name;
+        function->start_ns = start;
+        function->end_ns = end;
+        function->thread = thread;
+    }
+    pool_texts_free(&texts);
+    return code;
+}
+
+/* With a filter: those of its part, and only where torch lists them. */
+static int add_python(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+{
+    static const char *const names[PYTHON_COLUMNS] = { "start", "end", "globalTid", "nameId", "argsId" };
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_PYTHON", names, PYTHON_COLUMNS, &columns, err);
+
+    if (code != 0 || !columns.values)
+        return code;
+    if (!filter || lists_python(report, &columns))
+        code = add_functions(operators, report, &columns, filter);
+    report_columns_free(&columns);
+    return code ? error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions") : 0;
+}
+
+int operators_add_python(struct operators *operators, struct report *report, struct error *err)
+{
+    return add_python(operators, report, NULL, err);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------------- */
+
+int operators_read_torch(struct operators *operators, struct report *report, const struct filter *filter, int with_python, struct error *err)
 {
     struct reading reading = {
         .operators = operators, .report = report, .filter = filter, .names = { .operators = operators, .report = report, .filter = filter },
@@ -357,8 +415,10 @@ int operators_read_torch(struct operators *operators, struct report *report, con
 
     if (code == 0)
         code = has_links(report) ? read_linked_cuda(&reading, err) : operators_add_cuda(operators, report, filter, err);
+    if (code == 0 && with_python)
+        code = add_python(operators, report, filter, err);
     if (code == 0)
-        code = read_memory(&reading, err);
+        code = read_memory(&reading, err); /* what is taken while any of them runs is that one's */
     if (code == 0)
         code = read_settings(&reading, err);
     pool_texts_free(&reading.names);
@@ -368,30 +428,4 @@ int operators_read_torch(struct operators *operators, struct report *report, con
     free(reading.by_external);
     free(reading.by_link);
     return code;
-}
-
-int operators_add_python(struct operators *operators, struct report *report, struct error *err)
-{
-    enum { PYTHON_START, PYTHON_END, PYTHON_THREAD, PYTHON_NAME, PYTHON_COLUMNS };
-    static const char *const names[PYTHON_COLUMNS] = { "start", "end", "globalTid", "nameId" };
-    struct pool_texts texts = { .operators = operators, .report = report };
-    struct report_columns columns = {0};
-    int code = columns_read(report, "TACHO_TORCH_PYTHON", names, PYTHON_COLUMNS, &columns, err), short_of_memory = 0;
-
-    for (size_t row = 0; row < columns.rows && code == 0 && !short_of_memory; row++) {
-        uint32_t name = pool_text(&texts, columns.values[PYTHON_NAME][row], TEXT_PLAIN);
-        struct operator *function = name == NO_TEXT ? NULL : operators_add(operators);
-        short_of_memory = !function;
-        if (short_of_memory)
-            break;
-        function->kind = OPERATOR_PYTHON;
-        function->name = name;
-        function->start_ns = columns.values[PYTHON_START][row];
-        function->end_ns = columns.values[PYTHON_END][row];
-        function->thread = value_or(&columns, PYTHON_THREAD, row, 0);
-    }
-    pool_texts_free(&texts);
-    if (columns.values)
-        report_columns_free(&columns);
-    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions") : code;
 }

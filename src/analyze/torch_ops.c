@@ -295,7 +295,7 @@ static int fill(struct averaging *averaging, struct table *table)
     if (code == 0)
         code = sum_all(averaging);
     for (size_t i = 0; i < averaging->operators.count && code == 0; i++)
-        if (!averaging->operators.list[i].is_collapsed)
+        if (!averaging->operators.list[i].is_collapsed && averaging->operators.list[i].kind != OPERATOR_PYTHON)
             code = add_operator(averaging, i);
     for (uint32_t key = 0; key < averaging->keys.count && code == 0; key++)
         code = add_row(averaging, table, key);
@@ -309,7 +309,7 @@ int torch_ops(struct torch_ops *out, struct report *report, const struct analysi
 {
     struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
     struct table *table = table_new(columns, TORCH_COLUMNS);
-    int code = operators_read(&averaging.operators, report, part, err);
+    int code = operators_read_listed(&averaging.operators, report, part, err);
 
     if (code == 0 && fill(&averaging, table) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");

@@ -119,6 +119,22 @@ def made_trace():
     check("frames one below the other", stack.split(";")[:2] + [""], [line[at:].rstrip() for line in lines[row:row + 3]])
 
 
+def python_functions():
+    """Self time is without Python functions where torch lists them (a trace of 2.15 that it printed itself), and with them in older traces."""
+    trace = f"{KINETO}/listed.json.gz"
+    for section in gzip.open(f"{KINETO}/listed.tables.txt.gz", "rt").read().split("## ")[1:]:
+        title, _, expected = section.partition("\n")
+        options = ["--group-by-stack", "3"] if title == "stack" else []
+        got = output("ops", "--sort-by", "self_cpu_time_total", "--row-limit", "-1", *options, trace)
+        check(f"listed: {title}", expected.splitlines(), got.splitlines())
+    for args, self_time in (({"CallFrom": "main.py:3"}, 60), ({}, 100)):
+        events = [event("user_annotation", "a", 0, 100), event("python_function", "main.py(3): f", 10, 40, **args)]
+        with open("python.json", "w") as out:
+            json.dump({"traceEvents": events}, out)
+        check(f"Python functions with {args}", [("a", self_time)],
+              [(row["key"], row["self_cpu_us"]) for row in json.loads(output("ops", "-f", "json", "python.json"))])
+
+
 def made_flops():
     """The operators that the captures lack, counted by hand: 2·batch·m·n·k, elements, and a convolution in groups."""
     conv = {"Input Dims": [[1, 4, 5, 5], [6, 2, 3, 3], [], [], [], [], []], "Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "2"]}
@@ -203,9 +219,13 @@ def main():
             other_formats(f"{name}.tacho", rows)
         flops("infer.tacho")
         made_trace()
+        python_functions()
         made_flops()
         made_nvtx()
         nvtx()
+        for arguments, words in ((["--filter-pid", "99", "infer.tacho"], "part of the report that was asked for"),
+                                 (["resnet18.sqlite"], "tacho profile records them")):
+            check(f"why there is no table: {arguments}", True, words in lib.refusal("ops", *arguments))
         output("ops", status=2)
         output("ops", "--sort-by", "cpu_tim", "infer.tacho", status=2)
         output("ops", "--row-limit", "x", "infer.tacho", status=2)
