@@ -46,6 +46,7 @@ struct agent {
     uint32_t flags;                 /* enum wire_flag */
     uint32_t sources;
     _Atomic uint32_t chosen;        /* of these, what the next range that the program begins is to record */
+    _Atomic uint32_t torch;         /* enum wire_torch_flag: what of PyTorch's operators is recorded, as the program chose last */
     uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
     uint32_t pid;
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */

@@ -113,7 +113,7 @@ static int receive_welcome(int socket, struct wire_welcome *welcome, int *descri
 }
 
 /* The arena must not be inherited: a forked child gets its own, and must not write into its parent's. */
-static int map_arena(int descriptor, uint64_t bytes)
+static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
 {
     struct wire_header *arena = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     if (sys_failed(arena))
@@ -136,7 +136,10 @@ static int map_arena(int descriptor, uint64_t bytes)
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
-    atomic_store(&agent.chosen, arena->sources);
+    if (origin != WIRE_ORIGIN_FORK) { /* a child goes on with what its parent chose */
+        atomic_store(&agent.chosen, arena->sources);
+        atomic_store(&agent.torch, arena->torch);
+    }
     agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
     agent.osrt_backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
     agent.arena = arena;
@@ -165,7 +168,7 @@ int attach_arena(enum wire_origin origin)
     struct wire_welcome welcome;
     int descriptor = -1, result = ask(origin, PATIENCE_SECONDS, &welcome, &descriptor);
     if (result == 0)
-        result = descriptor < 0 ? -EPROTO : map_arena(descriptor, welcome.arena_bytes);
+        result = descriptor < 0 ? -EPROTO : map_arena(descriptor, welcome.arena_bytes, origin);
     if (descriptor >= 0)
         sys_close(descriptor);
     return result;

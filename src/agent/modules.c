@@ -112,6 +112,8 @@ void agent_note_modules(void)
     atomic_store(&walking, 0);
     if (torch_path[0])
         torch_found(torch_path);
+    else
+        torch_follow();
 }
 
 /* ---- Functions behind ours --------------------------------------------------------------------------------------------- */

@@ -4,7 +4,8 @@
  * operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed has not changed since
  * 1.12 and neither have the functions used here; where the fields of at::RecordFunction lie has, with the version and with how the
  * library was compiled. So one operator of our own is run first, whose fields are known, and the layout is the one that shows them.
- * If none does, the callback is taken back and the report says why: nothing is read from a place that was not proven.
+ * If none does, the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs,
+ * where they are asked for, are read by version number: see torch_inputs.c.
  *
  * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked child has it
  * too and attaches at its next operator.                                                                                     */
@@ -64,8 +65,9 @@ static struct torch_layout layout;
 static struct torch_version version;
 static _Atomic uint32_t state; /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
-static int with_inputs, with_stacks;
-static uint64_t observer; /* torch's number of our callback */
+static _Atomic int with_inputs, with_stacks;
+static uint64_t observer;        /* torch's number of our callback; whoever has `asked` from 0 writes it */
+static _Atomic uint32_t asked;   /* torch_follow() since it was last done: 0 when nobody is at it */
 static const char *refusal;
 
 /* ---- Each operator ------------------------------------------------------------------------------------------------------ */
@@ -106,12 +108,29 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     return RECORDED;
 }
 
+static inline int is_set(_Atomic int *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+/* No more of them: the observer goes on asking for them until what is recorded changes. */
+static __attribute__((noinline)) void give_up_inputs(void)
+{
+    if (atomic_exchange(&with_inputs, 0))
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded any more: tensors are not as this version of it "
+                                               "should have them.");
+}
+
 static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
 {
     uint64_t inputs[WIRE_TORCH_INPUT_WORDS];
-    const void *values = with_inputs ? (const void *)torch_word(function, layout.inputs) : NULL;
+    const void *values = is_set(&with_inputs) ? (const void *)torch_word(function, layout.inputs) : NULL;
     uint32_t words = values ? torch_inputs_read(inputs, WIRE_TORCH_INPUT_WORDS, values, torch_word(function, layout.inputs + 8u)) : 0;
-    return write_begin(thread, function, inputs, words, with_stacks ? torch_stack(thread) : 0);
+    if (unlikely(torch_inputs_are_refuted())) {
+        give_up_inputs();
+        words = 0;
+    }
+    return write_begin(thread, function, inputs, words, is_set(&with_stacks) ? torch_stack(thread) : 0);
 }
 
 static inline void *begin(const void *function)
@@ -119,7 +138,7 @@ static inline void *begin(const void *function)
     struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
     if (!thread)
         return NULL;
-    return with_inputs | with_stacks ? begin_with_more(thread, function) : write_begin(thread, function, NULL, 0, 0);
+    return is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function) : write_begin(thread, function, NULL, 0, 0);
 }
 
 static void end(const void *function, const void *context)
@@ -314,21 +333,23 @@ static const char *look_up(const char *path)
 static int wants_inputs(void)
 {
     static int known = -1;
-    if (!(agent.arena->torch & WIRE_TORCH_SHAPES))
+    if (!(atomic_load(&agent.torch) & WIRE_TORCH_SHAPES))
         return 0;
     if (known < 0) {
         known = torch_inputs_prepare(&version, calls.undefined) == 0;
         if (!known)
             emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
     }
-    return known;
+    return known && !torch_inputs_are_refuted();
 }
 
 static int wants_stacks(void)
 {
     static int told;
-    if (!(agent.arena->torch & WIRE_TORCH_STACKS) || torch_stacks_prepare() == 0)
-        return (agent.arena->torch & WIRE_TORCH_STACKS) != 0;
+    if (!(atomic_load(&agent.torch) & WIRE_TORCH_STACKS))
+        return 0;
+    if (torch_stacks_prepare() == 0)
+        return 1;
     if (!told++)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
     return 0;
@@ -363,17 +384,26 @@ static const char *install(const char *path)
 }
 
 /* Operators that run meanwhile keep the callback that they began with. */
-void torch_follow(void)
+static void follow(void)
 {
-    if (atomic_load(&state) != OBSERVED)
-        return;
-    if (agent.arena->torch & WIRE_TORCH_MEMORY)
+    if (atomic_load(&agent.torch) & WIRE_TORCH_MEMORY)
         torch_reach_memory();
     with_stacks = wants_stacks();
     if (wants_inputs() == with_inputs)
         return;
     calls.remove_callback(observer);
     observe(our_callback());
+}
+
+/* One thread at a time; one that comes meanwhile leaves it to that one, which looks again. */
+void torch_follow(void)
+{
+    if (atomic_load(&state) != OBSERVED || atomic_fetch_add(&asked, 1) != 0)
+        return;
+    uint32_t done = 1;
+    do
+        follow();
+    while (!atomic_compare_exchange_strong(&asked, &done, 0));
 }
 
 static void tell(void)
@@ -387,6 +417,7 @@ static void tell(void)
 void torch_found(const char *path)
 {
     uint32_t before = NOT_LOADED;
+    torch_memory_prepare();
     if (!(agent.sources & WIRE_BIT(TORCH)) || !atomic_compare_exchange_strong(&state, &before, INSTALLING))
         return;
     int saved_errno = errno;
@@ -400,6 +431,9 @@ void torch_found(const char *path)
 void torch_after_attach(void)
 {
     torch_stacks_forget();
-    if (agent.sources & WIRE_BIT(TORCH))
-        tell();
+    atomic_store(&asked, 0); /* whoever was at it is not in this process */
+    if (!(agent.sources & WIRE_BIT(TORCH)))
+        return;
+    torch_follow();
+    tell();
 }

@@ -1,8 +1,9 @@
 /* What the files that observe PyTorch share. torch.c installs the observer and writes a record for each operator; torch_inputs.c
  * reads what operators are given; torch_memory.c stands before the functions that allocators report to.
  *
- * Nothing of PyTorch is linked: its functions are looked up under their mangled names, and where fields of its objects lie is
- * found out by a trial before anything is read in earnest. */
+ * Nothing of PyTorch is linked: its functions are looked up under their mangled names. Where the fields of an operator lie is found
+ * out by a trial before anything is read in earnest; where those of its inputs lie is taken from the version, and checked with the
+ * first tensors (torch_inputs.c). */
 #ifndef TACHO_AGENT_TORCH_H
 #define TACHO_AGENT_TORCH_H
 
@@ -27,6 +28,9 @@ static inline uint64_t torch_word(const void *object, size_t offset)
  * that stands for none. */
 int torch_inputs_prepare(const struct torch_version *version, const void *undefined);
 
+/* The first tensors were not as the version says: nothing more is to be read. */
+int torch_inputs_are_refuted(void);
+
 /* Fills in items for so many values of torch: how many words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
 uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count);
 
@@ -40,7 +44,11 @@ uint64_t torch_stack(struct agent_thread *thread);
 struct torch_stand_in { const char *symbol; void *function; };
 extern const struct torch_stand_in torch_memory_functions[]; /* ends with one without a symbol */
 
-/* Puts them before torch's also in a process that the agent was not preloaded into. */
+/* Looks up the real ones while no allocator waits for it. */
+void torch_memory_prepare(void);
+
+/* Puts them before torch's also in a process that the agent was not preloaded into; libraries that were loaded since are reached
+ * when it is called again. */
 void torch_reach_memory(void);
 
 #endif

@@ -12,20 +12,45 @@ struct device { int8_t type, index; }; /* c10::Device: passed in a register */
 
 static int is_wanted(void)
 {
-    return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) && (agent.arena->torch & WIRE_TORCH_MEMORY);
+    return agent_attached() && (agent.sources & WIRE_BIT(TORCH)) && (atomic_load_explicit(&agent.torch, memory_order_relaxed) & WIRE_TORCH_MEMORY);
 }
 
-/* The real one, looked up once; a library that is loaded for one user alone is found too. */
-static void *real(_Atomic(void *) *known, const char *symbol)
+#define ENABLED "_ZN3c1022memoryProfilingEnabledEv"
+#define USED "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define USED_SIGNED "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define SHORT_OF "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
+#define SHORT_OF_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
+
+/* The real ones. A version has one of each pair; NONE: this has not. */
+enum { REAL_ENABLED, REAL_USED, REAL_USED_SIGNED, REAL_SHORT, REAL_SHORT_SIGNED, REALS };
+static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, SHORT_OF, SHORT_OF_SIGNED };
+static _Atomic(void *) reals[REALS];
+#define NONE ((void *)symbols)
+
+/* A library that is loaded for one user alone is found too. */
+static void *find(int which)
 {
-    void *function = atomic_load_explicit(known, memory_order_relaxed);
-    if (likely(function))
-        return function;
     int saved_errno = errno;
-    function = agent_find_function("libc10.so", symbol);
-    atomic_store_explicit(known, function, memory_order_relaxed);
+    void *function = agent_find_function("libc10.so", symbols[which]);
+    atomic_store_explicit(&reals[which], function ? function : NONE, memory_order_relaxed);
     errno = saved_errno;
     return function;
+}
+
+void torch_memory_prepare(void)
+{
+    for (int which = 0; which < REALS; which++)
+        if (!atomic_load_explicit(&reals[which], memory_order_relaxed))
+            find(which);
+}
+
+/* Looked up here only where nobody has told us of torch: the allocator holds its locks, and the loader's should not be taken then. */
+static void *real(int which)
+{
+    void *function = atomic_load_explicit(&reals[which], memory_order_relaxed);
+    if (likely(function))
+        return function == NONE ? NULL : function;
+    return find(which);
 }
 
 static void record(const uint64_t words[4], struct device device, int is_failure)
@@ -42,49 +67,41 @@ static void record(const uint64_t words[4], struct device device, int is_failure
     emit_commit(thread, out);
 }
 
-#define ENABLED "_ZN3c1022memoryProfilingEnabledEv"
 EXPORT bool torch_memory_enabled(void) __asm__(ENABLED);
 
 bool torch_memory_enabled(void)
 {
-    static _Atomic(void *) known;
-    bool (*enabled)(void) = (bool (*)(void))real(&known, ENABLED);
+    bool (*enabled)(void) = (bool (*)(void))real(REAL_ENABLED);
     agent_note_changed_modules(); /* an allocation is a sign of life */
     return is_wanted() || (enabled && enabled());
 }
 
 /* The totals were signed before 2.0. */
-#define REPORT(name, symbol)                                                                                         \
+#define REPORT(name, symbol, which)                                                                                       \
     EXPORT void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);    \
     void name(void *address, int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                    \
     {                                                                                                                \
-        static _Atomic(void *) known;                                                                                \
         void (*report)(void *, int64_t, uint64_t, uint64_t, struct device) =                                         \
-            (void (*)(void *, int64_t, uint64_t, uint64_t, struct device))real(&known, symbol);                      \
+            (void (*)(void *, int64_t, uint64_t, uint64_t, struct device))real(which);                               \
         record((uint64_t[]){ (uintptr_t)address, (uint64_t)bytes, in_use, held }, device, 0);                        \
         if (report)                                                                                                  \
             report(address, bytes, in_use, held, device);                                                            \
     }
-#define USED "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
-#define USED_SIGNED "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
-REPORT(torch_memory_used, USED)
-REPORT(torch_memory_used_signed, USED_SIGNED)
+REPORT(torch_memory_used, USED, REAL_USED)
+REPORT(torch_memory_used_signed, USED_SIGNED, REAL_USED_SIGNED)
 
-#define SHORT(name, symbol)                                                                                          \
+#define SHORT(name, symbol, which)                                                                                        \
     EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);           \
     void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                                   \
     {                                                                                                                \
-        static _Atomic(void *) known;                                                                                \
         void (*report)(int64_t, uint64_t, uint64_t, struct device) =                                                 \
-            (void (*)(int64_t, uint64_t, uint64_t, struct device))real(&known, symbol);                              \
+            (void (*)(int64_t, uint64_t, uint64_t, struct device))real(which);                                       \
         record((uint64_t[]){ 0, (uint64_t)bytes, in_use, held }, device, 1);                                         \
         if (report)                                                                                                  \
             report(bytes, in_use, held, device);                                                                     \
     }
-#define SHORT_OF "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
-#define SHORT_OF_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
-SHORT(torch_memory_short, SHORT_OF)
-SHORT(torch_memory_short_signed, SHORT_OF_SIGNED)
+SHORT(torch_memory_short, SHORT_OF, REAL_SHORT)
+SHORT(torch_memory_short_signed, SHORT_OF_SIGNED, REAL_SHORT_SIGNED)
 
 const struct torch_stand_in torch_memory_functions[] = {
     { ENABLED, (void *)torch_memory_enabled }, { USED, (void *)torch_memory_used }, { USED_SIGNED, (void *)torch_memory_used_signed },

@@ -1,6 +1,6 @@
 /* How an agent that was not preloaded gets before the functions that PyTorch's allocators report to: their addresses lie in tables
  * of torch's libraries, which the loader has filled or will fill, and ours are written there instead. Where the agent was preloaded
- * the loader has done the same. Nothing but these few entries of libc10 and libtorch is ever written.                      */
+ * the loader has done the same, and nothing is looked at. Nothing but these few entries of libc10 and libtorch is ever written.                      */
 #include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -82,9 +82,32 @@ static void write_slot(const struct object *object, uintptr_t slot, void *functi
         sys_mprotect(page, page_bytes, PROT_READ);
 }
 
+static int has(const struct dl_phdr_info *info, const void *address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (uintptr_t)address - info->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+/* Objects come in the order in which the loader took them in: what is before the C library was preloaded, or linked. */
+static int find_first(struct dl_phdr_info *info, size_t size, void *context)
+{
+    int is_ours = has(info, (const void *)torch_reach_memory);
+    *(int *)context = is_ours;
+    return is_ours || has(info, (const void *)getauxval);
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
+    static _Atomic uint64_t loads; /* as many as the loader had done by the last time */
     struct object object = { .info = info };
+    int *is_first = context;
+    if (*is_first && atomic_exchange(&loads, info->dlpi_adds) == info->dlpi_adds)
+        return 1;
+    *is_first = 0;
     if (!info->dlpi_name || !is_torchs(info->dlpi_name) || !find_tables(&object))
         return 0;
     for (int table = 0; table < 2; table++)
@@ -102,5 +125,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 
 void torch_reach_memory(void)
 {
-    dl_iterate_phdr(visit, NULL);
+    static _Atomic int is_preloaded = -1;
+    int is_first = 1;
+    if (is_preloaded < 0) {
+        int found = 0;
+        dl_iterate_phdr(find_first, &found);
+        is_preloaded = found;
+    }
+    if (!is_preloaded)
+        dl_iterate_phdr(visit, &is_first);
 }

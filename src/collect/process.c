@@ -268,7 +268,9 @@ static void take_torch_counts(struct process *process)
     const struct torch_counts *torch = torch_process_counts(process->torch);
     struct process_counts *counts = &process->counts[WIRE_SOURCE_TORCH];
     counts->recorded = torch->recorded;
+    counts->fates[WIRE_LOST_BUFFER_FULL] += torch->stack_lost - process->torch_stack_lost;
     counts->damaged += torch->damaged - process->torch_damaged;
+    process->torch_stack_lost = torch->stack_lost;
     process->torch_damaged = torch->damaged;
 }
 

@@ -91,7 +91,7 @@ struct process {
     struct nvtx_process *nvtx;
     uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
     struct torch_process *torch;   /* NULL: no operator of PyTorch has run here yet */
-    uint64_t torch_damaged;        /* of its counts, those taken over already */
+    uint64_t torch_stack_lost, torch_damaged; /* of its counts, those taken over already */
     struct cuda_process *cuda;     /* NULL: CUDA is not traced */
     uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */

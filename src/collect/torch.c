@@ -163,7 +163,7 @@ static void stack_record(struct torch_process *process, const struct wire_record
     uint64_t number = record->body[0];
     if (!number || (process->stack_count * 2 >= process->stack_room && grow_stacks(process) != 0)) {
         process->counts.damaged += !number;
-        return; /* operators of it have none */
+        return; /* operators of it have none, and are counted */
     }
     struct stack *stack = stack_place(process, number);
     process->stack_count += !stack->number;
@@ -243,6 +243,7 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         return -1;
     if (has_stack && process->stacks)
         operator->stack = stack_place(process, record->body[WIRE_TORCH_HEAD_WORDS])->text;
+    process->counts.stack_lost += has_stack && !operator->stack;
     if (process->setup.as_nvtx)
         operator->range = range_text(process, operator, name, length, inputs != 0);
     return 0;

@@ -23,8 +23,9 @@ struct torch_setup {
 };
 
 struct torch_counts {
-    uint64_t recorded; /* operators and memory events that have their row */
-    uint64_t damaged;  /* records that make no sense: the program has overwritten them */
+    uint64_t recorded;   /* operators and memory events that have their row */
+    uint64_t stack_lost; /* operators whose stack had no room */
+    uint64_t damaged;    /* records that make no sense: the program has overwritten them */
 };
 
 /* NULL when memory is short. */

@@ -142,15 +142,25 @@ class PyTorch(lib.Case):
             '["", "", "", "", "[7, 8]", "42", "0.10000000000000001", "True", "", ""]'))
         self.assertTrue(much[0].startswith("[[2, 3], [2, 3], ") and much[0].endswith("]]"))
 
-    def test_inputs_of_an_unknown_version_are_not_read(self):
-        folder = os.path.join(self.made, "2.1.2+cpu")
-        with open(os.path.join(folder, "version.py"), "w") as file:
-            file.write("__version__ = '7.0'\n")
+    def inputs_under(self, version):
+        """What a build of 2.1.2 under another version number gives."""
+        path = os.path.join(self.made, "2.1.2+cpu", "version.py")
+        with open(path, "w") as file:
+            file.write(f"__version__ = '{version}'\n")
         try:
-            report = self.run_scene("inputs", "2.1.2+cpu", options=["--pytorch-shapes=true"])
+            return self.run_scene("inputs", "2.1.2+cpu", options=["--pytorch-shapes=true"])
         finally:
-            with open(os.path.join(folder, "version.py"), "w") as file:
+            with open(path, "w") as file:
                 file.write("__version__ = '2.1.2+cpu'\n")
+
+    def test_inputs_under_a_borrowed_version_are_given_up(self):
+        report = self.inputs_under("2.6.0")
+        self.assertEqual(report.rows("SELECT value, inputDimsId IS NULL FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId ORDER BY start"),
+                         [("aten::given", 0), ("aten::much", 1)])
+        self.assertIn("not as this version of it should have them", self.warnings(report))
+
+    def test_inputs_of_an_unknown_version_are_not_read(self):
+        report = self.inputs_under("7.0")
         self.assertEqual([row[0] for row in self.operators(report)], ["aten::given", "aten::much"])
         self.assertEqual(report.rows("SELECT count(inputDimsId) FROM TACHO_TORCH_OP"), [(0,)])
         self.assertIn("Shapes of PyTorch's operators are not recorded", self.warnings(report))

@@ -134,16 +134,17 @@ struct list_type { const void *virtual_functions; int kind; };
 
 static void inputs(const void *undefined)
 {
-    static struct tensor matrix = { .dimensions = 2, .sizes = { 2, 3 }, .strides = { 3, 1 }, .type = 6 }, number = { .type = 4 };
+    static struct tensor matrix = { .dimensions = 2, .sizes = { 2, 3 }, .strides = { 3, 1 }, .elements = 6, .type = 6 };
+    static struct tensor number = { .elements = 1, .type = 4 };
     static int64_t deep_storage[] = { 1, 2, 3, 4, 5, 6, 720, 360, 120, 30, 6, 1 };
-    static struct deep_tensor deep = { .dimensions = 6, .storage = deep_storage, .type = 15 };
+    static struct deep_tensor deep = { .dimensions = 6, .storage = deep_storage, .elements = 720, .type = 15 };
     static struct list_type of_tensors = { .kind = 3 }, of_numbers = { .kind = 8 };
     double tenth = 0.1;
     uint64_t real;
     memcpy(&real, &tenth, 8);
     struct value tensors[] = { { (uint64_t)&matrix, 1, 0 }, { (uint64_t)&number, 1, 0 } }, numbers[] = { { 7, 5, 0 }, { 8, 5, 0 } };
-    struct list tensor_list = { .first = tensors, .last = tensors + 2, .type = &of_tensors };
-    struct list number_list = { .first = numbers, .last = numbers + 2, .type = &of_numbers };
+    struct list tensor_list = { .first = tensors, .last = tensors + 2, .end = tensors + 2, .type = &of_tensors };
+    struct list number_list = { .first = numbers, .last = numbers + 2, .end = numbers + 2, .type = &of_numbers };
     struct value values[] = { { (uint64_t)&matrix, 1, 0 }, { (uint64_t)&deep, 1, 0 }, { (uint64_t)undefined, 1, 0 }, { (uint64_t)&tensor_list, 13, 0 },
                               { (uint64_t)&number_list, 13, 0 }, { 42, 5, 0 }, { real, 3, 0 }, { 1, 9, 0 }, { 0, 0, 0 }, { 0xdead, 11, 0 } };
     end(begin(&(struct standin_operator){ .name = "aten::given", .sequence = -1, .inputs = values, .input_count = 10 }));
