@@ -53,6 +53,7 @@ const struct analysis *const analyses[] = {
     &analysis_step_sum,
     &analysis_syscall_sum,
     &analysis_thread_wait_sum,
+    &analysis_torch_events,
     &analysis_torch_fwd_bwd_sum,
     &analysis_torch_kern_sum,
     &analysis_torch_memory_peak,

@@ -19,8 +19,11 @@ def key_averages(name, file):
     expected = json.load(open(f"{KINETO}/{name}.key_averages.json"))
     got = json.loads(output("ops", "--format", "json", file))
     check(f"{file}: keys", [row["key"] for row in expected], [row["key"] for row in got])
+    kinds = {("ProfilerStep*" if event["name"].startswith("ProfilerStep#") else event["name"], int(event["cat"].startswith(("gpu_", "kernel"))),
+              int(event["cat"].endswith("user_annotation"))) for event in lib.trace_events(f"{KINETO}/{name}.json.gz") if event["ph"] == "X"}
+    check(f"{file}: where each is", set(), {(row["key"], row["on_device"], row["is_user_annotation"]) for row in got if row["key"] != "[memory]"} - kinds)
     for want, have in zip(expected, got):
-        check(f"{file}: members of {want['key']}", sorted(want), sorted(have))
+        check(f"{file}: members of {want['key']}", sorted([*want, "on_device", "is_user_annotation"]), sorted(have))
         for member, value in want.items():
             if member.endswith("_us"):
                 check(f"{file}: {want['key']}: {member} near {value}, not {have[member]}", True, abs(have[member] - value) <= 0.01)

@@ -65,7 +65,7 @@ class Operators(gpulib.Case):
         self.profile(tools.PYTHON, tools.source(PROGRAM), "bare", output=report, seconds=60,
                      options=("-t", "cuda", "--pytorch=auto", "-s", "none", "-c", "cudaProfilerApi", "--capture-range-end=stop"))
         rows = json.loads(tools.run([gpulib.TACHO, "ops", "--format", "json", self.path(report)], 60).stdout)
-        return kept(("CPU" if row["cpu_total_us"] else "GPU", row["key"], row["count"], row["self_device_us"], row["device_total_us"]) for row in rows)
+        return kept(("GPU" if row["on_device"] else "CPU", row["key"], row["count"], row["self_device_us"], row["device_total_us"]) for row in rows)
 
     def test_as_torch_profiler_has_them(self):
         self.need_torch()
