@@ -40,15 +40,26 @@ def _run(arguments: List[str]) -> int:
         return _wait(subprocess.Popen([_native.program(), "profile", *HOW, "-o", os.path.join(folder, "report"), sys.executable, *flags, *arguments]))
 
 
+def _is_command(word: str) -> bool:
+    """Whether tacho has a command of this name; a script that is called so too is run as ./NAME."""
+    if not word.replace("-", "").isalpha():
+        return False
+    try:
+        _native.run(["help", word])
+    except _native.TachoError:
+        return False
+    return True
+
+
 def main() -> None:
     """See above."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
         return
-    if arguments[0] != "-m" and not os.path.exists(arguments[0]):
-        command()
     try:
+        if arguments[0] != "-m" and (not os.path.exists(arguments[0]) or _is_command(arguments[0])):
+            command()
         status = _run(arguments)
     except _native.TachoError as error:
         sys.exit(f"tacho: {error}")

@@ -5,7 +5,7 @@ import json
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, overload
 
 from . import _native
-
+from ._events import Times
 
 # Columns of `tacho ops --format json`, and torch's names for them.
 _SUMMED = {"count": "count", "cpu_total_us": "cpu_time_total", "self_cpu_us": "self_cpu_time_total", "device_total_us": "device_time_total",
@@ -13,67 +13,28 @@ _SUMMED = {"count": "count", "cpu_total_us": "cpu_time_total", "self_cpu_us": "s
            "device_mem": "device_memory_usage", "self_device_mem": "self_device_memory_usage"}
 
 
-class FunctionEventAvg:
+class FunctionEventAvg(Times):
     """One row: an operator, a CUDA call or a kernel, over all its calls. Times are in microseconds."""
 
-    node_id = -1
-    is_async = is_remote = is_legacy = False
-    overload_name = ""
-    use_device = "cuda"
-
-    count: int
-    cpu_time_total: float
-    self_cpu_time_total: float
-    device_time_total: float
-    self_device_time_total: float
+    cpu_parent = None
     cpu_memory_usage: int
     self_cpu_memory_usage: int
-    device_memory_usage: int
-    self_device_memory_usage: int
 
     def __init__(self, row: Dict[str, Any]) -> None:
         self.key: str = row["key"]
         for column, name in _SUMMED.items():
             setattr(self, name, row[column])
+        self.is_on_device = bool(row.get("on_device"))
+        self.is_user_annotation = bool(row.get("is_user_annotation"))
         self.flops: int = row.get("flops") or 0
         self.input_shapes: Any = _decoded(row.get("input_shapes"))
         self.stack: List[str] = _decoded(row.get("stack")) or []
+        self.cpu_children: List[Any] = []
 
     @property
     def name(self) -> str:
         """The key."""
         return self.key
-
-    @property
-    def cpu_time(self) -> float:
-        """The average of a call."""
-        return self.cpu_time_total / self.count if self.count else 0.0
-
-    @property
-    def device_time(self) -> float:
-        """The average of a call."""
-        return self.device_time_total / self.count if self.count else 0.0
-
-    # Names of older versions of torch.
-    cuda_time = property(lambda self: self.device_time)
-    cuda_time_total = property(lambda self: self.device_time_total)
-    self_cuda_time_total = property(lambda self: self.self_device_time_total)
-    cuda_memory_usage = property(lambda self: self.device_memory_usage)
-    self_cuda_memory_usage = property(lambda self: self.self_device_memory_usage)
-
-    @property
-    def is_on_device(self) -> bool:
-        """Work on a GPU: it took no time of a CPU."""
-        return self.cpu_time_total == 0 and self.self_device_time_total > 0
-
-    @property
-    def device_type(self) -> Any:
-        """torch's DeviceType if the program has torch, else its number."""
-        import sys  # pylint: disable=import-outside-toplevel
-        kinds = getattr(sys.modules.get("torch.autograd"), "DeviceType", None)
-        if kinds is not None:
-            return kinds.CUDA if self.is_on_device else kinds.CPU
-        return 1 if self.is_on_device else 0
 
     def __repr__(self) -> str:
         return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total:.3f}us cpu_time={self.cpu_time:.3f}us "
@@ -99,8 +60,8 @@ class KeyAverages(Sequence[FunctionEventAvg]):
 
     def _all(self) -> List[FunctionEventAvg]:
         if self._rows is None:
-            text = _run(["ops", "--format", "json", *self._options, self._path])
-            self._rows = [FunctionEventAvg(row) for row in json.loads(text or "[]")]
+            text = _native.run(["ops", "--format", "json", *self._options, self._path])
+            self._rows = [FunctionEventAvg(row) for row in json.loads(text)]
         return self._rows
 
     @overload
@@ -137,15 +98,22 @@ class KeyAverages(Sequence[FunctionEventAvg]):
     def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
               max_shapes_column_width: int = 80, header: Optional[str] = None, top_level_events_only: bool = False,
               time_unit: Optional[str] = None) -> str:
-        """The text that torch prints."""
+        """The text that torch prints; of a capture without operators there is none."""
+        if time_unit is not None:
+            _native.say_once("table(time_unit=…) has no effect: each time has the unit that suits it")
         options = ["--row-limit", str(row_limit), "--max-src-column-width", str(max_src_column_width),
                    "--max-name-column-width", str(max_name_column_width), "--max-shapes-column-width", str(max_shapes_column_width)]
         if sort_by:
             options += ["--sort-by", sort_by]
         if top_level_events_only:
             options += ["--top-level-events-only"]
-        text = _run(["ops", *options, *self._options, self._path])
-        if header is None or not text:
+        try:
+            text = _native.run(["ops", *options, *self._options, self._path])
+        except _native.TachoError:
+            if self:
+                raise
+            return ""
+        if header is None:
             return text
         width = len(text.split("\n", 1)[0].rstrip())
         return "=" * width + "\n" + header + "\n" + text
@@ -153,12 +121,3 @@ class KeyAverages(Sequence[FunctionEventAvg]):
     def __str__(self) -> str:
         return self.table()
 
-
-def _run(arguments: List[str]) -> str:
-    """A capture without operators has an empty table, as torch's."""
-    try:
-        return _native.run(arguments)
-    except _native.TachoError as error:
-        if "no operators" in str(error):
-            return ""
-        raise

@@ -171,7 +171,14 @@ class Window:
             shift = int(clock["timestamp"][0]) - int(clock["monotonicNs"][0])
         return self.started_ns + shift, (time.monotonic_ns() if self.ended_ns is None else self.ended_ns) + shift
 
+    def _process(self) -> List[str]:
+        """Words for this process alone, where the report knows it under the number that it has itself: not so in a container that
+        tacho looks into from outside."""
+        with Report(self.path) as report:
+            pids = {int(process) >> 24 & 0xffffff for process in report["TACHO_PROCESS"]["globalPid"]}
+        return ["--filter-pid", str(self.pid)] if self.pid in pids else []
+
     def filter(self, option: str = "--filter-time") -> List[str]:
-        """Words for a command, to see the window alone."""
+        """Words for a command, to see the window alone: what this process did, as torch's profiler has it, in that time."""
         start, end = self.span()
-        return [option, f"{start}/{end}"]
+        return [option, f"{start}/{end}", *self._process()]

@@ -1,7 +1,8 @@
-"""The events of a window one by one, from the report's own tables: what torch's prof.events() gives."""
+"""The events of a window one by one: what torch's prof.events() gives. The report torch_events lists them, under torch's names."""
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional
 
 from ._report import Report
@@ -20,22 +21,104 @@ class Interval(NamedTuple):
         return self.end - self.start
 
 
-class FunctionEvent:
-    """An operator, an annotation or work on a GPU."""
+class Kernel(NamedTuple):
+    """Work on a GPU that an operator launched. Which GPU it is, is not known here: -1."""
+    name: str
+    device: int
+    duration: float
 
-    __slots__ = ("name", "time_range", "thread", "is_on_device", "is_user_annotation", "sequence_nr", "input_shapes", "stack", "cpu_parent",
-                 "cpu_children")
+
+def device_type(is_on_device: bool) -> Any:
+    """torch's DeviceType if the program has torch, else its number."""
+    kinds = getattr(sys.modules.get("torch.autograd"), "DeviceType", None)
+    if kinds is not None:
+        return kinds.CUDA if is_on_device else kinds.CPU
+    return int(is_on_device)
+
+
+def time_text(microseconds: float) -> str:
+    """As torch writes it."""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+class Times:
+    """What events and averages have in common: other names of their times, times as texts. All are in microseconds."""
+
+    __slots__ = ()
+    count: int
+    is_on_device: bool
+    cpu_time_total: float
+    self_cpu_time_total: float
+    device_time_total: float
+    self_device_time_total: float
+    device_memory_usage: int
+    self_device_memory_usage: int
+
+    # What Tacho does not tell apart.
+    node_id = -1
+    scope = 0
+    is_async = is_remote = is_legacy = False
+    overload_name = ""
+    use_device = "cuda"
+
+    @property
+    def cpu_time(self) -> float:
+        """The average of a call."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_time(self) -> float:
+        """The average of a call."""
+        return self.device_time_total / self.count if self.count else 0.0
+
+    @property
+    def device_type(self) -> Any:
+        """torch's DeviceType if the program has torch, else its number."""
+        return device_type(self.is_on_device)
+
+    # Names of older versions of torch.
+    cuda_time = property(lambda self: self.device_time)
+    cuda_time_total = property(lambda self: self.device_time_total)
+    self_cuda_time_total = property(lambda self: self.self_device_time_total)
+    cuda_memory_usage = property(lambda self: self.device_memory_usage)
+    self_cuda_memory_usage = property(lambda self: self.self_device_memory_usage)
+
+    cpu_time_str = property(lambda self: time_text(self.cpu_time))
+    cpu_time_total_str = property(lambda self: time_text(self.cpu_time_total))
+    self_cpu_time_total_str = property(lambda self: time_text(self.self_cpu_time_total))
+    device_time_str = cuda_time_str = property(lambda self: time_text(self.device_time))
+    device_time_total_str = cuda_time_total_str = property(lambda self: time_text(self.device_time_total))
+    self_device_time_total_str = self_cuda_time_total_str = property(lambda self: time_text(self.self_device_time_total))
+
+
+class FunctionEvent(Times):
+    """An operator, an annotation, a CUDA call or work on a GPU."""
+
+    __slots__ = ("id", "name", "time_range", "thread", "is_on_device", "is_user_annotation", "sequence_nr", "input_shapes", "concrete_inputs",
+                 "stack", "cpu_parent", "cpu_children", "kernels", "cpu_memory_usage", "device_memory_usage", "_launched_us")
     count = 1
 
-    def __init__(self, name: str, time_range: Interval, thread: int, category: str) -> None:
-        self.name, self.time_range, self.thread = name, time_range, thread
-        self.is_on_device = category in ("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation")
-        self.is_user_annotation = category in ("user_annotation", "gpu_user_annotation")
-        self.sequence_nr = -1
-        self.input_shapes: Any = None
-        self.stack: List[str] = []
+    def __init__(self, number: int, row: Dict[str, Any], start_ns: int) -> None:
+        begin, kind = row["Start (ns)"] - start_ns, row["Kind"]
+        self.id = number
+        self.name: str = row["Name"]
+        self.time_range = Interval(begin / 1000, (begin + row["Duration (ns)"]) / 1000)
+        self.thread: int = row["TID"] or 0
+        self.is_on_device = kind in ("gpu", "gpu annotation")
+        self.is_user_annotation = kind in ("annotation", "gpu annotation")
+        self.sequence_nr: int = -1 if row["Sequence"] == "" else row["Sequence"]
+        self.input_shapes: Any = json.loads(row["Input Shapes"]) if row["Input Shapes"] else None
+        self.concrete_inputs: Any = json.loads(row["Concrete Inputs"]) if row["Concrete Inputs"] else None
+        self.stack: List[str] = row["Stack"].split(";") if row["Stack"] else []
         self.cpu_parent: Optional["FunctionEvent"] = None
         self.cpu_children: List["FunctionEvent"] = []
+        self.kernels: List[Kernel] = []
+        self.cpu_memory_usage: int = row["CPU Memory (B)"]
+        self.device_memory_usage: int = row["GPU Memory (B)"]
+        self._launched_us: float = (row["GPU Launched (ns)"] or 0) / 1000
 
     @property
     def key(self) -> str:
@@ -43,82 +126,54 @@ class FunctionEvent:
         return self.name
 
     @property
-    def cpu_time_total(self) -> float:
-        """In microseconds."""
+    def cpu_time_total(self) -> float:  # type: ignore[override]
+        """From its begin to its end; work on a GPU has none."""
         return 0.0 if self.is_on_device else self.time_range.elapsed_us()
 
-    cpu_time = cpu_time_total
-
     @property
-    def self_cpu_time_total(self) -> float:
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
         """The same without what it has called."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
-    def self_device_time_total(self) -> float:
-        """In microseconds."""
-        return self.time_range.elapsed_us() if self.is_on_device else 0.0
+    def device_time_total(self) -> float:  # type: ignore[override]
+        """Of the work that it and all that it has called launched."""
+        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
+
+    @property
+    def self_device_time_total(self) -> float:  # type: ignore[override]
+        """Of the work that it launched itself."""
+        return self.time_range.elapsed_us() if self.is_on_device else self._launched_us
+
+    @property
+    def self_cpu_memory_usage(self) -> int:
+        """Without what it has called."""
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    @property
+    def self_device_memory_usage(self) -> int:  # type: ignore[override]
+        """Without what it has called."""
+        return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
     def __repr__(self) -> str:
         return f"<FunctionEvent {self.name} {self.time_range.start:.3f}us + {self.time_range.elapsed_us():.3f}us thread={self.thread}>"
 
 
-_DIMS = "(SELECT value FROM StringIds WHERE id = inputDimsId)"
-_STACK = "(SELECT value FROM StringIds WHERE id = callStackId)"
-
-
-def _operators(report: Report, start: int, end: int) -> List[FunctionEvent]:
-    events: List[FunctionEvent] = []
-    if "TACHO_TORCH_OP" not in report:
-        return events
-    for row in report.sql(f"SELECT start, end, globalTid & 0xffffff AS tid, (SELECT value FROM StringIds WHERE id = nameId) AS name, category, "
-                          f"sequenceNumber AS number, {_DIMS} AS dims, {_STACK} AS stack FROM TACHO_TORCH_OP "
-                          f"WHERE end IS NOT NULL AND start >= {start} AND start <= {end} ORDER BY start, end DESC"):
-        event = FunctionEvent(row["name"], _interval(row, start), row["tid"] or 0, row["category"])
-        event.sequence_nr = -1 if row["number"] is None else row["number"]
-        event.input_shapes = json.loads(row["dims"]) if row["dims"] else None
-        event.stack = row["stack"].split(";") if row["stack"] else []
-        events.append(event)
-    return events
-
-
-def _interval(row: Any, start: int) -> Interval:
-    return Interval((row["start"] - start) / 1000, (row["end"] - start) / 1000)
-
-
-def _gpu(report: Report, start: int, end: int) -> List[FunctionEvent]:
-    named = {"CUPTI_ACTIVITY_KIND_KERNEL": ("kernel", "(SELECT value FROM StringIds WHERE id = demangledName)"),
-             "CUPTI_ACTIVITY_KIND_MEMCPY": ("gpu_memcpy", "'Memcpy'"), "CUPTI_ACTIVITY_KIND_MEMSET": ("gpu_memset", "'Memset'")}
-    events = []
-    for table, (category, name) in named.items():
-        if table in report:
-            for row in report.sql(f"SELECT start, end, streamId, {name} AS name FROM {table} WHERE start >= {start} AND start <= {end}"):
-                events.append(FunctionEvent(row["name"], _interval(row, start), row["streamId"], category))
-    return events
-
-
-def _nest(events: List[FunctionEvent]) -> None:
-    """Finds the parents, of events in the order of their starts."""
-    stacks: Dict[int, List[FunctionEvent]] = {}
-    for event in events:
-        if event.is_on_device:
-            continue
-        stack = stacks.setdefault(event.thread, [])
-        while stack and stack[-1].time_range.end < event.time_range.end:
-            stack.pop()
-        if stack and stack[-1].time_range.end > event.time_range.start:
-            event.cpu_parent = stack[-1]
-            stack[-1].cpu_children.append(event)
-        stack.append(event)
+def _join(events: List[FunctionEvent], rows: List[Dict[str, Any]]) -> None:
+    """Parents and children, operators and their work; rows name each other by numbers from 1 on."""
+    for event, row in zip(events, rows):
+        if row["Parent"] != "":
+            event.cpu_parent = events[row["Parent"] - 1]
+            event.cpu_parent.cpu_children.append(event)
+        if row["Launched By"] != "":
+            events[row["Launched By"] - 1].kernels.append(Kernel(event.name, -1, event.time_range.elapsed_us()))
 
 
 def read(window: "Window") -> List[FunctionEvent]:
     """All of a window, by start."""
-    start, end = window.span()
+    start, _ = window.span()
     with Report(window.path) as report:
-        events = _operators(report, start, end) + _gpu(report, start, end)
-    events.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
-    _nest(events)
+        rows = report.table("torch_events", *window.filter())
+    events = [FunctionEvent(number, row, start) for number, row in enumerate(rows, 1)]
+    _join(events, rows)
     return events
-
-

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from types import ModuleType
-from typing import Any, List
+from typing import Any, Dict, List, Optional
 
 from . import _imports
 from ._marks import around
 
-TORCH = [
-    {"module": "torch.nn.modules.module", "functions": ["Module.__call__"], "name": "nn.Module"},
+# by_class: a call is named like the class of its object.
+TORCH: List[Dict[str, Any]] = [
+    {"module": "torch.nn.modules.module", "functions": ["Module.__call__"], "by_class": True},
     {"module": "torch.optim.optimizer", "functions": ["Optimizer.zero_grad"]},
     {"module": "torch.optim.sgd", "functions": ["SGD.step"]},
     {"module": "torch.optim.adam", "functions": ["Adam.step"]},
@@ -29,7 +30,7 @@ TORCH = [
 ]
 
 
-def _wrap(module: ModuleType, function: str, name: str) -> None:
+def _wrap(module: ModuleType, function: str, name: Optional[str]) -> None:
     *path, last = function.split(".")
     owner: Any = module
     for part in path:
@@ -41,37 +42,21 @@ def _wrap(module: ModuleType, function: str, name: str) -> None:
         setattr(owner, last, around(plain, name))
 
 
-def _wrap_module_call(module: ModuleType) -> None:
-    """Modules are told apart by their class."""
-    from . import _agent  # pylint: disable=import-outside-toplevel
-    base: Any = getattr(module, "Module")
-    plain = base.__call__
-
-    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        agent = _agent.current()
-        if agent is None:
-            return plain(self, *arguments, **keywords)
-        agent.push(type(self).__name__.encode())
-        try:
-            return plain(self, *arguments, **keywords)
-        finally:
-            agent.pop()
-
-    base.__call__ = call
+def _name(row: Any, function: str) -> Optional[str]:
+    if row.get("by_class"):
+        return None
+    name = f"{row['module']}.{function}"
+    return f"{row['domain']}: {name}" if row.get("domain") else name
 
 
 def _install_row(row: Any) -> None:
     module_name = row["module"]
     functions: List[str] = [entry if isinstance(entry, str) else entry["function"] for entry in row["functions"]]
-    domain = row.get("domain")
 
     def hook(module: ModuleType) -> None:
         for function in functions:
-            if (module_name, function) == ("torch.nn.modules.module", "Module.__call__"):
-                _wrap_module_call(module)
-                continue
             try:
-                _wrap(module, function, f"{domain}: {module_name}.{function}" if domain else f"{module_name}.{function}")
+                _wrap(module, function, _name(row, function))
             except (AttributeError, KeyError, TypeError):
                 if row not in TORCH:
                     print(f"tacho: {module_name} has no function {function}: it is not traced", file=sys.stderr)

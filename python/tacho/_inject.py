@@ -5,7 +5,7 @@ import os
 
 
 def install() -> None:
-    """TACHO_PYTHON is a list of words: replace, functions, and functions=FILE last."""
+    """TACHO_PYTHON is a list of words: replace, functions, and functions-file=FILE last."""
     wanted = os.environ.get("TACHO_PYTHON", "")
     words, _, file = wanted.partition("functions-file=")
     if "replace" in words.split(","):

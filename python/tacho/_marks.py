@@ -41,16 +41,16 @@ class range:  # pylint: disable=redefined-builtin,invalid-name
         return around(function, self.name or str(getattr(function, "__qualname__", "range")))
 
 
-def around(function: F, name: str) -> F:
-    """The function, each call of it a range."""
-    text = _bytes(name)
+def around(function: F, name: Optional[str]) -> F:
+    """The function, each call of it a range; one without a name is called like the class of its first argument."""
+    text = _bytes(name) if name is not None else None
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
         agent = _agent.current()
         if agent is None:
             return function(*arguments, **keywords)
-        agent.push(text)
+        agent.push(text if text is not None else _bytes(type(arguments[0]).__name__))
         try:
             return function(*arguments, **keywords)
         finally:

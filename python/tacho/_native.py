@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -89,13 +88,6 @@ def sentence(stderr: str) -> str:
     lines = [line for line in stderr.splitlines() if line.strip()]
     failures = [line.partition(": ")[2] for line in lines if line.startswith("tacho ")]
     return (failures or lines or [""])[-1]
-
-
-@functools.lru_cache(maxsize=None)
-def can_export(kind: str) -> bool:
-    """Whether this tacho knows the format."""
-    types = re.search(r"--type=(.*?)Default", run(["export", "--help"]), re.DOTALL)
-    return types is not None and kind in re.split(r"[^a-z]+", types.group(1))
 
 
 _told: Set[str] = set()

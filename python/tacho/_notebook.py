@@ -2,11 +2,8 @@
 from __future__ import annotations
 
 import argparse
-import os
-import tempfile
 from typing import Any
 
-from . import _native
 from ._profile import profile
 
 
@@ -21,19 +18,6 @@ def _arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def _timeline(prof: profile) -> None:
-    """The page with the timeline, in the notebook."""
-    import IPython.display  # type: ignore[import-not-found,unused-ignore]  # pylint: disable=import-outside-toplevel,import-error
-    with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
-        path = os.path.join(folder, "page.html")
-        prof._export(path, "html")
-        with open(path, encoding="utf-8") as file:
-            page = file.read()
-    quoted = page.replace("&", "&amp;").replace('"', "&quot;")
-    notebook: Any = IPython.display
-    notebook.display(notebook.HTML(f'<iframe srcdoc="{quoted}" style="width:100%;height:40em;border:0"></iframe>'))
-
-
 def load_ipython_extension(shell: Any) -> None:
     """Called by %load_ext tacho."""
 
@@ -44,8 +28,6 @@ def load_ipython_extension(shell: Any) -> None:
             result = shell.run_cell(cell)
         table = prof.key_averages(group_by_input_shape=options.shapes).table(sort_by=options.sort_by, row_limit=options.row_limit)
         print(table or f"No operators of PyTorch were recorded; the report is {prof.report()}")
-        if _native.can_export("html"):
-            _timeline(prof)
         shell.user_ns["prof"] = prof
         return result.result
 

@@ -5,7 +5,6 @@ torch differ in their keywords: what another one has is taken without an effect.
 """
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import socket
@@ -56,6 +55,8 @@ class Recorded:
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False, **_: Any) -> KeyAverages:
         """Operators, calls and kernels by name: rows, and .table()."""
+        if group_by_overload_name:
+            _native.say_once("key_averages(group_by_overload_name=True) has no effect: overloads of an operator are one row")
         window = self._done()
         options = window.filter()
         if group_by_input_shape:
@@ -80,7 +81,7 @@ class Recorded:
         return self.key_averages().self_cpu_time_total
 
     def events(self) -> "EventList":
-        """Every operator, call and kernel, in order of time."""
+        """Every operator, annotation, CUDA call and kernel, in order of time."""
         return EventList(self, _events.read(self._done()))
 
     @property
@@ -98,16 +99,13 @@ class Recorded:
         return self._done().path
 
     def _export(self, path: str, kind: str, *options: str) -> None:
-        if not _native.can_export(kind):
-            raise _native.TachoError(f"this tacho does not write {kind}: install a newer one")
         window = self._done()
         _native.run(["export", "--type", kind, *options, *window.filter("--times"), "-o", path, "-f", "true", "-q", window.path])
 
     def export_chrome_trace(self, path: str, **_: Any) -> None:
         """The trace that torch writes, packed where its name ends in .gz."""
-        self._export(path, "chrome")
-        if self._metadata:
-            _add_metadata(path, self._metadata)
+        members = ", ".join(f"{json.dumps(key)}: {json.dumps(json.loads(value))}" for key, value in self._metadata.items())
+        self._export(path, "chrome", "--metadata", "{" + members + "}")
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Stacks and their time, for flame graphs."""
@@ -133,16 +131,6 @@ class EventList(List[_events.FunctionEvent]):
         super().__init__(events)
         self.key_averages, self.table, self.total_average = recorded.key_averages, recorded.table, recorded.total_average
         self.export_chrome_trace, self.export_stacks = recorded.export_chrome_trace, recorded.export_stacks
-
-
-def _add_metadata(path: str, metadata: Dict[str, str]) -> None:
-    """As first members of the trace's object."""
-    members = ",\n".join(f"{json.dumps(key)}: {json.dumps(json.loads(value))}" for key, value in metadata.items())
-    opened: Any = gzip.open if path.endswith(".gz") else open
-    with opened(path, "rb") as file:
-        trace = file.read()
-    with opened(path, "wb") as file:
-        file.write(b"{\n" + members.encode() + b"," + trace[trace.index(b"{") + 1:])
 
 
 def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool) -> int:

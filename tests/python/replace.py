@@ -41,7 +41,11 @@ class Replace(lib.Case):
         self.assertEqual(out, "True\n")
 
     def test_a_command(self):
+        self.write("ops", "print('a script')")  # what lies beside it is not meant
         self.assertIn("usage: tacho ops", self.run_python("-m", "tacho", "ops", "--help"))
+        self.assertEqual(self.run_python("-m", "tacho", "./ops"), "a script\n")
+        self.write("train", "print('another')")
+        self.assertEqual(self.run_python("-m", "tacho", "train"), "another\n")
 
     def test_run_as_a_script(self):
         """__name__, __file__, sys.argv and sys.path are what they would be."""
@@ -137,9 +141,21 @@ class Functions(lib.Case):
         """A list of ours; what this version of torch does not have is passed over without a word."""
         shutil.copytree(lib.STANDIN, self.path("torchs"))
         self.write("torchs/torch/autograd/__init__.py", "from . import profiler\ndef backward():\n    pass\n")
-        report = self.profile(self.python, "-c", "import torch\ntorch.autograd.backward()", options=["-t", "nvtx", "--pytorch=functions-trace"],
-                              env=lib.environment(self.path("torchs")))
-        self.assertEqual(report.ranges(), {"torch.autograd.backward": 1})
+        os.makedirs(self.path("torchs/torch/nn/modules"))
+        self.write("torchs/torch/nn/__init__.py", "")
+        self.write("torchs/torch/nn/modules/__init__.py", "")
+        self.write("torchs/torch/nn/modules/module.py", "class Module:\n    def __call__(self, number):\n        return number + 1\n")
+        program = """
+import torch
+from torch.nn.modules.module import Module
+class Linear(Module):
+    pass
+torch.autograd.backward()
+print(Linear()(3))
+"""
+        report = self.profile(self.python, "-c", program, options=["-t", "nvtx", "--pytorch=functions-trace"], env=lib.environment(self.path("torchs")))
+        self.assertEqual(self.output.stdout, "4\n")
+        self.assertEqual(report.ranges(), {"torch.autograd.backward": 1, "Linear": 1})
         self.assertNotIn("no function", self.output.stderr)
 
 
