@@ -1,13 +1,12 @@
 """Against PyTorch itself, where it is installed: the same work under torch.profiler and under ours has the same rows and counts on the CPU.
-TORCH_PYTHON names a Python that has it, if the usual one has not."""
+The variable TACHO_TEST_TORCH names a Python that has it, where that of the tests has not."""
+import collections
 import json
 import os
 import subprocess
-import sys
 
 import lib
 
-PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
 WORK = """
 import json, sys, torch
 import torch.profiler
@@ -47,17 +46,55 @@ with torch.profiler.profile(record_shapes=True, profile_memory=True, with_flops=
 table = prof.key_averages(group_by_input_shape=True).table(sort_by="cpu_memory_usage", row_limit=-1, header="A header")
 with torch.autograd.profiler.profile() as old:
     torch.square(data)
-print(json.dumps([torch.profiler.profile.__module__, [rows(prof, group_by_input_shape=True), rows(old), table.split("\\n")[:4],
-                  sorted([event.name, event.cpu_parent.name if event.cpu_parent else None] for event in old.function_events)]]))
+def events(found):
+    return sorted([event.name, event.cpu_parent.name if event.cpu_parent else "", json.dumps(event.input_shapes or []), event.cpu_memory_usage,
+                   event.self_cpu_memory_usage, event.device_memory_usage, event.device_time_total, str(event.device_type),
+                   event.sequence_nr, bool(event.is_user_annotation), len(event.kernels), event.is_async, event.node_id, event.cpu_time_str[-1]] for event in found)
+print(json.dumps([torch.profiler.profile.__module__, [rows(prof, group_by_input_shape=True), rows(old), table.split("\\n")[:4], events(prof.events()), events(old.function_events),
+                  [[row.key, row.is_user_annotation, str(row.device_type), row.cpu_time_total_str[-1]] for row in prof.key_averages()]]]))
+"""
+
+COMPILED = WORK + ROWS + """
+@torch.compile(backend="eager")
+def compiled(data):
+    return torch.square(data).sum() + data.mean()
+
+compiled(data)
+with torch.profiler.profile() as prof:
+    for _ in range(3):
+        compiled(data)
+print(json.dumps([torch.profiler.profile.__module__, rows(prof)]))
+"""
+# Each item says which process made it, with one operator.
+LOADER = """
+import json, os, sys, torch
+
+class Items(torch.utils.data.Dataset):
+    def __len__(self):
+        return 20
+    def __getitem__(self, index):
+        torch.square(torch.ones(3))
+        return torch.tensor([os.getpid()])
+
+def main():
+    torch.square(torch.ones(3))
+    loader = torch.utils.data.DataLoader(Items(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1])
+    makers = [os.getpid()]
+    with torch.profiler.profile() as prof:
+        for batch in loader:
+            makers += batch.flatten().tolist()
+    print(json.dumps([makers, sorted({row.key for row in prof.key_averages()} & {"aten::square", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"})]))
+
+if __name__ == "__main__":
+    main()
 """
 
 
 class Torch(lib.Case):
     def setUp(self):
         super().setUp()
-        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
-            self.skipTest("PyTorch is not installed; TORCH_PYTHON may name a Python that has it")
-        self.python = PYTHON
+        self.need_torch()
+        self.python = lib.trace.TORCH_PYTHON
 
     def both(self, text):
         """What the program finds with torch's profiler, and with ours."""
@@ -76,7 +113,26 @@ class Torch(lib.Case):
         self.assertEqual(ours[0], own[0])
         self.assertEqual(ours[1], own[1])
         self.assertEqual(ours[2], own[2], "the head of the table")
-        self.assertEqual(ours[3], own[3])
+        self.assertEqual(ours[3], own[3], "events")
+        self.assertEqual(ours[4], own[4], "events of the older profiler")
+        self.assertEqual(sorted(ours[5]), sorted(own[5]), "rows")
+
+    def test_compiled(self):
+        """What torch marks for its own profiler alone (docs/python.md) is missing, and nothing else."""
+        own, ours = self.both(COMPILED)
+        self.assertIn("aten::square", [row[0] for row in own])
+        self.assertEqual(ours, [row for row in own if row[0] != "Pregraph bytecode"])
+
+    def test_workers(self):
+        """Operators of DataLoader's processes are in the report under the process that ran them; the table of the program's own profiler
+        has those of its own process, as torch's."""
+        for method in ("fork", "spawn"):
+            report = self.profile(self.python, self.write("program.py", LOADER), method, options=["-t", "nvtx", "--pytorch=replace"])
+            makers, own = json.loads(self.output.stdout.splitlines()[-1])
+            self.assertEqual(len(set(makers)), 3, method)
+            self.assertEqual(own, ["enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"], method)
+            squares = report.rows("SELECT globalTid >> 24 & 0xffffff FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE value = 'aten::square'")
+            self.assertEqual(collections.Counter(pid for pid, in squares), collections.Counter(makers), method)
 
     def test_alone(self):
         """In a process that knows nothing of tacho until torch has run: the same."""

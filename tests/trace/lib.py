@@ -19,6 +19,7 @@ AGENT = os.environ["AGENT"]
 PROGRAMS = os.environ["PROGRAMS"]
 SOURCE = os.environ["SOURCE"]
 SANITIZE = os.environ.get("SANITIZE", "")
+TORCH_PYTHON = os.environ.get("TACHO_TEST_TORCH", sys.executable)  # a Python that has torch, where that of the tests has not
 
 
 def program(name):
@@ -138,6 +139,10 @@ class Case(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def need_torch(self):
+        if subprocess.run([TORCH_PYTHON, "-c", "import torch"], cwd=self.folder, capture_output=True).returncode != 0:
+            self.skipTest(f"{TORCH_PYTHON} has no torch: TACHO_TEST_TORCH can name a Python that has")
 
     def command(self, *arguments, options=(), output="report.tacho"):
         return [TACHO, "profile", "-o", self.path(output), "-f", "true", *options, *arguments]
