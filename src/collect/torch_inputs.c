@@ -9,8 +9,6 @@
 #include "../wire/torch.h"
 #include "torch.h"
 
-enum { LIST_MAX = 30 }; /* of longer lists of tensors torch tells no shapes */
-
 /* Types by torch's own numbers, under the names that C++ has for them. */
 static const char *const type_names[] = {
     "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "float", "double", "c10::complex<c10::Half>",
@@ -84,22 +82,37 @@ static void add_tensor(const struct torch_texts *texts, const struct item *item)
     add_numbers(texts->strides, item->words + count, count);
 }
 
-static int add_tensor_list(struct cursor *cursor, const struct torch_texts *texts, uint32_t count, int *is_first)
+static void add_size(const struct torch_texts *texts, const struct item *item, int *is_first)
 {
+    text_add(texts->sizes, *is_first ? "" : ", ");
+    add_numbers(texts->sizes, item->words, item->kind == WIRE_TORCH_TENSOR ? item->count : 0);
+    *is_first = 0;
+}
+
+/* In the place of sizes that had no room. */
+static void add_left_out(const struct torch_texts *texts, int *is_first)
+{
+    text_add(texts->sizes, *is_first ? "[...]" : ", [...]");
+    *is_first = 0;
+}
+
+static int add_tensor_list(struct cursor *cursor, const struct torch_texts *texts, const struct item *list, int *is_first)
+{
+    uint32_t count = list->type == WIRE_TORCH_LEFT_OUT ? 0 : list->count;
     struct item item;
+    if (list->type == WIRE_TORCH_LEFT_OUT)
+        add_left_out(texts, is_first);
     text_add_char(texts->dims, '[');
     text_add_char(texts->strides, '[');
     for (uint32_t i = 0; i < count; i++) {
         if (next_item(cursor, &item) != 0)
             return -1;
-        if (count <= LIST_MAX) {
+        if (count <= WIRE_TORCH_LIST_MAX) {
             text_add(texts->dims, i ? ", " : "");
             text_add(texts->strides, i ? ", " : "");
             add_tensor(texts, &item);
         }
-        text_add(texts->sizes, *is_first ? "" : ", ");
-        add_numbers(texts->sizes, item.words, item.kind == WIRE_TORCH_TENSOR ? item.count : 0);
-        *is_first = 0;
+        add_size(texts, &item, is_first);
     }
     text_add_char(texts->dims, ']');
     text_add_char(texts->strides, ']');
@@ -135,14 +148,25 @@ static void add_plain(const struct torch_texts *texts, const struct item *item)
     text_add_char(texts->values, '"');
 }
 
+/* The inputs end here, and not because there were no more: their last type is "...". */
+static int add_cut(const struct torch_texts *texts, int *is_first)
+{
+    add_left_out(texts, is_first);
+    text_add(texts->dims, "[]");
+    text_add(texts->strides, "[]");
+    text_add(texts->types, "\"...\"");
+    text_add(texts->values, "\"\"");
+    return 0;
+}
+
 /* Tensors of a list stand one by one in the sizes that emit_nvtx has. */
 static int add_item(struct cursor *cursor, const struct torch_texts *texts, const struct item *item, int *is_first)
 {
     if (item->kind == WIRE_TORCH_TENSOR_LIST)
-        return add_tensor_list(cursor, texts, item->count, is_first);
-    text_add(texts->sizes, *is_first ? "" : ", ");
-    *is_first = 0;
-    add_numbers(texts->sizes, item->words, item->kind == WIRE_TORCH_TENSOR ? item->count : 0);
+        return add_tensor_list(cursor, texts, item, is_first);
+    if (item->kind == WIRE_TORCH_CUT)
+        return add_cut(texts, is_first);
+    add_size(texts, item, is_first);
     if (item->kind == WIRE_TORCH_SCALAR_LIST)
         return add_scalar_list(cursor, texts, item->count);
     add_plain(texts, item);
@@ -162,8 +186,6 @@ int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_
     for (uint32_t number = 0; cursor.left; number++) {
         if (next_item(&cursor, &item) != 0)
             return -1;
-        if (item.kind == WIRE_TORCH_CUT)
-            break;
         for (size_t i = 0; number && i < 4; i++)
             text_add(all[i], ", ");
         if (add_item(&cursor, texts, &item, &is_first) != 0)

@@ -1,5 +1,5 @@
 /* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
- * it. Lists hold items of their own. What has no room is left out, and the last item says so. */
+ * it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
 #ifndef TACHO_WIRE_TORCH_H
 #define TACHO_WIRE_TORCH_H
 
@@ -8,7 +8,7 @@
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
 #define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */
 #define WIRE_TORCH_INPUT_WORDS 512    /* the most that the inputs of one operator take */
-#define WIRE_TORCH_DIMENSIONS 16      /* a tensor of more has those only */
+#define WIRE_TORCH_DIMENSIONS 64      /* the most that a tensor of torch has */
 
 enum wire_torch_input {
     WIRE_TORCH_OTHER,       /* none, or of a type that torch tells nothing of either */
@@ -18,10 +18,13 @@ enum wire_torch_input {
     WIRE_TORCH_DOUBLE,      /* [value] */
     WIRE_TORCH_BOOL,        /* [value] */
     WIRE_TORCH_COMPLEX,     /* a scalar whose value is not told */
-    WIRE_TORCH_TENSOR_LIST, /* count items follow */
-    WIRE_TORCH_SCALAR_LIST, /* the same */
+    WIRE_TORCH_TENSOR_LIST, /* b: WIRE_TORCH_LEFT_OUT; else count items follow */
+    WIRE_TORCH_SCALAR_LIST, /* count items follow */
     WIRE_TORCH_CUT,         /* and more inputs, which had no room */
 };
+
+/* Of longer lists of tensors torch tells no shapes. Those of emit_nvtx are told, where there is room for them. */
+enum { WIRE_TORCH_LIST_MAX = 30, WIRE_TORCH_LEFT_OUT = 1 };
 
 static inline uint64_t wire_torch_item(enum wire_torch_input kind, uint32_t type, uint32_t count)
 {

@@ -140,7 +140,18 @@ class PyTorch(lib.Case):
             '["float", "c10::BFloat16", "", "TensorList", "ScalarList", "Scalar", "Scalar", "Scalar", "", ""]',
             "[[3, 1], [720, 360, 120, 30, 6, 1], [], [[3, 1], []], [], [], [], [], [], []]",
             '["", "", "", "", "[7, 8]", "42", "0.10000000000000001", "True", "", ""]'))
-        self.assertTrue(much[0].startswith("[[2, 3], [2, 3], ") and much[0].endswith("]]"))
+        self.assertTrue(much[0].startswith("[[2, 3], [2, 3], ") and much[0].endswith(", [2, 3], []]"))
+        self.assertTrue(much[1].endswith(', "float", "..."]'))  # there were more
+
+    def test_long_lists_and_many_dimensions(self):
+        report = self.run_scene("lists", "2.1.2+cpu", options=["--pytorch=autograd-shapes-nvtx"])
+        listed, deep = report.rows("""SELECT dims.value, types.value, given.value FROM TACHO_TORCH_OP JOIN StringIds AS dims ON dims.id = inputDimsId
+                                      JOIN StringIds AS types ON types.id = inputTypesId JOIN StringIds AS given ON given.id = concreteInputsId
+                                      ORDER BY start""")
+        self.assertEqual(listed, ("[[], [], [], []]", '["TensorList", "TensorList", "TensorList", "Scalar"]', '["", "", "", "42"]'))
+        self.assertEqual(deep[0], str([list(range(1, 21))]))
+        text = report.rows("SELECT text FROM NVTX_EVENTS WHERE eventType = 59 ORDER BY start")[0][0]
+        self.assertIn("sizes = [[...], " + 31 * "[2, 3], " + "[...], []]", text)
 
     def inputs_under(self, version):
         """What a build of 2.1.2 under another version number gives."""

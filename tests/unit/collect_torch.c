@@ -180,6 +180,7 @@ static void inputs_and_ranges(void **state)
         wire_torch_item(WIRE_TORCH_SCALAR_LIST, 0, 2), wire_torch_item(WIRE_TORCH_INT, 0, 0), (uint64_t)-1, wire_torch_item(WIRE_TORCH_BOOL, 0, 0), 1,
         wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[0], wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[1],
         wire_torch_item(WIRE_TORCH_DOUBLE, 0, 0), reals[2], wire_torch_item(WIRE_TORCH_UNDEFINED, 0, 0), wire_torch_item(WIRE_TORCH_OTHER, 0, 0),
+        wire_torch_item(WIRE_TORCH_TENSOR_LIST, WIRE_TORCH_LEFT_OUT, 31), wire_torch_item(WIRE_TORCH_CUT, 0, 0),
     };
     memcpy(inputs, words, sizeof words);
     used = sizeof words / 8;
@@ -188,9 +189,10 @@ static void inputs_and_ranges(void **state)
     END(capture.threads[0], 1020, 31);
     struct report *report = end(&capture, 200, &counts);
     expect_rows(report, "TACHO_TORCH_OP", columns, 4,
-                "[[2, 3], [[5], []], [], [], [], [], [], []] [\"float\", \"TensorList\", \"ScalarList\", \"Scalar\", \"Scalar\", \"Scalar\", \"\", \"\"] "
-                "[[3, 1], [[1], []], [], [], [], [], [], []] [\"\", \"\", \"[-1, True]\", \"0.5\", \"1.\", \"0.10000000000000001\", \"\", \"\"]\n");
-    expect_rows(report, "NVTX_EVENTS", range, 1, "aten::cat, seq = 4, op_id = 31, sizes = [[2, 3], [5], [], [], [], [], [], [], []]\n");
+                "[[2, 3], [[5], []], [], [], [], [], [], [], [], []] [\"float\", \"TensorList\", \"ScalarList\", \"Scalar\", \"Scalar\", \"Scalar\", \"\", \"\", "
+                "\"TensorList\", \"...\"] [[3, 1], [[1], []], [], [], [], [], [], [], [], []] [\"\", \"\", \"[-1, True]\", \"0.5\", \"1.\", "
+                "\"0.10000000000000001\", \"\", \"\", \"\", \"\"]\n");
+    expect_rows(report, "NVTX_EVENTS", range, 1, "aten::cat, seq = 4, op_id = 31, sizes = [[2, 3], [5], [], [], [], [], [], [], [], [...], [...]]\n");
     report_close(report);
 }
 
@@ -242,6 +244,7 @@ static void stacks(void **state)
     struct report *report = end(&capture, 200, &counts);
     expect_rows(report, "TACHO_TORCH_OP", columns, 2, "aten::mm a.py(699): f;a.py(1): g\naten::mm -\n");
     assert_int_equal(counts.recorded, 2);
+    assert_int_equal(counts.stack_lost, 1);
     assert_int_equal(counts.damaged, 0);
     report_close(report);
 }

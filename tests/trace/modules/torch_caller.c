@@ -154,6 +154,26 @@ static void inputs(const void *undefined)
     end(begin(&(struct standin_operator){ .name = "aten::much", .sequence = -1, .inputs = many_values, .input_count = 400 }));
 }
 
+/* More than a record of inputs has room for, if all of it were told; and a tensor of many dimensions. */
+static void lists(void)
+{
+    static struct tensor matrix = { .dimensions = 2, .sizes = { 2, 3 }, .strides = { 3, 1 }, .elements = 6, .type = 6 };
+    static struct list_type of_tensors = { .kind = 3 };
+    struct value tensors[150];
+    for (int i = 0; i < 150; i++)
+        tensors[i] = (struct value){ (uint64_t)&matrix, 1, 0 };
+    struct list all = { .first = tensors, .last = tensors + 150, .end = tensors + 150, .type = &of_tensors }, some = all;
+    some.last = tensors + 31;
+    struct value values[] = { { (uint64_t)&all, 13, 0 }, { (uint64_t)&some, 13, 0 }, { (uint64_t)&all, 13, 0 }, { 42, 5, 0 } };
+    end(begin(&(struct standin_operator){ .name = "aten::_foreach_add_", .sequence = -1, .inputs = values, .input_count = 4 }));
+    int64_t storage[2 * 20];
+    for (int i = 0; i < 2 * 20; i++)
+        storage[i] = i < 20 ? i + 1 : 1;
+    struct deep_tensor deep = { .dimensions = 20, .storage = storage, .elements = 1, .type = 6 };
+    struct value value = { (uint64_t)&deep, 1, 0 };
+    end(begin(&(struct standin_operator){ .name = "aten::deep", .sequence = -1, .inputs = &value, .input_count = 1 }));
+}
+
 static void memory(void)
 {
     void *operator = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
@@ -190,6 +210,8 @@ int main(int argc, char **argv)
     allocate = dlsym(library, "standin_allocate");
     give_back = dlsym(library, "standin_free");
     reports = dlsym(library, "standin_reports");
+    if (strcmp(argv[2], "lists") == 0)
+        lists();
     if (strcmp(argv[2], "inputs") == 0)
         inputs(dlsym(library, "_ZN3c1019UndefinedTensorImpl10_singletonE"));
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
