@@ -5,6 +5,7 @@
 
 #include "../analyze/analyze.h"
 #include "closing_cuda.h"
+#include "closing_torch.h"
 #include "command.h"
 #include "display.h"
 #include "human.h"
@@ -31,6 +32,7 @@ enum { SHARE, TOTAL, COUNT };
 
 struct tables {
     struct table *top[TOP_TABLES];
+    struct table *operators; /* of PyTorch, by time on GPUs where those did any work; NULL: none */
     struct closing_cuda cuda;
 };
 
@@ -314,6 +316,11 @@ static void load_tables(const struct closing *closing, struct tables *tables)
         }
     }
     closing_cuda_read(&tables->cuda, closing->report);
+    tables->operators = closing_operators(closing->report, tables->cuda.busy.device_count > 0);
+    if (tables->operators && !closing->result->counts[WIRE_SOURCE_NVTX].recorded) { /* ranges that are the operators once more */
+        table_delete(tables->top[NVTX_TABLE]);
+        tables->top[NVTX_TABLE] = NULL;
+    }
 }
 
 /* The first rows of a table in one line, where there is no room for more. */
@@ -339,7 +346,7 @@ static void add_path(struct text *out, const char *path)
 }
 
 /* The report and what was written beside it, and the command to type next. */
-static void add_report(struct text *out, const struct closing *closing, int is_empty)
+static void add_report(struct text *out, const struct closing *closing, const char *next, const char *also)
 {
     const struct collect_result *result = closing->result;
 
@@ -358,9 +365,9 @@ static void add_report(struct text *out, const struct closing *closing, int is_e
         text_add(out, "; the program's output is in it: tacho info --output");
     text_addf(out, "\n  next:   %s", bold(closing));
     display_add_quoted(out, command_name());
-    text_add(out, is_empty ? " info " : " stats ");
+    text_addf(out, " %s ", next);
     display_add_quoted(out, closing->report_path);
-    text_addf(out, "%s\n", plain(closing));
+    text_addf(out, "%s%s\n", plain(closing), also);
 }
 
 static int nothing_recorded(const struct collect_result *result)
@@ -393,6 +400,25 @@ static void add_host_tables(struct text *out, const struct closing *closing, con
         add_waits(out, tables->top[OSRT_TABLE]);
 }
 
+/* Operators without work on a GPU: they come first. */
+static void add_operator_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
+{
+    enum { LEAST_ROWS = 3, MOST_ROWS = 5 };
+    size_t rows = take_lines(&lines_left, 1 + LEAST_ROWS) ? LEAST_ROWS : 0;
+    int has_ranges = tables->top[NVTX_TABLE] && take_lines(&lines_left, 1), has_waits = tables->top[OSRT_TABLE] && take_lines(&lines_left, 1);
+
+    if (rows && take_lines(&lines_left, MOST_ROWS - LEAST_ROWS))
+        rows = MOST_ROWS;
+    if (rows)
+        add_top(out, closing, tables->operators, "PyTorch operators, by their own CPU time", rows);
+    if (has_ranges)
+        add_brief(out, tables->top[NVTX_TABLE], top_tables[NVTX_TABLE].heading);
+    if (tables->top[OSRT_TABLE] && lines_left > 1)
+        add_top(out, closing, tables->top[OSRT_TABLE], top_tables[OSRT_TABLE].heading, lines_left - 1);
+    if (has_waits)
+        add_waits(out, tables->top[OSRT_TABLE]);
+}
+
 /* A program with work on a GPU: that comes first, and what the CPU did has what is left. */
 static void add_gpu_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
 {
@@ -405,11 +431,13 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
-    int has_idle = closing_cuda_has_idle(cuda) && take_lines(&lines_left, 1);
+    int has_idle = closing_cuda_has_idle(cuda) && take_lines(&lines_left, 1), has_operators = tables->operators && take_lines(&lines_left, 1);
     if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)
         add_top(out, closing, cuda->kernels, "kernels", kernels);
+    if (has_operators)
+        add_brief(out, tables->operators, "PyTorch operators, by the GPU time of their kernels");
     if (has_copies)
         closing_cuda_add_copies(out, cuda);
     if (has_gaps)
@@ -445,11 +473,16 @@ void closing_add(struct text *out, const struct closing *closing)
     add_warnings(&first, result, result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS);
     closing_cuda_add_truth(&first, result, has_gpu);
     text_add(out, text_string(&first));
-    (has_gpu ? add_gpu_tables : add_host_tables)(out, closing, &tables, CLOSING_LINES - LAST_LINES - count_lines(&first));
+    (has_gpu ? add_gpu_tables : tables.operators ? add_operator_tables : add_host_tables)
+        (out, closing, &tables, CLOSING_LINES - LAST_LINES - count_lines(&first));
     text_free(&first);
     add_events(out, closing);
     add_cost(out, result);
-    add_report(out, closing, nothing_recorded(result));
+    if (tables.operators)
+        add_report(out, closing, "ops", ", or stats for all else");
+    else
+        add_report(out, closing, nothing_recorded(result) ? "info" : "stats", "");
+    table_delete(tables.operators);
     for (size_t i = 0; i < TOP_TABLES; i++)
         table_delete(tables.top[i]);
     closing_cuda_free(&tables.cuda);

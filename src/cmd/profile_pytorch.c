@@ -52,8 +52,11 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
     *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks };
     if (!names[0])
         take_one(pytorch, value, err);
-    for (char **name = names; *name && err->code == 0; name++)
+    for (char **name = names; *name && err->code == 0; name++) {
         take_one(pytorch, *name, err);
+        if (err->code == 0 && pytorch->mode == PROFILE_PYTORCH_OFF && names[1])
+            error_set(err, ERR_BAD_ARGUMENT, "--pytorch=%s: %s stands alone", value, *name);
+    }
     free(names);
     return err->code;
 }

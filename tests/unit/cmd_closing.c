@@ -66,6 +66,18 @@ static void range(struct writer *writer, int64_t begin, int64_t end, const char 
     writer_append(writer, TABLE_NVTX_EVENTS, &row);
 }
 
+static void operator(struct writer *writer, int64_t begin, int64_t end, const char *name, const char *category)
+{
+    struct row_TACHO_TORCH_OP row = {0};
+
+    ROW_SET(&row, TACHO_TORCH_OP, start, begin);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, 1));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, writer_string(writer, name, strlen(name)));
+    ROW_SET(&row, TACHO_TORCH_OP, category, writer_string(writer, category, strlen(category)));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
 static void wait_call(struct writer *writer, int64_t begin, int64_t end)
 {
     struct row_OSRT_API row = {0};
@@ -266,6 +278,44 @@ static int clean_up(void **state)
     return remove_path(state);
 }
 
+/* Their own time: 3 ms of addmm, 1 ms of linear around it. The range is the operator once more, not one of the program's. */
+static void operators_without_a_gpu(void **state)
+{
+    struct collect_result result = { .counts[WIRE_SOURCE_TORCH].recorded = 3 };
+    struct writer *writer = start();
+    size_t lines;
+
+    operator(writer, 0, 5 * MS, "ProfilerStep#1", "user_annotation");
+    operator(writer, 0, 4 * MS, "aten::linear", "cpu_op");
+    operator(writer, 1 * MS, 4 * MS, "aten::addmm", "cpu_op");
+    range(writer, 0, 4 * MS, "aten::linear, op_id = 1");
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  PyTorch operators, by their own CPU time");
+    expect_line(text, "     75.0 %     3.00 ms             1 ×  aten::addmm");
+    expect_line(text, "     25.0 %     1.00 ms             1 ×  aten::linear");
+    expect_no(text, "ProfilerStep");
+    expect_no(text, "NVTX ranges");
+    if (!strstr(text, " ops r.tacho, or stats for all else\n"))
+        fail_msg("no word of ops in\n%s", text);
+}
+
+static void fifteen_lines_with_operators(void **state)
+{
+    struct collect_result result = { .counts[WIRE_SOURCE_NVTX].recorded = 9 };
+    struct writer *writer = start();
+    char name[] = "aten::a";
+    size_t lines;
+
+    for (int i = 0; i < 9; i++, name[6]++)
+        operator(writer, i * MS, (i + 1) * MS, name, "cpu_op");
+    for (int i = 0; i < 9; i++, name[6]++)
+        range(writer, i * MS, (i + 1) * MS, name);
+    wait_call(writer, 0, MS);
+    const char *text = close_with(finish(writer), &result, &lines);
+    assert_int_equal(lines, 1 + 6 + 1 + 2 + 1 + 4); /* operators, ranges, calls, waiting, and what is always there */
+    expect_line(text, "  PyTorch operators, by their own CPU time (5 of 9)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +325,7 @@ int main(void)
         cmocka_unit_test(fifteen_lines_with_everything),
         cmocka_unit_test(what_fifteen_lines_hold),
         cmocka_unit_test(truth),
+        cmocka_unit_test(operators_without_a_gpu), cmocka_unit_test(fifteen_lines_with_operators),
     };
 
     return cmocka_run_group_tests(tests, make_path, clean_up);

@@ -54,7 +54,7 @@ static void beside_trace(void **state)
 
 static void warnings_and_errors(void **state)
 {
-    static const char *const wrong[] = { "--pytorch=autograd p", "--pytorch=auto,shapes p", "--pytorch= p" };
+    static const char *const wrong[] = { "--pytorch=autograd p", "--pytorch=auto,shapes p", "--pytorch=off,autograd-nvtx p", "--pytorch=autograd-nvtx,none p", "--pytorch= p" };
 
     check(&(struct expected){ "--pytorch=off --pytorch-memory=true p", 0, 0, 0, 0, 0 });
     assert_string_equal(text_string(&warnings), "the options for PyTorch have no effect: --pytorch is off\n");
