@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/text.h"
+#include "../report/torch_names.h"
 #include "gpu.h"
 #include "keys.h"
 #include "order.h"
@@ -34,7 +35,6 @@ uint32_t operators_intern(struct operators *operators, const char *bytes, size_t
 
 int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out)
 {
-    static const char step[] = "ProfilerStep#";
     static const char *const hidden[] = {
         "[memory]", "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
         "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
@@ -43,7 +43,7 @@ int operators_name(struct operators *operators, const char *bytes, size_t length
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (length == strlen(hidden[i]) && memcmp(bytes, hidden[i], length) == 0)
             return 0;
-    if (length >= sizeof step - 1 && memcmp(bytes, step, sizeof step - 1) == 0)
+    if (length >= TORCH_STEP_LENGTH && memcmp(bytes, TORCH_STEP, TORCH_STEP_LENGTH) == 0)
         *out = operators_intern(operators, "ProfilerStep*", strlen("ProfilerStep*"));
     else
         *out = operators_intern(operators, bytes, length);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../report/torch_names.h"
 #include "operators.h"
 #include "ranges.h"
 
@@ -37,11 +38,11 @@ static size_t number_at(const char *name, size_t length)
 static int kind_of(const char *name, size_t length)
 {
     static const struct { const char *word; int kind; } words[] = {
-        { "ProfilerStep#", PROFILER_STEPS }, { "iteration", COUNTED_STEPS }, { "iter", COUNTED_STEPS }, { "step", COUNTED_STEPS },
+        { TORCH_STEP, PROFILER_STEPS }, { "iteration", COUNTED_STEPS }, { "iter", COUNTED_STEPS }, { "step", COUNTED_STEPS },
     };
     size_t digits = number_at(name, length), word = digits;
 
-    if (digits == length || length - digits > 17)
+    if (digits == length || length - digits > TORCH_STEP_DIGITS)
         return 0;
     while (word > 0 && strchr(" _-:#=", name[word - 1]) && digits - word < 2)
         word--;

@@ -6,26 +6,43 @@
 
 #include "events.h"
 #include "filter.h"
-#include "keys.h"
+#include "forwards.h"
 #include "order.h"
 
 static const char module_mark[] = "nn.Module: ";
 
+/* The part of a name behind a word; NULL: the word is not in it. */
+static const char *behind(const char *name, size_t length, const char *word)
+{
+    const char *found = memmem(name, length, word, strlen(word));
+
+    return found ? found + strlen(word) : NULL;
+}
+
+/* A file of PyTorch as it is installed, or of Python's own library: below lib/python3.N, but not among the packages there. */
+static int is_installed(const char *name, size_t length)
+{
+    static const char *const packages[] = { "site-packages/", "dist-packages/" };
+
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
+        const char *package = behind(name, length, packages[i]);
+        if (package)
+            return (size_t)(name + length - package) > 6 && memcmp(package, "torch/", 6) == 0;
+    }
+    return behind(name, length, "/lib/python3.") != NULL;
+}
+
 /* A line of the program or of a library that is not PyTorch: "train.py(12): main". */
 static int is_users(const char *name, size_t length)
 {
-    static const char *const foreign[] = { "torch/", "<" };
-    static const char *const inside[] = { "/torch/", "/lib/python3", "threading.py(", "contextlib.py(", "runpy.py(" };
+    static const char *const foreign[] = { "torch/", "<", "threading.py(", "contextlib.py(", "runpy.py(" }; /* as torch cuts paths off */
 
     if (!memmem(name, length, "): ", 3) || !memchr(name, '(', length))
         return 0;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
             return 0;
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
-        if (memmem(name, length, inside[i], strlen(inside[i])))
-            return 0;
-    return 1;
+    return !is_installed(name, length);
 }
 
 /* ---- calls of Python functions ------------------------------------------------------------------------------- */
@@ -121,36 +138,29 @@ static int place_operators(struct torch_frames *frames, const struct operators *
 /* A backward operator, and all that it calls, is where its forward operator was called. Parents come first in the list. */
 static int follow_backward(struct torch_frames *frames, const struct operators *operators)
 {
-    struct keys sequences = { .width = 2 };
-    uint32_t *forward = malloc((operators->count + 1) * sizeof *forward);
-    int code = forward ? 0 : ERR_NO_MEMORY;
+    struct forwards forwards = FORWARDS_NONE;
+    int code = 0;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
         const struct operator *operator = &operators->list[i];
         if (!operator_is_cpu((enum operator_kind)operator->kind))
             continue;
         frames->is_backward[i] = operator->is_backward || (operator->parent != NO_OPERATOR && frames->is_backward[operator->parent]);
-        if (frames->is_backward[i] || operator->sequence < 0)
-            continue;
-        size_t before = sequences.count;
-        uint32_t key = keys_add(&sequences, (int64_t[]){ global_process(operator->thread), operator->sequence });
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (code == 0 && key == before)
-            forward[key] = (uint32_t)i;
+        if (!frames->is_backward[i] && operator->sequence >= 0)
+            code = forwards_add(&forwards, operator, (uint32_t)i);
     }
     for (size_t i = 0; i < operators->count && code == 0; i++) {
         const struct operator *operator = &operators->list[i];
         if (!frames->is_backward[i])
             continue;
-        uint32_t key = operator->is_backward ? keys_find(&sequences, (int64_t[]){ global_process(operator->thread), operator->sequence }) : NO_KEY;
-        uint32_t from = key != NO_KEY ? forward[key] : operator->parent;
+        uint32_t from = operator->is_backward ? forwards_of(&forwards, operator).first : NO_OPERATOR;
+        from = from != NO_OPERATOR ? from : operator->parent;
         if (from == NO_OPERATOR)
             continue;
         frames->module[i] = frames->module[from];
         frames->line[i] = frames->line[from];
     }
-    free(forward);
-    keys_free(&sequences);
+    forwards_free(&forwards);
     return code;
 }
 

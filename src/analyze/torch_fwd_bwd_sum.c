@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../report/torch_names.h"
 #include "events.h"
-#include "keys.h"
+#include "forwards.h"
 #include "operators.h"
 #include "reports.h"
 
@@ -17,8 +18,7 @@ struct pair { int64_t count, cpu_ns[SIDES], gpu_ns[SIDES]; };
 struct matching {
     struct operators operators;
     double *gpu_us;        /* owned; by operator, with all below it */
-    struct keys sequences; /* process and number, for each the operator in last */
-    uint32_t *last;        /* owned */
+    struct forwards forwards;
     struct keys names;     /* forward and backward, for each a pair */
     struct pair *pairs;    /* owned */
 };
@@ -61,31 +61,27 @@ static int add_pair(struct matching *matching, uint32_t forward, uint32_t backwa
 /* Around each backward operator there is one of autograd's engine, which has the same number in some versions. */
 static int counts(const struct matching *matching, const struct operator *operator)
 {
-    static const char engine[] = "autograd::engine::";
     struct intern_string name = operators_text(&matching->operators, operator->name);
 
     return operator->kind == OPERATOR && !operator->is_collapsed && operator->sequence >= 0 &&
-           (name.length < sizeof engine || memcmp(name.bytes, engine, sizeof engine - 1) != 0);
+           !torch_is_engine(name.bytes, name.length);
 }
 
 static int match(struct matching *matching)
 {
-    for (size_t i = 0; i < matching->operators.count; i++) {
+    int code = 0;
+
+    for (size_t i = 0; i < matching->operators.count && code == 0; i++) {
         const struct operator *operator = &matching->operators.list[i];
-        const int64_t parts[] = { global_process(operator->thread), operator->sequence };
         if (!counts(matching, operator))
             continue;
-        uint32_t key = operator->is_backward ? keys_find(&matching->sequences, parts) : keys_add(&matching->sequences, parts);
-        if (key == NO_KEY && !operator->is_backward)
-            return ERR_NO_MEMORY;
-        if (key == NO_KEY) /* its forward operator was not recorded */
-            continue;
+        uint32_t forward = operator->is_backward ? forwards_of(&matching->forwards, operator).last : NO_OPERATOR;
         if (!operator->is_backward)
-            matching->last[key] = (uint32_t)i;
-        else if (add_pair(matching, matching->last[key], (uint32_t)i) != 0)
-            return ERR_NO_MEMORY;
+            code = forwards_add(&matching->forwards, operator, (uint32_t)i);
+        else if (forward != NO_OPERATOR) /* else it was not recorded */
+            code = add_pair(matching, forward, (uint32_t)i);
     }
-    return 0;
+    return code;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------- */
@@ -152,17 +148,16 @@ static int fill(struct table *table, const struct matching *matching)
 
 static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    struct matching matching = { .sequences.width = 2, .names.width = 2 };
+    struct matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
     struct table *table = NULL;
     int code = operators_read(&matching.operators, report, request, err);
 
     if (code != 0)
         return code;
     matching.gpu_us = calloc(matching.operators.count + 1, sizeof *matching.gpu_us);
-    matching.last = calloc(matching.operators.count + 1, sizeof *matching.last);
     matching.pairs = calloc(matching.operators.count + 1, sizeof *matching.pairs);
     table = table_new(columns, CELLS);
-    code = matching.gpu_us && matching.last && matching.pairs && table ? operators_nest(&matching.operators) : ERR_NO_MEMORY;
+    code = matching.gpu_us && matching.pairs && table ? operators_nest(&matching.operators) : ERR_NO_MEMORY;
     if (code == 0) {
         sum_gpu(&matching);
         code = match(&matching);
@@ -176,10 +171,9 @@ static int run(struct report *report, const struct analysis_request *request, st
         *out = table;
     }
     operators_free(&matching.operators);
-    keys_free(&matching.sequences);
+    forwards_free(&matching.forwards);
     keys_free(&matching.names);
     free(matching.gpu_us);
-    free(matching.last);
     free(matching.pairs);
     return code;
 }

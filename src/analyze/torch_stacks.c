@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys.h"
+#include "../report/torch_names.h"
+#include "forwards.h"
 
 int torch_shows_frame(const char *bytes, size_t length)
 {
@@ -24,11 +25,11 @@ int torch_shows_frame(const char *bytes, size_t length)
  * have no number, and so no forward operator. */
 static int is_node(const struct operators *operators, const struct operator *operator)
 {
-    static const char evaluation[] = "autograd::engine::evaluate_function", sum[] = "torch::autograd::AccumulateGrad";
+    static const char sum[] = "torch::autograd::AccumulateGrad";
     struct intern_string name = operators_text(operators, operator->name);
 
     if (operator->is_backward)
-        return name.length < sizeof evaluation - 1 || memcmp(name.bytes, evaluation, sizeof evaluation - 1) != 0;
+        return !torch_is_engine(name.bytes, name.length);
     return name.length == sizeof sum - 1 && memcmp(name.bytes, sum, sizeof sum - 1) == 0;
 }
 
@@ -45,30 +46,21 @@ static uint32_t backward_of(const struct operators *operators, const uint32_t *f
 
 int torch_stack_owners(const struct operators *operators, uint32_t *owners)
 {
-    struct keys sequences = { .width = 1 };
-    uint32_t *backward = malloc((operators->count + 1) * sizeof *backward), *forward = malloc((operators->count + 1) * sizeof *forward);
-    int code = backward && forward ? 0 : ERR_NO_MEMORY;
+    struct forwards forwards = FORWARDS_NONE;
+    uint32_t *backward = malloc((operators->count + 1) * sizeof *backward);
+    int code = backward ? 0 : ERR_NO_MEMORY;
 
     for (size_t i = 0; i < operators->count && code == 0; i++) {
         const struct operator *operator = &operators->list[i];
         backward[i] = backward_of(operators, backward, i);
         owners[i] = (uint32_t)i;
-        if (backward[i] != NO_OPERATOR || operator->is_backward || operator->sequence < 0)
-            continue;
-        size_t before = sequences.count;
-        uint32_t key = keys_add(&sequences, &operator->sequence);
-        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
-        if (code == 0 && key == before)
-            forward[key] = (uint32_t)i;
+        if (backward[i] == NO_OPERATOR && !operator->is_backward && operator->sequence >= 0)
+            code = forwards_add(&forwards, operator, (uint32_t)i);
     }
-    for (size_t i = 0; i < operators->count && code == 0; i++) {
-        if (backward[i] == NO_OPERATOR)
-            continue;
-        uint32_t key = keys_find(&sequences, &operators->list[backward[i]].sequence);
-        owners[i] = key == NO_KEY ? NO_OPERATOR : forward[key];
-    }
+    for (size_t i = 0; i < operators->count && code == 0; i++)
+        if (backward[i] != NO_OPERATOR)
+            owners[i] = forwards_of(&forwards, &operators->list[backward[i]]).first;
     free(backward);
-    free(forward);
-    keys_free(&sequences);
+    forwards_free(&forwards);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include "../base/hash.h"
 #include "../base/text.h"
+#include "../report/torch_names.h"
 #include "../wire/torch.h"
 #include "clock.h"
 #include "nvtx_state.h"
@@ -172,26 +173,6 @@ static void stack_record(struct torch_process *process, const struct wire_record
 
 /* ---- The begin ------------------------------------------------------------------------------------------------------------ */
 
-static int64_t step_number(const char *name, size_t length)
-{
-    static const char prefix[] = "ProfilerStep#";
-    int64_t number = 0;
-    if (length < sizeof prefix || length > sizeof prefix + 17 || memcmp(name, prefix, sizeof prefix - 1) != 0)
-        return -1;
-    for (size_t i = sizeof prefix - 1; i < length; i++) {
-        if ((unsigned char)(name[i] - '0') > 9)
-            return -1;
-        number = number * 10 + (name[i] - '0');
-    }
-    return number;
-}
-
-static int is_engine(const char *name, size_t length)
-{
-    static const char prefix[] = "autograd::engine::evaluate_function: ";
-    return length >= sizeof prefix && memcmp(name, prefix, sizeof prefix - 1) == 0;
-}
-
 static int64_t pool(struct torch_process *process, const struct text *text)
 {
     return text_failed(text) ? 0 : writer_string(process->setup.writer, text->bytes, text->length);
@@ -236,8 +217,8 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
     *operator = (struct open){
         .number = record->body[0], .start_ns = clock_map_time(process->setup.clock, record->ticks), .sequence = (int64_t)record->body[1],
         .forward_thread = (int64_t)record->body[2], .name = writer_string(process->setup.writer, name, length),
-        .step = record->a == SCOPE_USER ? step_number(name, length) : -1, .scope = (uint8_t)record->a,
-        .is_engine = (int64_t)record->body[1] < 0 && is_engine(name, length),
+        .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1, .scope = (uint8_t)record->a,
+        .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
     if (inputs && take_inputs(process, operator, record->body + first, inputs) != 0)
         return -1;

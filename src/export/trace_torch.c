@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include "../analyze/events.h"
+#include "../report/torch_names.h"
 #include "arrows.h"
 
 /* ---- operators ----------------------------------------------------------------------------------------------- */
@@ -67,11 +68,10 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
 /* Forward and backward are tied together by their sequence number; the backward node itself has it, not what evaluates it. */
 static int note_arrow(struct arrows *arrows, const struct trace_rows *rows)
 {
-    static const char outer[] = "autograd::engine::evaluate_function";
     struct trace_string name = row_string(rows, OP_NAME);
 
     if (!row_has(rows, OP_SEQUENCE) || !row_has(rows, OP_THREAD) || row_value(rows, OP_SEQUENCE) < 0 ||
-        (name.length >= sizeof outer - 1 && memcmp(name.bytes, outer, sizeof outer - 1) == 0))
+        torch_is_engine(name.bytes, name.length))
         return 0;
     return arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0, row_value(rows, OP_THREAD),
                       row_value(rows, OP_START));

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "../report/torch_names.h"
+
 #define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
 #define SECOND_NS INT64_C(1000000000)
 enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1 }; /* of ENUM_NSYS_EVENT_CLASS */
@@ -111,14 +113,11 @@ static int other_args(struct kineto *import, const struct subject *subject, int6
 
 static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
 {
-    static const char prefix[] = "ProfilerStep#";
     struct slice name = slice_inside(subject->event->name);
     struct row_TACHO_TORCH_STEP row = {0};
-    int64_t number;
+    int64_t number = torch_step_number(name.bytes, name.length);
 
-    if (name.length < sizeof prefix || memcmp(name.bytes, prefix, sizeof prefix - 1) != 0)
-        return;
-    if (!slice_integer((struct slice){ name.bytes + sizeof prefix - 1, name.length - sizeof prefix + 1 }, &number))
+    if (number < 0)
         return;
     ROW_SET(&row, TACHO_TORCH_STEP, start, subject->start_ns);
     ROW_SET(&row, TACHO_TORCH_STEP, end, subject->end_ns);

@@ -1,7 +1,10 @@
 """torch_fwd_bwd_sum against pairs of forward and backward operators that are found here in the raw events of a trace."""
 
 import collections
+import json
+import os
 import sys
+import tempfile
 
 import lib
 from lib import check, table
@@ -43,4 +46,26 @@ check("pairs", pairs, {(row["Forward"], row["Backward"]): [row[name] for name in
 shares = [row["Time (%)"] for row in rows]
 check("the most expensive first", sorted(shares, reverse=True), shares)
 check("shares add up", True, abs(sum(shares) - 100) < 1)
+
+
+def two_ranks():
+    """Both ranks count from the same number: a backward operator belongs to the forward one of its own process."""
+    def event(name, pid, tid, time, **arguments):
+        return {"ph": "X", "cat": "cpu_op", "name": name, "pid": pid, "tid": tid, "ts": time, "dur": 10, "args": {"Sequence number": 7, **arguments}}
+
+    events = []
+    for rank, pid in enumerate((5, 6)):
+        events += [event(f"aten::forward{rank}", pid, pid, 1000 + rank, **{"External id": 10 + rank, "Fwd thread id": 0, "Call stack": f"rank{rank}.py(1): f"}),
+                   event(f"Rank{rank}Backward0", pid, pid + 100, 2000 + rank, **{"External id": 20 + rank, "Fwd thread id": 1})]
+    with open("two.json", "w") as file:
+        json.dump({"traceEvents": events}, file)
+    stacks = {row["key"]: row["stack"] for row in json.loads(lib.output("ops", "-f", "json", "--group-by-stack", "1", "two.json"))}
+    check("stacks of two ranks", {name: f"rank{rank}.py(1): f" for rank in range(2) for name in (f"aten::forward{rank}", f"Rank{rank}Backward0")}, stacks)
+    check("pairs of two ranks", {(f"aten::forward{rank}", f"Rank{rank}Backward0") for rank in range(2)},
+          {(row["Forward"], row["Backward"]) for row in table("torch_fwd_bwd_sum", "two.json")})
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    two_ranks()
 sys.exit(lib.status())

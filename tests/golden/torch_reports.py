@@ -150,7 +150,7 @@ def is_module(name):
 
 
 def is_users(name):
-    return "): " in name and not name.startswith(("torch/", "<")) and not any(word in name for word in ("/torch/", "/lib/python3", "threading.py(", "contextlib.py(", "runpy.py("))
+    return name.startswith(("kineto_cap.py(", "torchvision/"))  # the files of these programs that are not PyTorch's and not Python's
 
 
 def modules_and_kernels(name, file, trace):
@@ -183,6 +183,29 @@ def modules_and_kernels(name, file, trace):
 
 
 # ---- what the captures lack ----
+
+def lines():
+    """Which frame of a stack, innermost first, is the program's."""
+    packages = "/opt/venv/lib/python3.11/site-packages"
+    stacks = [
+        ("a library", [f"{packages}/torch/nn/modules/linear.py(1): forward", f"{packages}/transformers/bert.py(10): forward", "train.py(9): main"], 1),
+        ("a package of the system", ["/usr/lib/python3/dist-packages/torch/x.py(1): f", "/usr/lib/python3/dist-packages/numpy/y.py(2): g"], 1),
+        ("a folder called torch", ["torch/_ops.py(1): f", "/home/me/torch/train.py(3): step", "train.py(9): main"], 1),
+        ("Python itself", ["/usr/lib/python3.11/contextlib.py(1): f", "threading.py(2): run", "<frozen runpy>(3): g", "<string>(1): h", "train.py(9): main"], 4),
+        ("torch alone", ["torch/a.py(1): f", f"{packages}/torch/b.py(1): g"], None),
+    ]
+    events = []
+    for i, (name, frames, _) in enumerate(stacks):
+        spot = {"ph": "X", "pid": 5, "tid": 5, "ts": 1000 + 100 * i}
+        events += [{**spot, "cat": "cpu_op", "name": f"aten::{i}", "dur": 50, "args": {"External id": i + 1, "Call stack": ";".join(frames)}},
+                   {**spot, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "dur": 5, "args": {"External id": i + 1, "correlation": i + 1}},
+                   {**spot, "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "dur": 5, "args": {"External id": i + 1, "correlation": i + 1, "device": 0, "stream": 7}}]
+    with open("lines.json", "w") as file:
+        json.dump({"traceEvents": events}, file)
+    got = {row["Operator"]: row["Line"] for row in table("torch_kern_sum", "lines.json")}
+    for i, (name, frames, place) in enumerate(stacks):
+        check(f"the line of {name}", "" if place is None else frames[place], got.get(f"aten::{i}"))
+
 
 def other_processes():
     """Memory of one process is no other's, though their operators run at the same time; CUDA's own records have operators too."""
@@ -227,6 +250,7 @@ def main():
             output("import", "-q", "-o", file, f"{lib.KINETO}/{name}.json.gz")
             for compare in (memory_sum, memory_peak, memory_trace, modules_and_kernels):
                 compare(name, file, trace)
+        lines()
         other_processes()
         lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
         nothing()
