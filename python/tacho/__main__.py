@@ -5,6 +5,7 @@ tacho's own instead of a script (profile, ops, stats, …) it runs that, for tho
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -40,9 +41,14 @@ def _run(arguments: List[str]) -> int:
         return _wait(subprocess.Popen([_native.program(), "profile", *HOW, "-o", os.path.join(folder, "report"), sys.executable, *flags, *arguments]))
 
 
+def _could_be_command(word: str) -> bool:
+    """Or an option of tacho's own: names of files that Python runs have dots or slashes."""
+    return word.startswith("-") or word.replace("-", "").isalpha()
+
+
 def _is_command(word: str) -> bool:
     """Whether tacho has a command of this name; a script that is called so too is run as ./NAME."""
-    if not word.replace("-", "").isalpha():
+    if word.startswith("-") or not _could_be_command(word):
         return False
     try:
         _native.run(["help", word])
@@ -57,14 +63,19 @@ def main() -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
         return
+    first = arguments[0]
     try:
-        if arguments[0] != "-m" and (not os.path.exists(arguments[0]) or _is_command(arguments[0])):
+        if first != "-m" and (_is_command(first) or not os.path.exists(first)):
+            if not _could_be_command(first):
+                print(f"tacho: cannot open file {os.path.abspath(first)!r}: there is none", file=sys.stderr)
+                sys.exit(2)
             command()
         status = _run(arguments)
     except _native.TachoError as error:
         sys.exit(f"tacho: {error}")
     if status < 0:  # as it ended, so do we
-        signal.signal(-status, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL is as it is
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     sys.exit(status)
 

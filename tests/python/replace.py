@@ -47,6 +47,16 @@ class Replace(lib.Case):
         self.write("train", "print('another')")
         self.assertEqual(self.run_python("-m", "tacho", "train"), "another\n")
 
+    def test_no_such_file(self):
+        self.run_python("-m", "tacho", "nofile.py", status=2)
+        self.assertRegex(self.complaints, "^tacho: cannot open file '.*/nofile.py': there is none\n$")
+
+    def test_killed(self):
+        """As the script ends, so do we."""
+        for number in (9, 15):
+            self.run_python("-m", "tacho", self.write("p.py", f"import os\nos.kill(os.getpid(), {number})"), status=-number)
+            self.assertNotIn("Traceback", self.complaints)
+
     def test_run_as_a_script(self):
         """__name__, __file__, sys.argv and sys.path are what they would be."""
         text = "import sys\nprint(__name__, __file__ == sys.argv[0], sys.argv[1:], sys.path[0] == __file__.rpartition('/')[0])"
