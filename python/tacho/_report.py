@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple, Type
 
 from . import _native
 
@@ -144,6 +144,23 @@ class Table(Mapping[str, Any]):
         return frame
 
 
+def _unlike(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    """A row; of columns of the same name the second is NAME:1, the next NAME:2, as SQLite calls them."""
+    row: Dict[str, Any] = {}
+    for name, value in pairs:
+        number, free = 0, name
+        while free in row:
+            number += 1
+            free = f"{name}:{number}"
+        row[free] = value
+    return row
+
+
+def _rows(text: str) -> List[Dict[str, Any]]:
+    rows: List[Dict[str, Any]] = json.loads(text or "[]", object_pairs_hook=_unlike)
+    return rows
+
+
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
@@ -210,14 +227,12 @@ class Report(Mapping[str, Table]):
         return ctypes.string_at(place, length.value).decode("utf-8", "replace")
 
     def sql(self, question: str) -> List[Dict[str, Any]]:
-        """What SQL over the tables answers, a dictionary a row."""
-        rows: List[Dict[str, Any]] = json.loads(_native.run(["sql", "--format", "json", self.path, question]) or "[]")
-        return rows
+        """What SQL over the tables answers, a dictionary a row. Columns of the same name are told apart: id, id:1."""
+        return _rows(_native.run(["sql", "--format", "json", self.path, question]))
 
     def table(self, name: str, *options: str) -> List[Dict[str, Any]]:
         """A report of `tacho stats`, such as cuda_gpu_kern_sum, a dictionary a row."""
-        rows: List[Dict[str, Any]] = json.loads(_native.run(["stats", "-q", "-r", name, "--format", "json", *options, self.path]) or "[]")
-        return rows
+        return _rows(_native.run(["stats", "-q", "-r", name, "--format", "json", *options, self.path]))
 
 
 def load(path: "os.PathLike[str] | str") -> Report:

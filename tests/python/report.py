@@ -71,6 +71,7 @@ class Load(lib.Case):
         with tacho.load(self.truth.path) as report:
             self.assertEqual(report.sql("SELECT count(*) AS n, NULL AS empty FROM OSRT_API"),
                              [{"n": self.truth.value("SELECT count(*) FROM OSRT_API"), "empty": None}])
+            self.assertEqual(report.sql("SELECT 1 AS id, 2 AS id, 3 AS other, 4 AS id"), [{"id": 1, "id:1": 2, "other": 3, "id:2": 4}])
             rows = report.table("osrt_sum")
             self.assertEqual(sum(row["Num Calls"] for row in rows), self.truth.value("SELECT count(*) FROM OSRT_API"))
             with self.assertRaisesRegex(tacho.TachoError, "no such table: nowhere"):
