@@ -41,7 +41,7 @@ struct tacho_calls {
     unsigned (*choose)(unsigned what);
 };
 
-/* What can be left out of a recording: tacho_choose(). */
+/* What a program can choose: tacho_choose(). */
 enum tacho_choice {
     TACHO_CUDA = 1,
     TACHO_TORCH_SHAPES = 2, /* of PyTorch's operators: the shapes of their inputs… */
@@ -86,8 +86,10 @@ TACHO_INLINE int tacho_flush(void);
 /* The path of the report that is being written; NULL when the program is not being profiled. */
 TACHO_INLINE const char *tacho_report_path(void);
 
-/* What the next tacho_start() records in this process, the sum of some of enum tacho_choice; what is not among them is left out,
- * and what `tacho profile` was not asked for stays out. Returns what was chosen before; at first that is what was asked for. */
+/* What is recorded in this process and in the children that it forks from now on: the sum of some of enum tacho_choice. What is not
+ * among them is left out. CUDA follows at the next tacho_start(), and stays out where `tacho profile` was not asked for it; what
+ * belongs to PyTorch's operators changes at once, for operators that begin after it, also where it was not asked for, but is recorded
+ * only where operators are. Returns what was chosen before; at first that is what was asked for. Safe in any thread. */
 TACHO_INLINE unsigned tacho_choose(unsigned what);
 
 /* The version of the library, as "0.1.0". */
