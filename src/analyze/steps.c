@@ -239,16 +239,29 @@ static int complain(const struct steps *steps, const char *part, size_t length, 
                      (long long)least, (long long)greatest);
 }
 
-int steps_choose(struct steps *steps, const char *list, struct error *err)
+int steps_check(const char *list, struct error *err)
 {
-    for (size_t i = 0; i < steps->count; i++)
-        steps->list[i].is_chosen = 0;
     for (const char *part = list;;) {
         size_t length = strcspn(part, ",");
         int64_t first, last;
         if (!parse_part(part, length, &first, &last))
             return error_set(err, ERR_BAD_ARGUMENT, "--steps is N, N-M or N-, several with commas (3,5,9-), not '%s'", list);
-        if (!choose_part(steps, first, last))
+        if (!part[length])
+            return 0;
+        part += length + 1;
+    }
+}
+
+int steps_choose(struct steps *steps, const char *list, struct error *err)
+{
+    if (steps_check(list, err) != 0)
+        return err->code;
+    for (size_t i = 0; i < steps->count; i++)
+        steps->list[i].is_chosen = 0;
+    for (const char *part = list;;) {
+        size_t length = strcspn(part, ",");
+        int64_t first, last;
+        if (!parse_part(part, length, &first, &last) || !choose_part(steps, first, last))
             return complain(steps, part, length, err);
         if (!part[length])
             return 0;

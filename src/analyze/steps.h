@@ -44,6 +44,8 @@ void steps_free(struct steps *steps);
 
 /* Leaves those chosen that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */
 int steps_choose(struct steps *steps, const char *list, struct error *err);
+/* Whether it is such a list at all: 0, or ERR_BAD_ARGUMENT with a sentence. */
+int steps_check(const char *list, struct error *err);
 
 /* The step of the process at this time, or NO_STEP. Any thread may ask. */
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);

@@ -33,6 +33,12 @@ enum {
 };
 struct sums { int64_t of[SUM_FIGURES]; };
 
+/* Traces say what they like: sums may be nonsense, but never undefined. */
+static void add_to(int64_t *sum, int64_t bytes)
+{
+    *sum = add_wrapping(*sum, bytes);
+}
+
 /* One device's figures of every operator, and behind them of what happened in none. */
 static void sum_place(const struct torch_memory *memory, uint32_t place, struct sums *by_operator)
 {
@@ -44,19 +50,19 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
         if (event->place != place)
             continue;
         int64_t *own = by_operator[event->operator == NO_OPERATOR ? operators->count : event->operator].of;
-        own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF] += event->bytes > 0 ? event->bytes : duration_of(event->bytes, 0);
+        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF], event->bytes > 0 ? event->bytes : duration_of(event->bytes, 0));
         own[TAKEN_COUNT] += event->bytes > 0;
-        own[AT_PEAK] += memory_is_at_peak(memory, i) ? event->bytes : 0;
+        add_to(&own[AT_PEAK], memory_is_at_peak(memory, i) ? event->bytes : 0);
     }
     for (size_t i = operators->count + 1; i-- > 0;) { /* parents come before their children */
         int64_t *own = by_operator[i].of;
-        own[NET_SELF] = own[TAKEN_SELF] - own[GIVEN_SELF];
-        own[NET_TOTAL] += own[NET_SELF];
-        own[TAKEN_TOTAL] += own[TAKEN_SELF];
+        own[NET_SELF] = duration_of(own[GIVEN_SELF], own[TAKEN_SELF]);
+        add_to(&own[NET_TOTAL], own[NET_SELF]);
+        add_to(&own[TAKEN_TOTAL], own[TAKEN_SELF]);
         uint32_t parent = i < operators->count ? operators->list[i].parent : NO_OPERATOR;
         if (parent != NO_OPERATOR) {
-            by_operator[parent].of[NET_TOTAL] += own[NET_TOTAL];
-            by_operator[parent].of[TAKEN_TOTAL] += own[TAKEN_TOTAL];
+            add_to(&by_operator[parent].of[NET_TOTAL], own[NET_TOTAL]);
+            add_to(&by_operator[parent].of[TAKEN_TOTAL], own[TAKEN_TOTAL]);
         }
     }
 }

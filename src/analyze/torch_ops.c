@@ -304,6 +304,14 @@ static int fill(struct averaging *averaging, struct table *table)
     return code;
 }
 
+static void find_what_is_told(struct torch_ops *out, const struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++) {
+        out->has_shapes |= operators->list[i].shapes != NO_TEXT;
+        out->has_stacks |= operators->list[i].stack != NO_TEXT;
+    }
+}
+
 int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
               struct error *err)
 {
@@ -315,6 +323,7 @@ int torch_ops(struct torch_ops *out, struct report *report, const struct analysi
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
     *out = (struct torch_ops){ .table = table, .has_memory = averaging.operators.has_memory,
                                .has_flops = request->with_flops || averaging.operators.has_flops };
+    find_what_is_told(out, &averaging.operators);
     operators_free(&averaging.operators);
     free(averaging.figures);
     free(averaging.stacks);

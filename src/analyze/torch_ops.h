@@ -22,6 +22,7 @@ enum {
 struct torch_ops {
     struct table *table; /* owned: table_delete() */
     int has_memory, has_flops;
+    int has_shapes, has_stacks; /* any operator has */
 };
 
 /* What --sort-by takes: all that torch takes, and the same with "cuda" and "xpu" for "device". NULL-terminated. */

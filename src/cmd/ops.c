@@ -2,6 +2,7 @@
 #include "ops.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,6 +139,22 @@ static int print_plain(struct text *out, const struct torch_ops *ops, const stru
 
 /* ---- the command --------------------------------------------------------------------------------------------- */
 
+/* What was asked for and cannot be shown, with the way to record it. */
+static void note_missing(const struct torch_ops *ops, const struct settings *settings)
+{
+    const struct { int is_missing; const char *option, *what, *way; } notes[] = {
+        { settings->by_shapes && !ops->has_shapes, "group-by-input-shape", "shapes", "--pytorch-shapes=true, or record_shapes=True" },
+        { settings->with_flops && !ops->has_shapes, "with-flops", "shapes", "--pytorch-shapes=true, or record_shapes=True" },
+        { settings->stack_frames && !ops->has_stacks, "group-by-stack", "stacks",
+          "--pytorch-stacks=true, or with_stack=True and the experimental option verbose" },
+    };
+
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (notes[i].is_missing)
+            fprintf(stderr, "tacho ops: --%s changes nothing: the operators were recorded without %s (tacho profile %s in torch.profiler)\n",
+                    notes[i].option, notes[i].what, notes[i].way);
+}
+
 static int print_ops(struct text *out, struct report *report, struct settings *settings, struct error *err)
 {
     enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
@@ -155,6 +172,7 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
     part_free(&part);
     if (code != 0)
         return code;
+    note_missing(&ops, settings);
     if (strcmp(settings->format, "table") == 0) {
         int64_t limit = settings->row_limit == NOT_GIVEN ? TABLE_ROWS : settings->row_limit;
         struct ops_layout layout = {

@@ -169,6 +169,8 @@ static int find_steps(const struct part_settings *settings, struct report *repor
 
     if (!settings->steps && !request.range && !request.operator)
         return 0;
+    if (settings->steps && steps_check(settings->steps, err) != 0) /* wrong, whether or not the report has any */
+        return err->code;
     if (steps_read(&out->steps, report, &request, err) != 0 || (settings->steps && steps_choose(&out->steps, settings->steps, err) != 0))
         return err->code;
     out->filter.only |= settings->steps ? ONLY_STEPS : 0;

@@ -146,6 +146,14 @@ static int read_events(struct operators *operators, struct report *report, struc
     return code;
 }
 
+static int has_stacks(const struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++)
+        if (operators->list[i].kind == OPERATOR_PYTHON || operators->list[i].stack != NO_TEXT)
+            return 1;
+    return 0;
+}
+
 static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
 {
     struct operators operators;
@@ -156,6 +164,9 @@ static int export_report(struct report *report, const char *path, const struct e
     if (code != 0)
         return code;
     code = read_events(&operators, report, err);
+    if (code == 0 && !has_stacks(&operators))
+        code = error_set(err, ERR_NO_DATA, "the report has operators of PyTorch, but no stacks of them: record with --pytorch-stacks, or in "
+                         "torch.profiler with_stack=True");
     if (code == 0)
         code = outfile_open(path, 0, &output, err);
     if (code == 0) {

@@ -53,6 +53,11 @@ def main():
     check("a metric that there is not", (2, True), (lambda r: (r[0], "--metric" in r[1]))(stacks("plain.json", "--metric", "count")))
     with open("none.json", "w") as out:
         out.write('{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {}}]}')
+    with open("bare.json", "w") as out:
+        out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::a", "pid": 1, "tid": 1, "ts": 1, "dur": 9, "args": {}}]}')
+    os.remove("out.stacks")
+    check("operators without stacks", (1, True), (lambda r: (r[0], "--pytorch-stacks" in r[1]))(stacks("bare.json")))
+    check("and no file of nothing", False, os.path.exists("out.stacks"))
     check("a report without any", (1, True), (lambda r: (r[0], "no stacks" in r[1]))(stacks("none.json")))
     return lib.status()
 

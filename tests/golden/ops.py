@@ -115,6 +115,9 @@ def made_trace():
     check("backward has the stack of forward", True, ("AddBackward0", first) in stacks and ("aten::b", first) in stacks)
     check("what was called elsewhere is another row", True, ("aten::b", "") in stacks)
     check("no column for shapes without any", False, "Input Shapes" in output("ops", "--group-by-input-shape", "made.json"))
+    for options, told in ((["--group-by-input-shape"], "without shapes"), (["--with-flops"], "without shapes"), (["--group-by-stack", "2"], "")):
+        _, said, _ = lib.run("ops", *options, "made.json")
+        check(f"what {options} needs", (1 if told else 0, True), (said.count("\n"), told in said))
     lines = output("ops", "--group-by-stack", "2", "made.json").splitlines()
     check("a column for it", True, "Source Location" in lines[1])
     at = lines[0].rstrip().rindex(" ") + 1

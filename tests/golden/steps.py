@@ -204,6 +204,7 @@ def refusals():
     check("one way at a time", True, "not both" in refusal("ops", "--step-op", "a", "--step-range", "b", train))
     lib.unpack(f"{lib.HERE}/nsys/mix.sqlite.gz", "mix.sqlite")
     check("no steps", True, "has no steps" in refusal("stats", "-q", "-r", "osrt_sum", "--steps", "1", "mix.sqlite"))
+    check("what is no list is wrong all the same", True, "not 'garbage'" in refusal("ops", "--steps", "garbage", "mix.sqlite"))
     check("and no table of them", True, "SKIPPED: mix.sqlite: the report has no steps" in output("stats", "-r", "step_sum", "mix.sqlite"))
     lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
     check("iteration10 is a step", [10, 11], [row["Step"] for row in table("step_sum", "resnet18.sqlite")])

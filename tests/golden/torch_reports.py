@@ -241,6 +241,17 @@ def nothing():
     check("and none is left out", sum(row["Instances"] for row in table("cuda_gpu_sum", "resnet18.sqlite")), sum(row["Instances"] for row in kernels))
 
 
+def too_much():
+    """More bytes than a number holds: the sum is taken in as many bits as there are, and a sanitizer has nothing to say."""
+    much = 2**62
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::a", "pid": 9, "tid": 9, "ts": 0, "dur": 100, "args": {}}]
+    events += [{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 9, "ts": 10 + number,
+                "args": {"Device Type": 0, "Device Id": -1, "Addr": 1 + number, "Bytes": much}} for number in range(2)]
+    with open("much.json", "w") as out:
+        json.dump({"traceEvents": events}, out)
+    check("too much", [("aten::a", 2 * much - 2**64)], [(row["Operator"], row["Taken Self (B)"]) for row in table("torch_memory_sum", "much.json")])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -251,6 +262,7 @@ def main():
             for compare in (memory_sum, memory_peak, memory_trace, modules_and_kernels):
                 compare(name, file, trace)
         lines()
+        too_much()
         other_processes()
         lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
         nothing()
