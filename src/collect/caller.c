@@ -2,6 +2,7 @@
  * not our child: by its pidfd, and by its agent, which says hello when it likes. */
 #include "caller.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <unistd.h>
 
@@ -12,8 +13,7 @@ static void hear(evutil_socket_t descriptor, short what, void *argument)
 {
     struct collector *collector = argument;
     char unused[256];
-    ssize_t got = read(descriptor, unused, sizeof unused);
-    if (got > 0)
+    if (read(descriptor, unused, sizeof unused) < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     event_del(collector->hang_up);
     life_ask_to_shut_down(collector);
