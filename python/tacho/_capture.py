@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import errno
 import os
 import shutil
 import subprocess
@@ -53,6 +54,7 @@ class OwnCapture:
 
     def __init__(self, output: Optional[str] = None) -> None:
         self.pid = os.getpid()
+        self.is_silent = False  # it has not answered, and is not waited for again
         self.folder = tempfile.mkdtemp(prefix="tacho-")
         path = os.path.abspath(output) if output else os.path.join(self.folder, "report.tacho")
         self.complaints = os.path.join(self.folder, "stderr")
@@ -96,9 +98,10 @@ class OwnCapture:
         if os.getpid() != self.pid or self.collector.stdin is None or self.collector.stdin.closed:
             return
         with contextlib.suppress(OSError):
+            self.collector.stdin.write(b"end\n")  # a forked child may have the other end still
             self.collector.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.collector.wait(timeout=10)
+            self.collector.wait(timeout=1 if self.is_silent else 10)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -108,7 +111,7 @@ _own: Optional[OwnCapture] = None
 
 def attach(output: Optional[str] = None) -> _agent.Agent:
     """The agent of the capture of this process, which is started if there is none. output: where the report of one that is started
-    here is to stay."""
+    here is to stay; of one that was started before, a window makes a copy."""
     global _own
     with _lock:
         agent = _agent.current()
@@ -116,7 +119,7 @@ def attach(output: Optional[str] = None) -> _agent.Agent:
             _own = OwnCapture(output)
             agent = _agent.current()
             assert agent is not None
-        elif output:
+        elif output and _own is None and os.path.abspath(output) != agent.report():
             _native.say_once(f"the report is {agent.report()}: this process was being captured already")
         return agent
 
@@ -132,32 +135,93 @@ def _begin_ns(is_alone: bool) -> int:
     return now - min(_SLACK_NS, (now - _last_end_ns) // 2) if is_alone else now
 
 
+class _Recording:
+    """Windows that are open, in whichever threads: recording is on while there is one, and is what any of them wants."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wanted: List[int] = []
+        self.before = 0       # what was chosen
+        self.was_on = False   # recording was, without us, and stays so
+
+    def _all(self) -> int:
+        together = self.before if self.was_on else 0
+        for wanted in self.wanted:
+            together |= wanted
+        return together
+
+    def begin(self, agent: _agent.Agent, wanted: int) -> int:
+        """The time from which the window counts."""
+        with self.lock:
+            is_on = bool(agent.recording())
+            self.wanted.append(wanted)
+            if len(self.wanted) == 1:
+                self.was_on, self.before = is_on, agent.choose(wanted)
+            agent.choose(self._all())
+            began_ns = _begin_ns(not is_on)
+            agent.start()
+            return began_ns
+
+    def end(self, agent: _agent.Agent, wanted: int) -> None:
+        """The last one to end leaves all as it was before the first."""
+        with self.lock:
+            self.wanted.remove(wanted)
+            if self.wanted:
+                agent.choose(self._all())
+                return
+            if not self.was_on:
+                agent.stop()
+            agent.choose(self.before)
+
+
+_recording = _Recording()
+
+
+def _after_fork() -> None:
+    """A child has begun none of the windows, and its parent's threads, which may hold the lock, are not in it."""
+    global _recording
+    _recording = _Recording()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _complain(failed: int) -> None:
+    """Of a profiler that does not say that it has written all down."""
+    if failed == -errno.EAGAIN:
+        if _own is not None:
+            _own.is_silent = True
+        _native.say_once("the profiler did not answer: the end of the window may be missing")
+    else:
+        _native.say_once(f"the profiler has ended before this program ({os.strerror(-failed)}): what was not written down by then, and all that "
+                         "comes later, is missing from the report, and windows are empty")
+
+
 class Window:
     """A part of the capture in time, open until stop() was called."""
 
     def __init__(self, wanted: int, output: Optional[str] = None) -> None:
         self.agent = attach(output)
         self.pid = os.getpid()
-        self.was_on = bool(self.agent.recording())
-        self.chosen_before = self.agent.choose(wanted)
-        if self.was_on:  # someone else wants what is recorded already
-            self.agent.choose(wanted | self.chosen_before)
-        self.started_ns = _begin_ns(not self.was_on)
+        self.wanted = wanted
+        self.output = os.path.abspath(output) if output and _own is not None else None
         self.ended_ns: Optional[int] = None
-        self.agent.start()
+        self.is_open = True
+        self.started_ns = _recording.begin(self.agent, wanted)
 
     def stop(self) -> None:
-        """Ends it; what it has recorded is in the report then. Recording goes on if it was on before."""
+        """Ends it; what it has recorded is in the report then. Recording goes on if it was on before, or for another window."""
         global _last_end_ns
-        if self.ended_ns is not None or os.getpid() != self.pid:  # a child that was forked within leaves it, too, but has not begun it
+        if not self.is_open or os.getpid() != self.pid:  # a child that was forked within leaves it, too, but has not begun it
             return
-        if not self.was_on:
-            self.agent.stop()
-        self.agent.choose(self.chosen_before)
+        self.is_open = False
+        _recording.end(self.agent, self.wanted)
         failed = self.agent.flush()
         self.ended_ns = _last_end_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
         if failed:
-            _native.say_once(f"the profiler did not answer ({os.strerror(-failed)}): the end of the window may be missing")
+            _complain(failed)
+        if self.output is not None and self.output != self.path:
+            shutil.copyfile(self.path, self.output)
 
     @property
     def path(self) -> str:
@@ -167,6 +231,8 @@ class Window:
     def span(self) -> Tuple[int, int]:
         """The window in the report's own time."""
         with Report(self.path) as report:
+            if "TACHO_CLOCK" not in report:
+                raise _native.TachoError("the capture ended before anything of it was written down: the profiler was killed, or has failed")
             clock = report["TACHO_CLOCK"]
             shift = int(clock["timestamp"][0]) - int(clock["monotonicNs"][0])
         return self.started_ns + shift, (time.monotonic_ns() if self.ended_ns is None else self.ended_ns) + shift

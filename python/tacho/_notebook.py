@@ -2,13 +2,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import shlex
+from typing import Any, NoReturn
 
+from . import _native
 from ._profile import profile
 
 
+class _Parser(argparse.ArgumentParser):
+    """Words that it does not know are an error of the cell: the kernel goes on."""
+
+    def error(self, message: str) -> NoReturn:
+        try:
+            from IPython.core.error import UsageError  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            UsageError = _native.TachoError  # pylint: disable=invalid-name
+        raise UsageError(f"%%tacho: {message}; it takes --sort-by COLUMN, --row-limit N, --shapes, --memory, --stacks, --output FILE")
+
+
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="%%tacho", add_help=False, description="Record the cell.")
+    parser = _Parser(prog="%%tacho", add_help=False, description="Record the cell.")
     parser.add_argument("--sort-by", default=None)
     parser.add_argument("--row-limit", type=int, default=20)
     parser.add_argument("--shapes", action="store_true")
@@ -22,7 +35,7 @@ def load_ipython_extension(shell: Any) -> None:
     """Called by %load_ext tacho."""
 
     def tacho(line: str, cell: str) -> Any:
-        options = _arguments().parse_args(line.split())
+        options = _arguments().parse_args(shlex.split(line))
         prof = profile(record_shapes=options.shapes, profile_memory=options.memory, with_stack=options.stacks, output=options.output)
         with prof:
             result = shell.run_cell(cell)

@@ -21,6 +21,12 @@ tacho.load_ipython_extension(shell)
 kind, name, function = shell.magic
 print(kind, name, function("--row-limit 3 --output kept.tacho", "tacho.mark('in the cell')"))
 print(list(tacho.load(shell.user_ns["prof"].report())["NVTX_EVENTS"]["text"]))
+function("--output later.tacho", "tacho.mark('in the next')")
+print(list(tacho.load("later.tacho")["NVTX_EVENTS"]["text"]))
+try:
+    function("--nope", "")
+except Exception as error:
+    print(type(error).__name__, error)
 """
 IPYTHON = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -35,7 +41,9 @@ class Notebook(lib.Case):
     def test_shell(self):
         out = self.run_text(SHELL).splitlines()
         self.assertRegex(out[0], "No operators of PyTorch were recorded; the report is .*kept.tacho")
-        self.assertEqual(out[1:], ["cell tacho 42", "['in the cell']"])
+        self.assertEqual(out[1:3], ["cell tacho 42", "['in the cell']"])
+        self.assertEqual(out[4], "['in the cell', 'in the next']")
+        self.assertRegex(out[5], "^(UsageError|TachoError) %%tacho: unrecognized arguments: --nope")
 
     def test_ipython(self):
         if lib.trace.subprocess.run([self.python, "-c", "import IPython"], capture_output=True).returncode != 0:

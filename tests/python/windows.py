@@ -81,6 +81,72 @@ with tacho.profile() as p:
 print(sorted(tacho.load(p.report())["NVTX_EVENTS"]["text"]))""")
         self.assertEqual(out, "['child', 'parent']\n")
 
+    def test_child_that_stays(self):
+        """A forked child that goes on has the pipe to the collector, too, which ends all the same."""
+        self.run_text('''
+import os, tacho
+with tacho.profile() as p: tacho.mark("x")
+waiting, go = os.pipe()
+if os.fork() == 0:
+    os.close(go)
+    os.close(1), os.close(2)
+    os.read(waiting, 1)
+    os._exit(0)
+from tacho import _capture
+_capture._own.end()
+assert _capture._own.collector.poll() == 0, _capture._own.collector.poll()''')
+
+    def test_windows_that_cross(self):
+        """Each has all that lies in it, and the last one to end ends the recording."""
+        out = self.run_text('''
+import tacho
+def marks(p):
+    start, end = p._window.span()
+    return [row["text"] for row in tacho.load(p.report()).sql(f"SELECT text FROM NVTX_EVENTS WHERE start BETWEEN {start} AND {end} ORDER BY start")]
+a, b = tacho.profile(), tacho.profile()
+a.start(), tacho.mark("a")
+b.start(), tacho.mark("both")
+a.stop(), tacho.mark("b"), tacho.mark("b again")
+b.stop(), tacho.mark("none")
+print(marks(a), marks(b), a._window.agent.recording())''')
+        self.assertEqual(out, "['a', 'both'] ['both', 'b', 'b again'] 0\n")
+
+    def test_windows_of_threads(self):
+        """However they meet, none leaves the recording on."""
+        out = self.run_text('''
+import tacho, threading
+def work():
+    for _ in range(20):
+        with tacho.profile(): tacho.mark("x")
+threads = [threading.Thread(target=work) for _ in range(4)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+with tacho.profile() as p: on = p._window.agent.recording()
+print(on, p._window.agent.recording())''')
+        self.assertEqual(out, "1 0\n")
+
+    def test_output_of_a_later_one(self):
+        """The first of a process names the report; another gets a copy, and the same one says nothing."""
+        self.run_text('''
+import tacho
+with tacho.profile(output="a.tacho", schedule=tacho.schedule(wait=0, warmup=0, active=1, repeat=2)) as p:
+    for i in range(3): tacho.mark(f"a {i}"), p.step()
+with tacho.profile(output="b.tacho"): tacho.mark("b")''')
+        self.assertEqual(self.complaints, "")
+        for name in ("a.tacho", "b.tacho"):
+            with tacho.load(self.path(name)) as report:
+                texts = [text for text in report["NVTX_EVENTS"]["text"] if text and not text.startswith("ProfilerStep")]
+                self.assertEqual(texts, ["a 0", "a 1", "b"], name)
+
+    def test_collector_killed(self):
+        """Before anything was written down: an error that says so. Later: a sentence, once, and the program goes on."""
+        killed = "_capture._own.collector.kill(), _capture._own.collector.wait()\n"
+        out = self.run_text("import tacho\nfrom tacho import _capture\np = tacho.profile()\np.start()\n" + killed + "p.stop()\n"
+                            "try: p.events()\nexcept tacho.TachoError as error: print(error)")
+        self.assertIn("the capture ended before anything of it was written down", out)
+        self.run_text("import tacho\nfrom tacho import _capture\nwith tacho.profile(): tacho.mark('x')\n" + killed +
+                      "for _ in 'ab':\n    with tacho.profile(): tacho.mark('y')")
+        self.assertRegex(self.complaints, r"^tacho: the profiler has ended before this program .* all that comes later, is missing .*\n$")
+
     def test_no_tacho(self):
         """One sentence, and how to do it."""
         self.run_text("import tacho\nwith tacho.profile(): pass", status=1, TACHO="/bin/false")
