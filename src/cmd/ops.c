@@ -224,7 +224,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_ops = {
     .name = "ops", .arguments = "FILE", .summary = "operators of PyTorch, as its profiler prints them",
     .about = "Prints the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory and FLOPs. FILE is a "
-             ".tacho report of a program under tacho profile --pytorch=…, a trace of torch.profiler (.json, .json.gz, .json.zst), or an "
-             "SQLite export of nsys of a program under torch.autograd.profiler.emit_nvtx.",
+             ".tacho report of tacho profile, a trace of torch.profiler (.json, .json.gz, .json.zst), or an SQLite export of nsys of a program "
+             "under torch.autograd.profiler.emit_nvtx.",
     .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
 };
