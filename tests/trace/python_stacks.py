@@ -109,7 +109,7 @@ class Stacks(lib.Case):
             self.assertEqual({sample[:2] for sample in seen[tid]}, {(WAITING, 0)}, "who stands still waits, and has no GIL")
 
     def shares(self, command):
-        report = self.sampled(*command, os.path.join(HERE, "shares.py"), "1")
+        report = self.sampled(*command, os.path.join(HERE, "shares.py"), "50")
         calls = json.loads(self.output.stdout)
         main = report.value("SELECT globalPid >> 24 & 0xffffff FROM TACHO_PROCESS WHERE origin = 'launch'")
         chains, burning, lock, child = chains_of(report), [], [], 0
@@ -172,8 +172,9 @@ class Stacks(lib.Case):
     def gil(self, command):
         program = self.path("gil.py")
         with open(program, "w") as file:
-            file.write("import threading, time\ndef spin(end):\n    while time.perf_counter() < end:\n        pass\n"
-                       "end = time.perf_counter() + 0.7\nthreads = [threading.Thread(target=spin, args=(end,)) for _ in range(3)]\n"
+            file.write("import threading, time\ndef spin(end):\n    while time.thread_time() < end:\n        pass\n"
+                       "all_here = threading.Barrier(3)\ndef run():\n    all_here.wait()\n    spin(time.thread_time() + 0.25)\n"
+                       "threads = [threading.Thread(target=run) for _ in range(3)]\n"
                        "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n")
         report = self.profile(*command, program, options=ALONE + ["-t", "python-gil"])
         chains = chains_of(report)

@@ -160,14 +160,19 @@ def stack_of(frame):
     return found
 
 
+def stacks():
+    frames = sys._current_frames()
+    return {thread.native_id: stack_of(frames[thread.ident]) for thread in threading.enumerate()
+            if thread.ident in frames and thread is not threading.current_thread()}
+
+
 def tell_truth():
-    """All threads stand when as many as there are places are in park(), and none of them wakes up any more."""
+    """All threads stand when as many as there are places are in park(), and none of them woke up between two looks at their stacks."""
     while True:
-        frames = sys._current_frames()
-        now = {thread.native_id: stack_of(frames[thread.ident]) for thread in threading.enumerate()
-               if thread.ident in frames and thread is not threading.current_thread()}
+        before = stacks()
+        is_still, now = do_stand(before), stacks()
         standing = [stack[0][0] for stack in now.values()]
-        if do_stand(now) and standing.count("park") >= len(PLACES) and "stand_by" in standing:
+        if is_still and now == before and standing.count("park") >= len(PLACES) and "stand_by" in standing:
             break
     print(json.dumps([time.monotonic_ns(), now]), flush=True)
 

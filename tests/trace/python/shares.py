@@ -38,23 +38,22 @@ def waits_for_lock():
         pass
 
 
-def burn(seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+def burn(rounds):
+    for _ in range(rounds):
         for function, share in ((burn_sixty, 6), (burn_thirty, 3), (burn_ten, 1)):
             begin = time.monotonic_ns()
             function(time.monotonic() + share * 0.002)
             calls.append([function.__name__, begin, time.monotonic_ns()])
 
 
-def child_burns(seconds):
-    burn(seconds)
+def child_burns(rounds):
+    burn(rounds)
 
 
 def main():
     child = os.fork()
     if child == 0:
-        child_burns(float(sys.argv[1]))
+        child_burns(int(sys.argv[1]))
         os._exit(0)
     with lock:
         threads = [threading.Thread(target=sleeps), threading.Thread(target=waits_for_lock)]
@@ -62,7 +61,7 @@ def main():
             thread.start()
         while not do_stand([thread.native_id for thread in threads]):
             pass
-        burn(float(sys.argv[1]))
+        burn(int(sys.argv[1]))
         ended.set()
     for thread in threads:
         thread.join()
