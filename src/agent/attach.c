@@ -15,6 +15,7 @@
 
 #define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program */
 #define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
+#define SHORT_PATIENCE_SECONDS 1  /* …and of one that has not answered such a question before */
 
 struct session {
     uint8_t token[16];
@@ -176,8 +177,11 @@ int attach_arena(enum wire_origin origin)
 
 int attach_flush(void)
 {
+    static _Atomic int has_failed;
     struct wire_welcome welcome;
-    int descriptor = -1, result = ask(WIRE_ORIGIN_KNOWN, FLUSH_PATIENCE_SECONDS, &welcome, &descriptor);
+    int patience = atomic_load(&has_failed) ? SHORT_PATIENCE_SECONDS : FLUSH_PATIENCE_SECONDS;
+    int descriptor = -1, result = ask(WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
+    atomic_store(&has_failed, result < 0);
     if (descriptor >= 0)
         sys_close(descriptor);
     return result;
