@@ -54,23 +54,28 @@ class OwnCapture:
 
     def __init__(self, output: Optional[str] = None) -> None:
         self.pid = os.getpid()
+        self.program = _native.program()
         self.is_silent = False  # it has not answered, and is not waited for again
-        self.folder = tempfile.mkdtemp(prefix="tacho-")
-        path = os.path.abspath(output) if output else os.path.join(self.folder, "report.tacho")
-        self.complaints = os.path.join(self.folder, "stderr")
-        self._start(path)
+        if output:
+            self._start("caller", os.path.abspath(output))
+        else:  # whose folder goes with it, however we end
+            self._start("caller-temporary", os.path.join(tempfile.mkdtemp(prefix="tacho-"), "report.tacho"))
 
-    def _start(self, path: str) -> None:
-        command = [_native.program(), "profile", "--attach=caller", "-c", "api", "--capture-range-end", "repeat", "-t", "cuda,nvtx",
+    def _start(self, attach_to: str, path: str) -> None:
+        self.folder = os.path.dirname(path) if attach_to == "caller-temporary" else None
+        command = [self.program, "profile", "--attach", attach_to, "-c", "api", "--capture-range-end", "repeat", "-t", "cuda,nvtx",
                    "--pytorch=auto", "-o", path, "-f", "true"]
-        with open(self.complaints, "wb") as complaints:
+        with tempfile.TemporaryFile() as complaints:
             # A session of its own: Ctrl-C is for the program, which ends the capture in its own time.
             self.collector = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
                                               env=_native.environment(), start_new_session=True)
-        assert self.collector.stdout
-        session, library = (os.fsdecode(self.collector.stdout.readline()).rstrip("\n") for _ in (1, 2))
-        if not library:
-            raise _native.TachoError(f"no capture could be started here ({self._complaint()}); {HOW}")
+            assert self.collector.stdout
+            session, library = (os.fsdecode(self.collector.stdout.readline()).rstrip("\n") for _ in (1, 2))
+            if not library:
+                complaints.seek(0)
+                said = _native.sentence(complaints.read().decode("utf-8", "replace"))
+                self.end()
+                raise _native.TachoError(f"no capture could be started here ({said or 'tacho said nothing'}); {HOW}")
         agent = self._load(session, library)
         if agent is None:
             self.end()
@@ -89,10 +94,6 @@ class OwnCapture:
             ctypes.CDLL(library).InitializeInjection()  # cuInit() may be over, and it would have called it
         return agent
 
-    def _complaint(self) -> str:
-        with open(self.complaints, encoding="utf-8", errors="replace") as file:
-            return _native.sentence(file.read()) or "tacho said nothing"
-
     def end(self) -> None:
         """The report is closed. A forked child has no part in it."""
         if os.getpid() != self.pid or self.collector.stdin is None or self.collector.stdin.closed:
@@ -102,7 +103,8 @@ class OwnCapture:
             self.collector.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.collector.wait(timeout=1 if self.is_silent else 10)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder is not None:  # the collector does it if it can
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _lock = threading.Lock()

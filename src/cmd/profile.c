@@ -224,6 +224,20 @@ static void explain_operand(const struct command *self, int argc, char **argv, c
     }
 }
 
+/* The caller would, but may have been killed. The folder stays if there is anything else in it. */
+static void remove_with_folder(const char *path)
+{
+    struct text folder = {0};
+    const char *slash = strrchr(path, '/');
+
+    unlink(path);
+    if (slash && slash > path) {
+        text_add_bytes(&folder, path, (size_t)(slash - path));
+        rmdir(text_string(&folder));
+    }
+    text_free(&folder);
+}
+
 static int run_program(const struct command *self, struct profile_settings *settings, struct text *path, int *found)
 {
     struct collect_result result = {0};
@@ -238,6 +252,8 @@ static int run_program(const struct command *self, struct profile_settings *sett
         *found = code != ERR_NOT_FOUND;
     } else {
         conclude(self, settings, &result, text_string(path));
+        if (settings->attach && strcmp(settings->attach, "caller-temporary") == 0)
+            remove_with_folder(text_string(path));
         fflush(NULL);
         status = end_like(&result);
     }

@@ -37,7 +37,7 @@ struct profile_settings {
     const char *output;
     int overwrite, show_output, inherit_environment, stop_on_exit, trace_fork, preload, resolve_symbols;
     int stats, quiet;
-    const char *attach;           /* "caller", or NULL: there is a program */
+    const char *attach;           /* "caller", "caller-temporary", or NULL: there is a program */
     struct option_list exports;   /* names of exporters, each once */
     struct text unsupported;      /* names of -t that this version cannot honour, with commas between */
     uint32_t sources_given;       /* -t was there: the bits; else the default counts */

@@ -470,7 +470,7 @@ static int take_export(void *context, const char *value, struct error *err)
 
 static const char *const *attach_names(void)
 {
-    static const char *const names[] = { "caller", NULL };
+    static const char *const names[] = { "caller", "caller-temporary", NULL };
 
     return names;
 }
@@ -596,7 +596,8 @@ const struct option profile_options[] = {
     { .name = "python-functions-trace", .kind = OPTION_CUSTOM, .value = "FILE", .take = profile_python_take_functions,
       .help = "Calls of the Python functions that this JSON names are ranges: [{\"module\": …, \"functions\": [\"f\", \"Class.method\"]}]." },
     { .name = "attach", .kind = OPTION_CHOICE, .offset = FIELD(attach), .value = "caller", .choices = attach_names,
-      .help = "Record the process that runs tacho, which loads the agent itself, instead of a program: what the Python package does." },
+      .help = "Record the process that runs tacho, which loads the agent itself, instead of a program: what the Python package does. "
+              "caller-temporary: the report and its folder go in the end." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
       .help = "No summary at the end." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL", .take = take_stop_on_range_end, .hidden = 1,

@@ -58,6 +58,13 @@ class Alone(lib.Case):
         self.run_text("import tacho\nwith tacho.profile(output='kept.tacho'): tacho.mark('x')")
         self.assertIn("complete", subprocess.run([lib.TACHO, "info", self.path("kept.tacho")], capture_output=True, text=True).stdout)
 
+    def test_nothing_stays_of_a_killed_one(self):
+        """The collector clears up then."""
+        os.mkdir(self.path("temporary"))
+        self.run_text("import tacho, os\nwith tacho.profile(): tacho.mark('x')\nassert os.listdir('temporary')\nos.kill(os.getpid(), 15)",
+                      status=-15, TMPDIR=self.path("temporary"))
+        lib.trace.until(lambda: not os.listdir(self.path("temporary")), "the temporary folder is gone")
+
     def test_killed(self):
         """What was recorded before a SIGKILL is in the report."""
         self.run_text("import tacho, os\np = tacho.profile(output='kept.tacho')\np.start()\ntacho.mark('before')\nos.kill(os.getpid(), 9)", status=-9)
