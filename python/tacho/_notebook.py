@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from typing import Any, NoReturn
 
 from . import _native
@@ -13,11 +14,8 @@ class _Parser(argparse.ArgumentParser):
     """Words that it does not know are an error of the cell: the kernel goes on."""
 
     def error(self, message: str) -> NoReturn:
-        try:
-            from IPython.core.error import UsageError  # pylint: disable=import-outside-toplevel
-        except ImportError:
-            UsageError = _native.TachoError  # pylint: disable=invalid-name
-        raise UsageError(f"%%tacho: {message}; it takes --sort-by COLUMN, --row-limit N, --shapes, --memory, --stacks, --output FILE")
+        kind = getattr(sys.modules.get("IPython.core.error"), "UsageError", _native.TachoError)
+        raise kind(f"%%tacho: {message}; it takes --sort-by COLUMN, --row-limit N, --shapes, --memory, --stacks, --output FILE")
 
 
 def _arguments() -> argparse.ArgumentParser:

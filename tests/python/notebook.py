@@ -33,6 +33,10 @@ from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_line_magic("load_ext", "tacho")
 shell.run_cell_magic("tacho", "", "import tacho\\ntacho.mark('in the cell')\\nvalue = 3")
+try:
+    shell.run_cell_magic("tacho", "--nope", "")
+except __import__("IPython").core.error.UsageError:
+    print("usage")
 print(shell.user_ns["value"], list(__import__("tacho").load(shell.user_ns["prof"].report())["NVTX_EVENTS"]["text"]))
 """
 
@@ -48,7 +52,7 @@ class Notebook(lib.Case):
     def test_ipython(self):
         if lib.trace.subprocess.run([self.python, "-c", "import IPython"], capture_output=True).returncode != 0:
             self.skipTest("IPython is not installed")
-        self.assertEqual(self.run_text(IPYTHON, HOME=self.folder).splitlines()[-1], "3 ['in the cell']")
+        self.assertEqual(self.run_text(IPYTHON, HOME=self.folder).splitlines()[-2:], ["usage", "3 ['in the cell']"])
 
 
 if __name__ == "__main__":
