@@ -155,7 +155,7 @@ class Stacks(lib.Case):
                    ("left", "down"), ("right_two", "right"), ("right", "root"), ("down", "down"), ("down", "root"), ("root", "main"),
                    ("main", "<module>")}
         program = os.path.join(HERE, "edges.py")
-        report = self.sampled(*command, program, "1")
+        report = self.sampled(*command, program, "0.5")
         chains, good, bad = chains_of(report), 0, []
         for _, _, _, _, chain in report.rows(SAMPLES):
             names = [symbol for symbol, module, _ in chains[chain] if module == program]
@@ -173,7 +173,7 @@ class Stacks(lib.Case):
         program = self.path("gil.py")
         with open(program, "w") as file:
             file.write("import threading, time\ndef spin(end):\n    while time.thread_time() < end:\n        pass\n"
-                       "all_here = threading.Barrier(3)\ndef run():\n    all_here.wait()\n    spin(time.thread_time() + 0.25)\n"
+                       "all_here = threading.Barrier(3)\ndef run():\n    all_here.wait()\n    spin(time.thread_time() + 0.15)\n"
                        "threads = [threading.Thread(target=run) for _ in range(3)]\n"
                        "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n")
         report = self.profile(*command, program, options=ALONE + ["-t", "python-gil"])

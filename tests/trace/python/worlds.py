@@ -16,16 +16,16 @@ except ImportError:
 INSIDE = """
 import time
 def burn_inside(end):
-    while time.monotonic() < end:
+    while time.thread_time() < end:
         pass
-burn_inside(time.monotonic() + 0.4)
+burn_inside(time.thread_time() + 0.2)
 """
 AFTERWARDS = """
 import time
 def burn_after_exec(end):
-    while time.monotonic() < end:
+    while time.thread_time() < end:
         pass
-burn_after_exec(time.monotonic() + 0.4)
+burn_after_exec(time.thread_time() + 0.2)
 """
 
 
