@@ -242,6 +242,8 @@ void stacks_write(struct collector *collector)
     struct parallel *pool = parallel_new(0);
     symbols_resolve(stacks->symbols, pool);
     parallel_delete(pool);
+    if (symbols_counts(stacks->symbols)->maps_cut)
+        collector_warn(collector, 0, "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first 256 MiB are read.");
     stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
     if (!stacks->ids)
         return;

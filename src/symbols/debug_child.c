@@ -119,9 +119,10 @@ int debug_info_find(const struct image *image, const uint64_t *addresses, size_t
             ;
     }
     close(ends[0]);
-    struct cursor cursor = {(const unsigned char *)told.bytes, (const unsigned char *)told.bytes + told.length, 0};
+    const unsigned char *start = (const unsigned char *)text_string(&told); /* "" when it has said nothing */
+    struct cursor cursor = {start, start + told.length, 0};
     int result = 0;
-    while (told.bytes && (result = take_address(&cursor, count, found, arena)) == 0)
+    while ((result = take_address(&cursor, count, found, arena)) == 0)
         ;
     text_free(&told);
     return result == 1 ? 0 : -1;

@@ -3,29 +3,49 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINES_MAX (1u << 24)
+#define LINE_ROOM 65536u
+
+/* Lines of a file that may have no end, and no end of a line either. */
+struct lines {
+    FILE *file;            /* NULL: none */
+    uint64_t bytes_left;   /* that are read of it */
+    char line[LINE_ROOM];  /* without its newline; what is longer is cut */
+};
+
+/* The next line; NULL at the end. */
+static const char *next_line(struct lines *lines)
+{
+    size_t length = 0;
+    int c = EOF, some = 0;
+    while (lines->file && lines->bytes_left && (c = getc_unlocked(lines->file)) != EOF) {
+        lines->bytes_left--;
+        some = 1;
+        if (c == '\n')
+            break;
+        if (length < LINE_ROOM - 1)
+            lines->line[length++] = (char)c;
+    }
+    lines->line[length] = 0;
+    return some ? lines->line : NULL;
+}
 
 void names_add_kernel(struct names *names)
 {
-    FILE *file = fopen("/proc/kallsyms", "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    for (unsigned i = 0; file && i < LINES_MAX && getline(&line, &capacity, file) > 0; i++) {
+    struct lines lines = {.file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX};
+    for (const char *line; (line = next_line(&lines)) != NULL;) {
         uint64_t address;
         char kind;
         int at = 0;
         if (sscanf(line, "%" SCNx64 " %c %n", &address, &kind, &at) < 2 || !at || address == 0 || !strchr("tTwW", kind))
             continue; /* addresses are 0 for those who may not see them */
-        names_add(names, address, 0, line + at, strcspn(line + at, "\n"), kind == 'T' ? 2 : 1);
+        names_add(names, address, 0, line + at, strlen(line + at), kind == 'T' ? 2 : 1);
     }
-    free(line);
-    if (file)
-        fclose(file);
+    if (lines.file)
+        fclose(lines.file);
 }
 
 /* The process names it by the number that it has for itself, in its own /tmp. */
@@ -45,21 +65,22 @@ static FILE *open_made(struct symbols_process *process)
     return file;
 }
 
-void names_add_made(struct names *names, struct symbols_process *process)
+int names_add_made(struct names *names, struct symbols_process *process)
 {
-    FILE *file = open_made(process);
+    struct lines lines = {.file = open_made(process), .bytes_left = NAMES_BYTES_MAX};
+    uint32_t number = 0;
     names->last_wins = 1;
-    char *line = NULL;
-    size_t capacity = 0;
-    for (unsigned i = 1; file && i < LINES_MAX && getline(&line, &capacity, file) > 0; i++) {
+    for (const char *line; (line = next_line(&lines)) != NULL;) {
         uint64_t start, size;
         int at = 0;
+        number++; /* memory is used again: the last line of a place counts */
         if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || !at || size == 0)
             continue;
-        if (line[at] && line[at] != '\n')
-            names_add(names, start, size, line + at, strcspn(line + at, "\n"), i); /* memory is used again: the last line of a place counts */
+        if (line[at])
+            names_add(names, start, size, line + at, strlen(line + at), number);
     }
-    free(line);
-    if (file)
-        fclose(file);
+    int is_cut = lines.file && !lines.bytes_left;
+    if (lines.file)
+        fclose(lines.file);
+    return is_cut;
 }

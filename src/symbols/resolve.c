@@ -31,7 +31,7 @@ struct job {
     struct arena arena;
     struct text text;         /* for demangling */
     const char *last_mangled, *last_name;
-    int has_names, is_refused, failed;
+    int has_names, is_refused, is_cut, failed;
 };
 
 /* ---- One job --------------------------------------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void answer_all(struct job *job)
     } else if (module->kind == MODULE_KERNEL) {
         names_add_kernel(&names);
     } else if (module->kind == MODULE_JIT) {
-        names_add_made(&names, module->owner);
+        job->is_cut = names_add_made(&names, module->owner);
     } else if (module->state == MODULE_OPEN) {
         found = calloc(job->place_count, sizeof *found);
         names_add_image(&names, &module->image);
@@ -213,6 +213,7 @@ static int take_job(struct symbols *symbols, const struct job *job)
     symbols->counts.files++;
     symbols->counts.files_without_names += !job->has_names;
     symbols->counts.files_refused += job->is_refused;
+    symbols->counts.maps_cut += job->is_cut;
     return 0;
 }
 

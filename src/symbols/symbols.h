@@ -160,6 +160,7 @@ struct symbols_counts {
     uint64_t walks, frames, by_end[4];    /* of symbols_unwind(); by enum symbols_end */
     uint64_t places, named, with_source;  /* distinct places in files; those that got a name; a source line */
     uint64_t files, files_without_names, files_refused; /* modules; without any symbol; whose debug information could not be read */
+    uint64_t maps_cut;                    /* /tmp/perf-PID.map, of which only the first 256 MiB were read */
 };
 const struct symbols_counts *symbols_counts(const struct symbols *symbols);
 

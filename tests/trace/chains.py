@@ -2,6 +2,7 @@
 addr2line (binutils) has for the same addresses; the same from every form of debug information."""
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -33,9 +34,9 @@ class Chains(lib.Case):
                             "-o", path, os.path.join(PROGRAMS, source)], check=True, cwd=self.built)
         return path
 
-    def chains(self, program, *options):
+    def chains(self, program, *options, arguments=(), **more):
         """For each distinct chain its rows, innermost first, as dictionaries."""
-        report = self.profile(program, options=["-t", "osrt", "--osrt-backtrace-threshold=1000000", *options])
+        report = self.profile(program, *arguments, options=["-t", "osrt", "--osrt-backtrace-threshold=1000000", *options], **more)
         columns = [name for _, name, *_ in report.rows("PRAGMA table_info(OSRT_CALLCHAINS)")]
         wanted = {"inlined": "c.inlined", "unresolved": "c.unresolved", "line": "c.sourceLine", "file": "f.value"}
         known = {"inlined": "inlined", "unresolved": "unresolved", "line": "sourceLine", "file": "sourceFile"}
@@ -155,6 +156,15 @@ class Chains(lib.Case):
         os.unlink(f"/tmp/perf-{pid}.map")
         names = [[row["name"] for row in rows] for rows in chains.values()]
         self.assertTrue(any(chain[:3] == ["called_back", "made_function", "main"] for chain in names), names)
+
+    def test_names_without_end(self):
+        """A file of 256 GiB without a second line, and not as much memory."""
+        limit = 8 << 30
+        report, chains = self.chains(self.compile("made", source="made.c"), arguments=["endless"],
+                                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        os.unlink(f"/tmp/perf-{report.value('SELECT pid FROM PROCESSES')}.map")
+        self.assertIn("made_function", [row["name"] for rows in chains.values() for row in rows])
+        self.assertIn("256 MiB", self.output.stderr)
 
     def test_depth_and_threshold(self):
         program = self.compile("program", "-g")

@@ -1,4 +1,5 @@
-/* Makes code while it runs, tells of it as perf's tools expect, and calls through it. */
+/* Makes code while it runs, tells of it as perf's tools expect, and calls through it. With an argument the file that tells of it goes on
+ * without a line, for longer than anyone can read. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ __attribute__((noinline)) static void called_back(void)
     sink++;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char path[64];
     unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -28,6 +29,9 @@ int main(void)
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
     FILE *map = fopen(path, "w");
     fprintf(map, "%lx %zx made_function\n", (unsigned long)page, sizeof code);
+    fflush(map);
+    if (argc > 1 && ftruncate(fileno(map), (off_t)1 << 38) != 0)
+        return 77;
     fclose(map);
     for (int i = 0; i < 4; i++) {
         ((void (*)(void (*)(void)))page)(called_back);
