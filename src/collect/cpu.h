@@ -23,7 +23,8 @@ struct collect_cpu_result {
     enum collect_method method;        /* of the samples */
     int has_switches;
     uint64_t samples, switches;        /* recorded */
-    uint64_t lost_ring;                /* the kernel had no room in a ring: samples, switches and others */
+    uint64_t lost_samples;             /* by the CPU's own buffer */
+    uint64_t lost_records;             /* the kernel had no room in a ring: samples, switches, mappings and others, all in one */
     uint64_t throttled;                /* times that the kernel took the rate down */
     uint64_t cut, broken;              /* stacks whose copy was too short; that nothing was known of any more */
 };

@@ -2,6 +2,7 @@
 #include "cpu_sampling.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -65,26 +66,26 @@ static void describe(struct collector *collector, const char *refusal)
 }
 
 /* Who asked for samples by name is warned; for whom they are a default, it is noted. */
-static void tell_refusal(struct collector *collector, const char *refusal)
+static void tell_refusal(struct collector *collector, const char *refusal, const char *remedy)
 {
     const struct collect_options *options = collector->options;
     int is_asked = options->cpu.samples_asked || options->cpu.switches_asked;
     char text[400];
-    snprintf(text, sizeof text, "%s: %s%s; tacho doctor says how to allow more.", refusal,
+    snprintf(text, sizeof text, "%s: %s%s; %s.", refusal,
              collector->sources & WIRE_BIT(SAMPLES) ? "samples are taken by timers in the program, without the kernel's part" : "there are no CPU samples",
-             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "");
+             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "", remedy);
     collector_diagnostic(collector, collector_now(collector), is_asked ? 2 : 1, 0, text);
 }
 
 /* Perf events are refused, or cannot follow what runs already. */
-static void fall_back(struct collector *collector, const char *refusal)
+static void fall_back(struct collector *collector, const char *refusal, const char *remedy)
 {
     const struct collect_options *options = collector->options;
     if (options->cpu.samples != COLLECT_SCOPE_NONE && !options->no_preload) {
         collector->sources |= WIRE_BIT(SAMPLES);
         collector->result->cpu.method = COLLECT_BY_TIMER;
     }
-    tell_refusal(collector, refusal);
+    tell_refusal(collector, refusal, remedy);
     describe(collector, refusal);
 }
 
@@ -96,9 +97,13 @@ void cpu_start(struct collector *collector, pid_t pid)
         return;
     collector->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
     int result = pid ? perf_start(collector, pid) : -EALREADY;
+    if (result == -EMFILE) {
+        fall_back(collector, "perf events need more descriptors than there may be", "a higher ulimit -n allows more");
+        return;
+    }
     if (result != 0) {
         snprintf(refusal, sizeof refusal, pid ? "the kernel refuses perf events (%s)" : "perf events cannot follow a process that runs already", strerror(-result));
-        fall_back(collector, refusal);
+        fall_back(collector, refusal, "tacho doctor says how to allow more");
         return;
     }
     const struct perf_choice *choice = &collector->perf.events.choice;
@@ -166,9 +171,10 @@ static void count_perf(struct collector *collector)
         counts->recorded += cpu->samples;
         process_count_row(collector->primary, "samples", "recorded", "", (int64_t)cpu->samples);
     }
-    counts->fates[WIRE_LOST_BUFFER_FULL] += cpu->lost_ring;
+    counts->fates[WIRE_LOST_BUFFER_FULL] += cpu->lost_samples;
     counts->lost_damaged += collector->perf.damaged;
-    process_count_row(collector->primary, "samples", "lost", "ring-full", (int64_t)cpu->lost_ring);
+    process_count_row(collector->primary, "samples", "lost", "buffer-full", (int64_t)cpu->lost_samples);
+    process_count_row(collector->primary, "perf records", "lost", "ring-full", (int64_t)cpu->lost_records);
     process_count_row(collector->primary, "samples", "lost", "damaged", (int64_t)collector->perf.damaged);
     process_count_row(collector->primary, "switches", "recorded", "", (int64_t)cpu->switches);
 }
@@ -182,6 +188,9 @@ void cpu_finish(struct collector *collector)
     cpu->broken = ends[SYMBOLS_BROKEN] + ends[SYMBOLS_TOO_DEEP];
     if (collector->primary)
         count_perf(collector);
+    if (cpu->lost_records)
+        collector_warn(collector, 0, "The kernel's rings were full: %" PRIu64 " records were lost; samples, switches and mappings of files may be among them.",
+                       cpu->lost_records);
 }
 
 void cpu_free(struct collector *collector)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,9 +90,16 @@ static void is_switched(struct collector *collector, const struct perf_record *r
         sched_switch(collector, time_of(collector, record), record->cpu, global_tid(record), change);
 }
 
-static void is_lost(struct collector *collector, const struct perf_record *record)
+/* The kernel counts records that found no room, of whatever type: mappings may be among them. */
+static void records_are_lost(struct collector *collector, const struct perf_record *record)
 {
-    collector->result->cpu.lost_ring += record->lost;
+    collector->result->cpu.lost_records += record->lost;
+    samples_doubt_mappings(collector);
+}
+
+static void samples_are_lost(struct collector *collector, const struct perf_record *record)
+{
+    collector->result->cpu.lost_samples += record->lost;
 }
 
 static void is_throttled(struct collector *collector, const struct perf_record *record)
@@ -204,8 +212,8 @@ static const struct { handler first, then; } handlers[] = {
     [PERF_RECORD_COMM] = {program_begins, program_runs},
     [PERF_RECORD_MMAP2] = {is_mapped, NULL},
     [PERF_RECORD_EXIT] = {process_ends, thread_ends},
-    [PERF_RECORD_LOST] = {NULL, is_lost},
-    [PERF_RECORD_LOST_SAMPLES] = {NULL, is_lost},
+    [PERF_RECORD_LOST] = {records_are_lost, NULL},
+    [PERF_RECORD_LOST_SAMPLES] = {NULL, samples_are_lost},
     [PERF_RECORD_THROTTLE] = {NULL, is_throttled},
     [PERF_RECORD_SWITCH] = {NULL, is_switched},
     [PERF_RECORD_SWITCH_CPU_WIDE] = {NULL, is_switched},
@@ -254,9 +262,21 @@ void perf_round(struct collector *collector)
     }
 }
 
-static void wake_up(evutil_socket_t unused, short what, void *argument)
+/* All tasks of an event have ended: it is ready for ever, and would keep us awake. What is left in its ring the tick reads. */
+static void stop_listening(struct perf *perf, int descriptor)
 {
-    perf_round(argument);
+    for (size_t i = 0; i < perf->events.cpu_count; i++)
+        if (event_get_fd(perf->wakeups[i]) == descriptor)
+            event_del(perf->wakeups[i]);
+}
+
+static void wake_up(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct pollfd state = {.fd = descriptor, .events = POLLIN};
+    if (poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)))
+        stop_listening(&collector->perf, descriptor);
+    perf_round(collector);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------------------------------------------------- */
@@ -269,6 +289,17 @@ static void note(void *context, int is_asked, const char *sentence)
         collector_warn(collector, 0, "%s.", sentence);
     else
         collector_diagnostic(collector, collector_now(collector), 1, 0, sentence);
+}
+
+/* -EMFILE if too few descriptors are left for the rest of the capture, which is worth more. */
+static int check_descriptors(const struct collector *collector)
+{
+    const struct perf_events *events = &collector->perf.events;
+    for (size_t i = 0; i < events->cpu_count; i++)
+        for (int kind = 0; kind < PERF_KINDS; kind++)
+            if (!process_descriptor_is_spare(collector, events->cpus[i].descriptors[kind]))
+                return -EMFILE;
+    return 0;
 }
 
 static int listen_to_rings(struct collector *collector)
@@ -310,6 +341,8 @@ int perf_start(struct collector *collector, pid_t pid)
     int result = perf_events_choose(&options->cpu, starts_later, &choice, note, collector);
     if (result == 0)
         result = perf_events_open(&perf->events, &choice, pid);
+    if (result == 0)
+        result = check_descriptors(collector);
     if (result == 0)
         result = listen_to_rings(collector);
     if (result != 0) {

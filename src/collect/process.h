@@ -137,6 +137,9 @@ void process_status(struct process *process, int wait_status);
 /* What its parent's wait call said, before or after process_end(). */
 void process_hear_status(struct process *process, int wait_status);
 
+/* May something that could be done without keep this descriptor, or are those above it too few for agents that come in? */
+int process_descriptor_is_spare(const struct collector *collector, int descriptor);
+
 /* Watches for its death, by pidfd where there are such. */
 void process_watch(struct process *process);
 void process_unwatch(struct process *process);

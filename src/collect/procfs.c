@@ -2,7 +2,9 @@
 #include "procfs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +127,9 @@ uint64_t procfs_start_time(pid_t pid)
 int procfs_is_alive(pid_t pid, uint64_t start_time)
 {
     struct procfs_stat stat;
-    return read_stat(pid, &stat) == 0 && !stat.is_dead && (!start_time || start_time == stat.start_time);
+    if (read_stat(pid, &stat) != 0) /* gone; or there is no descriptor left to look with */
+        return kill(pid, 0) == 0 || errno == EPERM;
+    return !stat.is_dead && (!start_time || start_time == stat.start_time);
 }
 
 /* ---- The tree ----------------------------------------------------------------------------------------------------- */

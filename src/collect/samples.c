@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "../base/hash.h"
 #include "collector.h"
 #include "stacks.h"
@@ -14,7 +15,10 @@ struct samples_process {
     struct samples_process *next;
     pid_t pid;
     struct symbols_process *space;
+    uint64_t doubts;    /* of struct samples, as of the last look */
+    int64_t looked_ns;
 };
+#define LOOK_EVERY_NS INT64_C(200000000) /* rings that are full are no time for long reading */
 
 void samples_free(struct samples *samples)
 {
@@ -55,12 +59,27 @@ static struct samples_process *add_with_space(struct collector *collector, pid_t
     return process && process->space ? process : NULL;
 }
 
+static void look(const struct collector *collector, struct samples_process *process)
+{
+    int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    if (process->looked_ns && now_ns - process->looked_ns < LOOK_EVERY_NS)
+        return;
+    process->looked_ns = now_ns;
+    process->doubts = collector->samples.doubts;
+    symbols_process_look(process->space);
+}
+
 struct symbols_process *samples_process(struct collector *collector, pid_t pid)
 {
     struct samples_process *known = *place_of(collector, pid), *process = add_with_space(collector, pid);
-    if (process && !known)
-        symbols_process_look(process->space);
+    if (process && (!known || process->doubts != collector->samples.doubts))
+        look(collector, process);
     return process ? process->space : NULL;
+}
+
+void samples_doubt_mappings(struct collector *collector)
+{
+    collector->samples.doubts++;
 }
 
 void samples_forked(struct collector *collector, pid_t parent, pid_t child)

@@ -16,6 +16,7 @@ struct samples_process;
 
 struct samples {
     struct samples_process *buckets[SAMPLES_BUCKETS]; /* by pid */
+    uint64_t doubts;                                  /* times that mappings may have been missed */
     uint64_t ends[SYMBOLS_BROKEN + 1];                /* how their stacks ended */
 };
 
@@ -29,6 +30,9 @@ void samples_forked(struct collector *collector, pid_t parent, pid_t child);
 void samples_execed(struct collector *collector, pid_t pid);
 void samples_ended(struct collector *collector, pid_t pid);
 void samples_mapped(struct collector *collector, pid_t pid, const struct symbols_mapping *mapping);
+
+/* They may have told of mappings in vain: processes are looked up in /proc again before their next sample. */
+void samples_doubt_mappings(struct collector *collector);
 
 struct samples_event {
     int64_t time_ns, global_tid;

@@ -59,12 +59,17 @@ static void died(evutil_socket_t unused, short what, void *argument)
 /* For agents that come in: a process that is not watched can be looked at, one that could not come in is lost. */
 #define DESCRIPTORS_KEPT 48
 
+int process_descriptor_is_spare(const struct collector *collector, int descriptor)
+{
+    return (rlim_t)descriptor + DESCRIPTORS_KEPT < collector->old_files.rlim_max;
+}
+
 void process_watch(struct process *process)
 {
     process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (process->pidfd < 0)
         return;
-    if ((rlim_t)process->pidfd + DESCRIPTORS_KEPT >= process->collector->old_files.rlim_max) {
+    if (!process_descriptor_is_spare(process->collector, process->pidfd)) {
         process_unwatch(process);
         return;
     }

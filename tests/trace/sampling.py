@@ -6,6 +6,7 @@ import io
 import math
 import os
 import platform
+import resource
 import shutil
 import struct
 import subprocess
@@ -145,6 +146,24 @@ class ByPerf(Sampled):
             tids = {int(line.split()[1]) for line in file}
         names = {names[0] for tid, _, names in self.stacks(report) if tid in tids}
         self.assertIn("burn_sixty", names)
+
+    def test_a_capture_that_outlives_its_program(self):
+        """Events whose tasks have all ended are ready for ever: who listened on would use up a CPU, which is not allowed here."""
+        self.profile("true", options=["-t", "none", "-x", "false", "-d", "3"],
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 1)))
+
+    def test_few_descriptors(self):
+        """What is left goes to the capture, not to perf events."""
+        report = self.sample("0.2", options=["-s", "process-tree"], timeout=60,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
+        self.assertEqual(self.how(report)["method"], "timer")
+        self.assertIn("ulimit -n", self.output.stderr)
+
+    def test_no_descriptors(self):
+        """Not even one to look at the program with: its end is noticed all the same."""
+        self.profile("sh", "-c", "ulimit -n", options=["-t", "none"], timeout=60,
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
+        self.assertEqual(self.output.stdout, "16\n")
 
     def test_a_user_without_rights(self):
         self.need_root()
