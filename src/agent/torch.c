@@ -85,7 +85,9 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
 {
     const char *name = calls.name(function);
     size_t length = name ? emit_text_length(name) : 0;
-    length = length < WIRE_TEXT_MAX ? length : WIRE_TEXT_MAX;
+    if (unlikely(length > WIRE_TEXT_MAX)) /* cut before a character, not in one */
+        for (length = WIRE_TEXT_MAX; length > WIRE_TEXT_MAX - 3 && (name[length] & 0xc0) == 0x80;)
+            length--;
     uint32_t before_inputs = WIRE_TORCH_HEAD_WORDS + (stack != 0);
     uint32_t words = WIRE_HEAD_WORDS + before_inputs + input_words + emit_text_words(length);
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);

@@ -99,7 +99,7 @@ class PyTorch(lib.Case):
     def test_hostile_names(self):
         rows = [row[:4] for row in self.operators(self.run_scene("hostile"))]
         self.assertEqual([name if len(name) < 100 else (name[0], len(name)) for name, *_ in rows],
-                         [("x", 32768), "", '"quoted"\n\ufffd\ufffd(', "", "ProfilerStep#99999999999999999999"])
+                         [("x", 32767), "", '"quoted"\n\ufffd\ufffd(', "", "ProfilerStep#99999999999999999999"])
         self.assertEqual(rows[1][2:], (2**63 - 1, -1))
 
     def test_threads_and_asynchronous_operators(self):

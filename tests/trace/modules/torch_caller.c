@@ -45,6 +45,7 @@ static void hostile(void)
     size_t length = 100000;
     char *name = malloc(length + 1);
     memset(name, 'x', length);
+    memcpy(name + 32767, "\xc3\xa9", 2); /* a character where it is cut */
     name[length] = 0;
     end(open_operator(name, FUNCTION, -1, 0));
     end(open_operator("", FUNCTION, INT64_MAX, UINT64_MAX));
