@@ -148,8 +148,8 @@ class ByPerf(Sampled):
         self.assertIn("burn_sixty", names)
 
     def test_a_capture_that_outlives_its_program(self):
-        """Events whose tasks have all ended are ready for ever: who listened on would use up a CPU, which is not allowed here."""
-        self.profile("true", options=["-t", "none", "-x", "false", "-d", "3"],
+        """Events whose tasks have all ended are ready for ever: who listened on would use up a CPU, of which there is one second here."""
+        self.profile("true", options=["-t", "none", "-x", "false", "-d", "6"],
                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 1)))
 
     def test_few_descriptors(self):
@@ -160,10 +160,11 @@ class ByPerf(Sampled):
         self.assertIn("ulimit -n", self.output.stderr)
 
     def test_no_descriptors(self):
-        """Not even one to look at the program with: its end is noticed all the same."""
-        self.profile("sh", "-c", "ulimit -n", options=["-t", "none"], timeout=60,
-                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16)))
-        self.assertEqual(self.output.stdout, "16\n")
+        """Not even one to look at the program with: its end is noticed all the same, or it is not started."""
+        for limit in range(13, 18):
+            done = self.run_tacho("sh", "-c", "ulimit -n", timeout=60,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+            self.assertIn((done.returncode, done.stdout), [(0, f"{limit}\n"), (126, "")], done.stderr)
 
     def test_a_user_without_rights(self):
         self.need_root()
@@ -222,6 +223,60 @@ class ByTimer(Sampled):
         for tid, weight, names in self.stacks(report):
             by_process.setdefault("burn_sixty" in names, []).append(weight)
         self.assertGreater(len(by_process.get(True, [])), 20)
+
+
+class Signal(lib.Case):
+    """The program prints the same as without us, whatever use it has for the signal, and the report says why there are no samples."""
+
+    def run_mode(self, mode, **more):
+        program = lib.program("sample_signal")
+        bare = subprocess.run([program, mode], capture_output=True, text=True, check=True)
+        report = self.profile(program, mode, options=["-t", "none"], **{"preexec_fn": refuse_perf_events, **more})
+        self.assertEqual(self.output.stdout, bare.stdout)
+        self.taken = report.value("SELECT count(*) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
+        self.text = " ".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT"))
+        return report
+
+    def test_a_program_that_takes_it(self):
+        for mode, threads in (("handle", 5), ("ignore", 1), ("wait", 1), ("file", 1)):
+            with self.subTest(mode):
+                report = self.run_mode(mode)
+                self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), threads)
+                self.assertIn("began to use SIGURG", self.text)
+                self.assertEqual(self.text.count("SIGURG"), 1, "told once")
+
+    def test_a_program_that_was_started_with_it_ignored(self):
+        def ignore():
+            signal.signal(signal.SIGURG, signal.SIG_IGN)
+            refuse_perf_events()
+        report = self.profile(lib.program("sample_signal"), "coroutines", options=["-t", "none"], preexec_fn=ignore)
+        self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), 1)
+        self.assertEqual(report.count("samples", "recorded"), 0)
+        self.assertIn("SIGURG", " ".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")))
+
+    def test_a_program_that_only_looks(self):
+        for mode in ("default", "suspend"):
+            with self.subTest(mode):
+                self.assertEqual(self.run_mode(mode).count("samples", "unsampled-threads"), 0)
+                self.assertNotIn("SIGURG", self.text)
+        self.run_mode("default")
+        self.assertGreater(self.taken, 5)
+
+    def test_small_stacks(self):
+        for mode in ("coroutines", "threads"):
+            with self.subTest(mode):
+                self.run_mode(mode)
+                self.assertGreater(self.taken, 5)
+
+    def test_timers_that_are_refused(self):
+        """A timer takes one of the signals that a user may have waiting."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+            refuse_perf_events()
+        report = self.run_mode("threads", preexec_fn=limit)
+        self.assertEqual(self.taken, 0)
+        self.assertEqual(report.count("samples", "unsampled-threads", "no-timer"), 1 + 40 + 1 + 4)
+        self.assertIn("ulimit -i", self.text)
 
 
 if __name__ == "__main__":
