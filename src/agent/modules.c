@@ -22,26 +22,56 @@ static uint32_t current_round;
 static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
 static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
 
-static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
+/* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of one such.
+ * The loader itself never looks at notes, so nothing else has checked where they are said to be. */
+static size_t readable_bytes(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_NOTE)
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_R) || part->p_vaddr < segment->p_vaddr)
             continue;
-        const char *note = (const char *)(info->dlpi_addr + segment->p_vaddr), *end = note + segment->p_memsz;
-        while ((size_t)(end - note) >= sizeof(ElfW(Nhdr))) {
-            const ElfW(Nhdr) *head = (const void *)note;
-            size_t name = (head->n_namesz + 3u) & ~3u, size = (head->n_descsz + 3u) & ~3u;
-            if (name + size > (size_t)(end - note) - sizeof *head)
-                break;
-            if (head->n_type == NT_GNU_BUILD_ID && head->n_descsz <= BUILD_ID_WORDS * 8) {
-                memcpy(id, note + sizeof *head + name, head->n_descsz);
-                return head->n_descsz;
-            }
-            note += sizeof *head + name + size;
-        }
+        uint64_t offset = part->p_vaddr - segment->p_vaddr;
+        uint64_t mapped = segment->p_filesz < segment->p_memsz ? segment->p_filesz : segment->p_memsz;
+        if (offset <= mapped && part->p_filesz <= mapped - offset)
+            return (size_t)part->p_filesz;
     }
     return 0;
+}
+
+static uint64_t padded(uint64_t bytes, uint64_t alignment)
+{
+    return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* Of the notes in so many bytes; sizes in them have 32 bits, sums of them fit in 64. */
+static size_t find_build_id(const char *notes, size_t bytes, uint64_t alignment, uint64_t id[BUILD_ID_WORDS])
+{
+    ElfW(Nhdr) head;
+    for (uint64_t at = 0; at <= bytes && bytes - at >= sizeof head;) {
+        memcpy(&head, notes + at, sizeof head); /* need not be aligned */
+        uint64_t name = at + sizeof head, content = padded(name + head.n_namesz, alignment);
+        if (content > bytes || head.n_descsz > bytes - content)
+            return 0;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            head.n_descsz <= BUILD_ID_WORDS * sizeof *id) {
+            memcpy(id, notes + content, head.n_descsz);
+            return head.n_descsz;
+        }
+        at = padded(content + head.n_descsz, alignment);
+    }
+    return 0;
+}
+
+static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
+{
+    size_t found = 0;
+    for (int i = 0; i < info->dlpi_phnum && !found; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_NOTE)
+            found = find_build_id((const char *)(info->dlpi_addr + segment->p_vaddr), readable_bytes(info, segment),
+                                  segment->p_align == 8 ? 8 : 4, id);
+    }
+    return found;
 }
 
 static void extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)

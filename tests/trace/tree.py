@@ -1,6 +1,7 @@
 """The process tree in the report against what the programs themselves say: processes, threads, names, how each ended,
 shared objects, ranks, and which of the environment is kept."""
 import os
+import struct
 import subprocess
 
 import lib
@@ -159,6 +160,39 @@ class Tree(TreeCase):
             self.assertIn(f"Build ID: {row[4]}", notes)
         program = report.rows(query, lib.program("tree"))
         self.assertEqual(len(program), 1, "the program itself is a module")
+
+    def test_modules_with_odd_notes(self):
+        """The loader never looks at notes: a module may load whose notes are nowhere, longer than it is, or someone else's."""
+        good = self.path("libgood.so")
+        subprocess.run([os.environ["CC"], "-shared", "-fPIC", "-Wl,--build-id", "-o", good, "-x", "c", "-"],
+                       input="int answer(void); int answer(void) { return 41; }\n", text=True, check=True)
+        with open(good, "rb") as file:
+            image = file.read()
+        heads, = struct.unpack_from("<Q", image, 32)
+        size, count = struct.unpack_from("<HH", image, 54)
+        notes = [at for at in range(heads, heads + size * count, size) if struct.unpack_from("<I", image, at)[0] == 4]  # PT_NOTE
+        starts = [struct.unpack_from("<Q", image, at + 8)[0] for at in notes]
+        owner = image.index(b"\x03\0\0\0GNU\0") + 4
+        changes = {  # where, how it is packed, what
+            "address": [(at + 16, "<Q", 0x40000000) for at in notes],
+            "far": [(at + 16, "<Q", 2**64 - 8) for at in notes],
+            "long": [(at + where, "<Q", 0x7FFFFFFF00) for at in notes for where in (32, 40)],
+            "owner": [(owner, "<I", 0x41424344)],
+            "name": [(start, "<I", 0xFFFFFFFE) for start in starts],
+            "content": [(start + 4, "<I", 0xFFFFFFFF) for start in starts],
+        }
+        for name, places in changes.items():
+            with self.subTest(name):
+                odd, path = bytearray(image), self.path(f"lib{name}.so")
+                for where, how, value in places:
+                    struct.pack_into(how, odd, where, value)
+                with open(path, "wb") as file:
+                    file.write(odd)
+                report, _, told = self.profile_tree("loads", path, good)
+                self.assertEqual(said(told, "answer")[0][0], 41)
+                ids = dict(report.rows("SELECT value, buildId FROM TACHO_MODULE JOIN StringIds s ON s.id = pathId WHERE value IN (?, ?)", path, good))
+                self.assertIsNone(ids[path])
+                self.assertEqual(len(ids[good]), 40)
 
 
 class Environment(TreeCase):
