@@ -228,7 +228,7 @@ static void add_events(struct text *out, const struct closing *closing)
 #undef SOURCE_ROW
     };
     const struct collect_python_result *python = &closing->result->python;
-    uint64_t lost = 0;
+    uint64_t lost = closing->result->cpu.lost_records;
     const char *before = "";
 
     text_add(out, "  events:");

@@ -166,6 +166,16 @@ class ByPerf(Sampled):
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
             self.assertIn((done.returncode, done.stdout), [(0, f"{limit}\n"), (126, "")], done.stderr)
 
+    def test_full_rings(self):
+        """While the collector stands still the kernel has no room: it counts records, of which some are no samples."""
+        report = self.profile("sh", "-c", f"kill -STOP $PPID; {SAMPLING} 0.6 >&2; kill -CONT $PPID; exec {SAMPLING} 0.2",
+                              options=["-t", "none"], preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
+        self.assertGreater(report.count("perf records", "lost"), 0)
+        self.assertEqual(report.count("samples", "lost"), 0)
+        self.assertIn("LOST", self.output.stderr)
+        tids = {int(line.split()[1]) for line in self.output.stdout.splitlines()}
+        self.assertIn("burn_sixty", {names[0] for tid, _, names in self.stacks(report) if tid in tids})
+
     def test_a_user_without_rights(self):
         self.need_root()
         if not shutil.which("setpriv"):
@@ -246,13 +256,11 @@ class Signal(lib.Case):
                 self.assertEqual(self.text.count("SIGURG"), 1, "told once")
 
     def test_a_program_that_was_started_with_it_ignored(self):
-        def ignore():
-            signal.signal(signal.SIGURG, signal.SIG_IGN)
-            refuse_perf_events()
-        report = self.profile(lib.program("sample_signal"), "coroutines", options=["-t", "none"], preexec_fn=ignore)
-        self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), 1)
-        self.assertEqual(report.count("samples", "recorded"), 0)
-        self.assertIn("SIGURG", " ".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")))
+        ignoring = f"trap '' URG; exec {lib.program('sample_signal')} coroutines"
+        report = self.profile("sh", "-c", ignoring, options=["-t", "none"], preexec_fn=refuse_perf_events)
+        self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), 2, "the shell, and the program")
+        texts = [text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")]
+        self.assertTrue(any("not taken in a program that uses SIGURG" in text for text in texts), texts)
 
     def test_a_program_that_only_looks(self):
         for mode in ("default", "suspend"):
