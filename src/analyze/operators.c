@@ -91,7 +91,11 @@ static int read_with(struct operators *operators, struct report *report, const s
         code = is_of_torch ? operators_read_torch(operators, report, &filter, with_python, err)
                            : operators_read_nvtx(operators, report, &filter, err);
     filter_close(&filter);
-    return code == 0 && operators->count == 0 ? fail_empty(is_of_torch, err) : code;
+    if (code == 0 && operators->count == 0)
+        code = fail_empty(is_of_torch, err);
+    if (code != 0)
+        operators_free(operators);
+    return code;
 }
 
 int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)

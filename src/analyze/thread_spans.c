@@ -138,12 +138,12 @@ int thread_spans_keep_innermost(struct thread_spans *spans)
 
     put_in_order(spans);
     for (size_t i = 0; i <= spans->count && code == 0; i++) {
-        const struct thread_span *span = &spans->list[i];
-        int is_next_thread = i == spans->count || (i && span->thread != spans->list[i - 1].thread);
+        const struct thread_span *span = i < spans->count ? &spans->list[i] : NULL;
+        int is_next_thread = !span || (i && span->thread != spans->list[i - 1].thread);
         code = emit_until(&out, &open, &at, is_next_thread ? INT64_MAX : span->start_ns);
-        if (is_next_thread && i < spans->count)
+        if (is_next_thread && span)
             at = span->start_ns;
-        if (code == 0 && i < spans->count)
+        if (code == 0 && span)
             code = open_one(&open, span);
     }
     free(open.list);

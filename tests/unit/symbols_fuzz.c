@@ -94,21 +94,19 @@ static size_t ask(const unsigned char *bytes, size_t size, const uint64_t *addre
     return lines;
 }
 
+extern const char __executable_start; /* of the linker: where this program lies */
+
 static void debug_information_that_lies_does_no_harm(void **state)
 {
     size_t size, told = 0;
     uint64_t seed = 88172645463325252u, addresses[32];
     unsigned char *bytes = read_file("/proc/self/exe", &size), *copy = malloc(size);
     struct image image;
-    struct picked all = {.count = 0};
+    const size_t count = sizeof addresses / sizeof *addresses;
     int result;
     assert_int_equal(image_open_memory(&image, bytes, size), 0);
-    names_visit_image(&image, pick, &all);
-    qsort(all.addresses, all.count, sizeof *all.addresses, by_number);
-    size_t count = 0;
-    for (size_t i = 0; i < all.count && count < 32; i++)
-        if (count == 0 || all.addresses[i] > addresses[count - 1])
-            addresses[count++] = all.addresses[i];
+    for (size_t i = 0; i < count; i++) /* of this very function: what a sanitizer links in has no debug information */
+        addresses[i] = (uintptr_t)debug_information_that_lies_does_no_harm - (uintptr_t)&__executable_start + image_first_address(&image) + 8 * i;
     if (!image_section(&image, ".debug_info"))
         skip();
     assert_true(ask(bytes, size, addresses, count, &result) > 0);
