@@ -88,6 +88,7 @@ struct agent_thread {
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
     uint32_t timer;                 /* sample.c */
+    char *signal_stack;             /* the same */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
     uint64_t chunk_sequence;
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */

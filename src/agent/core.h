@@ -38,6 +38,12 @@ void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source
 void sample_thread_begin(struct agent_thread *thread);
 void sample_thread_end(struct agent_thread *thread);
 void sample_leave(void);                       /* none in this process any more */
+/* The program has a use for the signal: it gets it as it was, and there are no more samples. For handlers too; keeps errno. */
+#define SAMPLE_SIGNAL SIGURG
+struct sigaction;
+void sample_give_signal_back(void);
+int sample_is_handler(const struct sigaction *action); /* ours */
+int sample_has_signal(void);                   /* this process has our handler, which the program knows nothing of */
 void sample_note_sums(void);                   /* how long the calling thread has run, if the capture wants to know */
 
 /* CUDA: what is enabled in CUPTI follows what is to be recorded, in a process that has CUDA; else these do nothing. */

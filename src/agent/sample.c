@@ -2,18 +2,23 @@
  * is handled in it; the handler copies its registers and the top of its stack into a record.
  *
  * SIGURG is used, because it does nothing where no one handles it (one that is still on its way when a program calls exec must not
- * end the next), because debuggers pass it on without a word, and because hardly any program has a use for it. Where the program has
- * a handler for it, there are no samples. A thread's timer only runs while the thread does, and the kernel sends its signal on the
- * way back to user space: a call that sleeps is not interrupted. SA_RESTART covers older kernels.
+ * end the next), because debuggers pass it on without a word, and because hardly any program has a use for it. Once the program shows
+ * that it has one (os_signal.c), it gets the signal as if we had never been there, and there are no more samples. A thread's timer
+ * only runs while the thread does, and the kernel sends its signal on the way back to user space: a call that sleeps is not
+ * interrupted. SA_RESTART covers older kernels.
  *
- * The stack is copied by a system call that fails where a plain read would fault. Nothing here allocates or takes a lock.     */
+ * The handler runs on a stack of ours, since a program's coroutines may have no room for it; a thread with an alternate stack of its
+ * own keeps that one. The stack is copied by a system call that fails where a plain read would fault. Nothing here allocates or
+ * takes a lock.                                                                                                               */
 #include <signal.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "core.h"
+#include "os.h"
+#include "os_process.h"
 #include "sys.h"
 
-#define SAMPLE_SIGNAL SIGURG
 #define SAMPLE_MAX 64u       /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock
                               * ticks, and catches up. More means that the signal was blocked */
 #define NO_TIMER 0           /* agent_thread.timer is the kernel's number and 1 */
@@ -44,7 +49,9 @@ static void read_registers(const ucontext_t *context, uint64_t *out)
 #endif
 _Static_assert(REGISTERS <= WIRE_SAMPLE_REGISTERS_MAX, "the collector has room for them");
 
-static _Atomic uint32_t refused; /* no timers here: the signal is the program's */
+enum { SIGNAL_FREE, SIGNAL_OURS, SIGNAL_PROGRAMS };
+static _Atomic uint32_t signal_owner; /* a forked child has its parent's handlers too */
+static _Atomic uint32_t timer_told;   /* the process that it was told in: once is enough */
 
 /* ---- The handler ----------------------------------------------------------------------------------------------------------- */
 
@@ -96,56 +103,164 @@ static void take_sample(int signal_number, siginfo_t *information, void *context
     errno = saved_errno;
 }
 
-/* ---- Timers ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Its stack ---------------------------------------------------------------------------------------------------------------- */
 
-/* The handler, if no one else has one: 0, or -1. In a forked child it is there already. */
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#define STACK_STEP 65536u /* whole pages, whatever their size */
+/* What the handler needs is little; but a handler of the program's that wants an alternate stack gets this one. Only pages that are
+ * used cost memory. */
+#define STACK_LEAST (4 * STACK_STEP)
+
+static size_t stack_bytes(void)
+{
+    size_t frame = getauxval(AT_MINSIGSTKSZ); /* with all the registers that this CPU has; 0 from older kernels */
+    return STACK_LEAST + (frame + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+}
+
+/* 0 if the calling thread has an alternate stack now, ours or its own, else -1. In a forked child that is the parent's, for good. */
+static int give_stack(struct agent_thread *thread)
+{
+    stack_t now = { 0 };
+    size_t bytes = stack_bytes();
+    if (sys_sigaltstack(NULL, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+        return 0;
+    char *stack = sys_mmap(NULL, STACK_STEP + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (sys_failed(stack))
+        return -1;
+    stack_t ours = { .ss_sp = stack + STACK_STEP, .ss_size = bytes };
+    sys_mprotect(stack, STACK_STEP, PROT_NONE); /* whoever needs more must not write over others' memory */
+    if (sys_sigaltstack(&ours, NULL) != 0) {
+        sys_munmap(stack, STACK_STEP + bytes);
+        return -1;
+    }
+    thread->signal_stack = stack;
+    return 0;
+}
+
+/* The calling thread's. One that ends in a handler is on it still: then it stays. */
+static void take_stack(struct agent_thread *thread)
+{
+    stack_t now = { 0 }, none = { .ss_flags = SS_DISABLE };
+    char *stack = thread->signal_stack;
+    thread->signal_stack = NULL;
+    if (!stack || sys_sigaltstack(NULL, &now) != 0)
+        return;
+    if (now.ss_sp != stack + STACK_STEP || sys_sigaltstack(&none, NULL) == 0)
+        sys_munmap(stack, STACK_STEP + stack_bytes());
+}
+
+/* ---- The signal ---------------------------------------------------------------------------------------------------------------- */
+
+int sample_is_handler(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == take_sample;
+}
+
+int sample_has_signal(void)
+{
+    struct sigaction now;
+    return OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
+}
+
+/* The handler, if no one else has one: 0, or -1. It is set once: a later time might be after the program has set its own. */
 static int take_signal(void)
 {
     struct sigaction now, ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
-    if (sigaction(SAMPLE_SIGNAL, NULL, &now) != 0)
-        return -1;
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == take_sample)
-        return 0;
-    if ((now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)
-        return -1;
+    uint32_t owner = atomic_load(&signal_owner);
+    if (owner != SIGNAL_FREE)
+        return owner == SIGNAL_OURS ? 0 : -1;
     ours.sa_sigaction = take_sample;
-    return sigaction(SAMPLE_SIGNAL, &ours, NULL);
+    if (OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) != 0)
+        return -1;
+    int is_free = sample_is_handler(&now) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL);
+    if (is_free && OS_REAL(sigaction)(SAMPLE_SIGNAL, &ours, NULL) == 0) {
+        atomic_compare_exchange_strong(&signal_owner, &owner, SIGNAL_OURS);
+        return 0;
+    }
+    if (atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_PROGRAMS)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CPU samples were not taken in a program that uses SIGURG itself, the signal that they come by.");
+    return -1;
+}
+
+static void count_unsampled(enum wire_fate cause)
+{
+    atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_SAMPLES][cause], 1, memory_order_relaxed);
+}
+
+/* ---- Timers ------------------------------------------------------------------------------------------------------------------- */
+
+/* True if there was one. Any thread may take away any other's, but only one does. */
+static int stop_timer(struct agent_thread *thread)
+{
+    uint32_t timer = __atomic_exchange_n(&thread->timer, NO_TIMER, __ATOMIC_SEQ_CST);
+    if (timer != NO_TIMER)
+        sys_call3(SYS_timer_delete, (long)timer - 1, 0, 0);
+    return timer != NO_TIMER;
+}
+
+static int start_timer(struct agent_thread *thread, uint64_t period_ns)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL };
+    int timer;
+    event._sigev_un._tid = sys_gettid();
+    if (give_stack(thread) != 0 || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
+        return -1;
+    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
+    struct itimerspec when = { .it_interval = period, .it_value = period };
+    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
+    __atomic_store_n(&thread->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
+    return 0;
 }
 
 void sample_thread_begin(struct agent_thread *thread)
 {
-    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL };
     uint64_t period_ns = agent.arena->samples.period_ns;
-    int timer;
-    if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS || atomic_load_explicit(&refused, memory_order_relaxed))
+    if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
         return;
-    event._sigev_un._tid = sys_gettid();
     if (take_signal() != 0) {
-        if (!atomic_exchange(&refused, 1))
-            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CPU samples were not taken in a program that uses SIGURG itself.");
-        return;
+        count_unsampled(WIRE_UNSAMPLED_SIGNAL);
+    } else if (start_timer(thread, period_ns) != 0) {
+        count_unsampled(WIRE_UNSAMPLED_TIMER);
+        if (atomic_exchange(&timer_told, agent.pid) != agent.pid)
+            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Some threads have no CPU samples: the kernel refused their timers, of which a user "
+                      "may have as many as pending signals (ulimit -i), or memory for a stack.");
+    } else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) { /* just now, and this timer was not seen */
+        count_unsampled(WIRE_UNSAMPLED_SIGNAL);
     }
-    if (sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
-        return;
-    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
-    struct itimerspec when = { .it_interval = period, .it_value = period };
-    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
-    thread->timer = (uint32_t)timer + 1;
 }
 
 void sample_thread_end(struct agent_thread *thread)
 {
-    if (thread->timer != NO_TIMER)
-        sys_call3(SYS_timer_delete, (long)thread->timer - 1, 0, 0);
-    thread->timer = NO_TIMER;
+    stop_timer(thread);
+    take_stack(thread);
 }
 
-/* No signal of ours comes any more. */
+/* No signal of ours comes any more. How many timers there were. */
+static uint32_t stop_timers(void)
+{
+    uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed), stopped = 0;
+    for (uint32_t i = 0; i < taken && i < WIRE_THREAD_SLOTS; i++)
+        stopped += (uint32_t)stop_timer(&agent.threads[i]);
+    return stopped;
+}
+
 void sample_leave(void)
 {
-    uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed);
-    for (uint32_t i = 0; i < taken && i < WIRE_THREAD_SLOTS; i++)
-        sample_thread_end(&agent.threads[i]);
+    stop_timers();
+}
+
+void sample_give_signal_back(void)
+{
+    uint64_t none[4] = { 0 }; /* as the kernel has it: libc's function would leave a trace in the flags */
+    if (!os_is_own_process() || !(agent.sources & WIRE_BIT(SAMPLES)) || atomic_exchange(&signal_owner, SIGNAL_PROGRAMS) != SIGNAL_OURS)
+        return;
+    for (uint32_t stopped = stop_timers(); stopped > 0; stopped--)
+        count_unsampled(WIRE_UNSAMPLED_SIGNAL);
+    /* The kernel drops those that wait, since by default they do nothing. */
+    sys_call6(SYS_rt_sigaction, SAMPLE_SIGNAL, (long)none, 0, 8, 0, 0);
+    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "No more CPU samples were taken in a program that began to use SIGURG itself, the signal that they come by.");
 }
 
 /* ---- Sums ---------------------------------------------------------------------------------------------------------------------- */

@@ -33,7 +33,8 @@ enum wire_source {
 #define WIRE_BIT(source) (1u << WIRE_SOURCE_##source) /* WIRE_BIT(NVTX): in wire_header.recording and .sources */
 
 /* recorded + below threshold + untimed + lost = produced, always. Recorded is what the collector drained; the rest is
- * counted by the thread that produced it. An NVTX range counts once, not once for each end. */
+ * counted by the thread that produced it. An NVTX range counts once, not once for each end. Threads without samples
+ * stand apart: how many events they would have made is not known. */
 #define WIRE_FATES(X)                                                                                                \
     X(BELOW_THRESHOLD, "below-threshold", "")                                                                        \
     X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                              \
@@ -42,7 +43,9 @@ enum wire_source {
     X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */               \
     X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                   \
     X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */            \
-    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */
+    X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */                        \
+    X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken") /* threads, not events: the program has a use for the signal */ \
+    X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused theirs */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,
@@ -167,7 +170,7 @@ struct wire_thread {
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 448, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 576, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {

@@ -1,0 +1,109 @@
+/* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it sets a handler, ignores it
+ * or waits for it, it gets the signal back; and as long as it has not, nothing that it asks tells of ours.
+ *
+ * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself is not
+ * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
+#include "core.h"
+#include "os.h"
+
+/* ---- Setting a handler --------------------------------------------------------------------------------------------- */
+
+/* The default, where ours stands for it: nothing is to be done, and samples go on. */
+static int is_default_already(int number, const void *handler)
+{
+    return number == SAMPLE_SIGNAL && handler == (void *)SIG_DFL && sample_has_signal();
+}
+
+#define SIGACTION(symbol)                                                                                            \
+    int os_hook_##symbol(int number, const struct sigaction *action, struct sigaction *old)                          \
+    {                                                                                                                \
+        if (likely(number != SAMPLE_SIGNAL))                                                                         \
+            return OS_REAL(symbol)(number, action, old);                                                             \
+        if (action && is_default_already(number, (void *)action->sa_handler))                                        \
+            action = NULL;                                                                                           \
+        else if (action)                                                                                             \
+            sample_give_signal_back();                                                                               \
+        int result = OS_REAL(symbol)(number, action, old);                                                           \
+        if (result == 0 && old && sample_is_handler(old))                                                            \
+            *old = (struct sigaction){ .sa_handler = SIG_DFL };                                                      \
+        return result;                                                                                               \
+    }
+SIGACTION(sigaction)
+SIGACTION(__sigaction)
+
+#define SIGNAL(symbol)                                                                                               \
+    void *os_hook_##symbol(int number, void *handler)                                                                \
+    {                                                                                                                \
+        if (likely(number != SAMPLE_SIGNAL))                                                                         \
+            return OS_REAL(symbol)(number, handler);                                                                 \
+        if (is_default_already(number, handler))                                                                     \
+            return (void *)SIG_DFL;                                                                                  \
+        int was_ours = sample_has_signal();                                                                          \
+        sample_give_signal_back();                                                                                   \
+        void *old = OS_REAL(symbol)(number, handler);                                                                \
+        return was_ours && old != (void *)SIG_ERR ? (void *)SIG_DFL : old;                                           \
+    }
+SIGNAL(signal)
+SIGNAL(bsd_signal)
+SIGNAL(ssignal)
+SIGNAL(sysv_signal)
+SIGNAL(__sysv_signal)
+SIGNAL(sigset)
+
+int os_hook_sigignore(int number)
+{
+    if (number == SAMPLE_SIGNAL)
+        sample_give_signal_back();
+    return OS_REAL(sigignore)(number);
+}
+
+/* ---- Waiting for it ------------------------------------------------------------------------------------------------ */
+
+static void look_at_set(const sigset_t *set)
+{
+    if (set && sigismember(set, SAMPLE_SIGNAL) == 1)
+        sample_give_signal_back();
+}
+
+#define WAIT(symbol, parameters, arguments, fails)                                                                   \
+    static int timed_##symbol parameters                                                                             \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (!thread)                                                                                                 \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
+    }
+#define WAIT_FOR(symbol, parameters, arguments, fails)                                                               \
+    WAIT(symbol, parameters, arguments, fails)                                                                       \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        look_at_set(set);                                                                                            \
+        return timed_##symbol arguments;                                                                             \
+    }
+WAIT_FOR(signalfd, (int file, const sigset_t *set, int flags), (file, set, flags), MINUS_ONE)
+WAIT_FOR(sigwait, (const sigset_t *set, int *number), (set, number), ERROR_NUMBER)
+WAIT_FOR(sigwaitinfo, (const sigset_t *set, siginfo_t *information), (set, information), MINUS_ONE)
+WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struct timespec *timeout), (set, information, timeout), MINUS_ONE)
+
+/* ---- Seeing ours where none should be ------------------------------------------------------------------------------ */
+
+WAIT(sigsuspend, (const sigset_t *mask), (mask), MINUS_ONE)
+
+/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. */
+int os_hook_sigsuspend(const sigset_t *mask)
+{
+    sigset_t without;
+    if (!mask || sigismember(mask, SAMPLE_SIGNAL) != 0 || !sample_has_signal())
+        return timed_sigsuspend(mask);
+    without = *mask;
+    sigaddset(&without, SAMPLE_SIGNAL);
+    return timed_sigsuspend(&without);
+}
+
+int os_hook_sigpending(sigset_t *set)
+{
+    int result = OS_REAL(sigpending)(set);
+    if (result == 0 && sample_has_signal())
+        sigdelset(set, SAMPLE_SIGNAL);
+    return result;
+}
