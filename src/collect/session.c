@@ -125,17 +125,19 @@ static void send_welcome(int socket, int status, uint64_t arena_bytes, int descr
 static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
 {
     struct process *known = process_find(collector, pid);
-    if (known && known->ending == PROCESS_RUNS && !known->arena && !process_is_gone(known)) {
+    /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we have reaped it,
+     * and a hello that is read after its death is the one that it sent before. */
+    int is_reused = known && !known->is_child && process_is_gone(known);
+    if (known && known->ending == PROCESS_RUNS && !known->arena && !is_reused) {
         /* the one we started, or one found before its agent was up */
         if (!known->is_primary)
             known->origin = hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec";
         return known;
     }
     if (known && known->ending == PROCESS_RUNS) {
-        int reused = process_is_gone(known); /* and another has its pid before its end was noticed */
         int64_t now = collector_now(collector);
-        process_end(known, reused ? PROCESS_LOST : PROCESS_EXECED, 0,
-                    !reused && known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
+        process_end(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0,
+                    !is_reused && known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
     }
     return process_add(collector, pid, (pid_t)(hello->parent_pid & 0xffffff), hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }

@@ -325,7 +325,7 @@ static size_t memory_in_use(void)
 static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
 {
     (void)state;
-    enum { NAMES = 100000 };
+    enum { NAMES = 300000 };
     struct writer *writer = NULL;
     assert_int_equal(writer_open(path, &(struct writer_options){.overwrite = 1, .workers = 2, .string_memory = 1 << 20}, &writer, NULL), 0);
     char name[64];
@@ -341,7 +341,7 @@ static void strings_of_a_long_capture_do_not_stay_in_memory(void **state)
         if (i == NAMES / 2)
             memory = memory_in_use();
     }
-    assert_in_range(memory_in_use(), 0, memory + (3 << 20)); /* the names alone would be five */
+    assert_in_range(memory_in_use(), 0, memory + (8 << 20)); /* a chunk or two may be under way; the names alone would be fifteen */
     assert_in_range(writer_string(writer, "", 0), 0, 0);
     int64_t again = writer_string(writer, "late", 4);
     assert_int_not_equal(again, late);
