@@ -1,0 +1,81 @@
+// The state of the page, once. The timeline and the panels read it, change it through its functions, and hear of changes; they
+// never speak to each other. What a link must carry (view, selection, folded rows, …) is exactly what `Place` holds.
+
+import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Note, Row, Span } from "./engine/engine";
+
+/** What a link shows a colleague. */
+export interface Place {
+  view: Span;
+  span: Span | null;
+  event: { row: number; event: number } | null;
+  search: FindQuery | null;
+  panel: string | null;
+}
+
+export interface State extends Place {
+  engine: Engine;
+  about: About;
+  rows: readonly Row[];
+  details: EventDetails | null;
+  found: Found | null;
+  advice: Advice | null;
+  notes: readonly Note[];
+  hover: { row: number; event: number; name: string } | null;
+  theme: "light" | "dark" | "system";
+}
+
+export type Change = keyof State;
+
+/** The one store. `set` merges and tells every listener which parts changed, once per task. */
+export class App {
+  private listeners: ((changed: ReadonlySet<Change>) => void)[] = [];
+  private pending = new Set<Change>();
+
+  constructor(readonly state: State) {}
+
+  listen(listener: (changed: ReadonlySet<Change>) => void): void {
+    this.listeners.push(listener);
+  }
+
+  set(parts: Partial<State>): void {
+    const first = this.pending.size === 0;
+    for (const [key, value] of Object.entries(parts) as [Change, never][]) {
+      if (this.state[key] === value) continue;
+      (this.state as Record<Change, unknown>)[key] = value;
+      this.pending.add(key);
+    }
+    if (first && this.pending.size > 0) queueMicrotask(() => this.tell());
+  }
+
+  private tell(): void {
+    const changed = this.pending;
+    this.pending = new Set();
+    for (const listener of this.listeners) listener(changed);
+  }
+
+  /** Selects an event and, unless it is in view already, brings it there; its details follow when they are known. */
+  select(event: Pick<Event, "row" | "event"> | null, bring?: Event): void {
+    this.set({ event, details: null, ...(bring ? { view: this.around(bring) } : {}) });
+    if (!event) return;
+    this.state.engine.event(event.row, event.event).then(
+      (details) => {
+        const now = this.state.event;
+        if (now && now.row === event.row && now.event === event.event) this.set({ details });
+      },
+      (error: Error) => this.fail(error),
+    );
+  }
+
+  /** A view that shows all of an event with as much again on both sides, or the present one where it is shown already. */
+  around(event: Span): Span {
+    const { view } = this.state;
+    const length = event.to - event.from;
+    const visible = event.from >= view.from && event.to <= view.to && length * 200 > view.to - view.from;
+    if (visible) return view;
+    const margin = Math.max(length, 500);
+    return { from: event.from - margin, to: event.to + margin };
+  }
+
+  /** Set by main: shows a sentence to the user. */
+  fail: (error: Error) => void = (error) => console.error(error);
+}

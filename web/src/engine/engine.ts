@@ -1,0 +1,186 @@
+// What the page knows of a report: the requests of docs/view-api.md with their types. Two engines answer them, a server
+// (http.ts) and the C reader in a worker (wasm.ts); nothing above this file can tell which.
+
+export type Kind = "group" | "slices" | "ticks" | "states" | "counter";
+
+export interface Row {
+  id: number;
+  parent: number;
+  kind: Kind;
+  type: string;
+  label: string;
+  detail: string;
+  lanes: number;
+  events: number;
+  from: number;
+  to: number;
+  open: boolean;
+  summary?: number;
+  unit?: string;
+  min?: number;
+  max?: number;
+  pid?: number;
+  tid?: number;
+  device?: number;
+  stream?: number;
+}
+
+export interface About {
+  name: string;
+  program: string;
+  version: string;
+  origin: string;
+  utc: string | null;
+  from: number;
+  to: number;
+  events: number;
+  rows: number;
+  gpus: { id: number; name: string }[];
+  processes: { pid: number; name: string; rank: number | null }[];
+  steps: { count: number; source: string } | null;
+  warnings: string[];
+  reports: string[];
+  sql: boolean;
+}
+
+/** A stretch of 1024 pixels of one row. The arrays are views over the answer, of equal length each. */
+export interface Tile {
+  row: number;
+  kind: Kind;
+  slices: { count: number; from: Float64Array; to: Float64Array; event: Uint32Array; name: Uint32Array; lane: Uint16Array; colour: Uint8Array; flags: Uint8Array };
+  dense: { count: number; pixel: Uint16Array; pixels: Uint16Array; events: Uint32Array; name: Uint32Array; lane: Uint16Array; colour: Uint8Array; busy: Uint8Array };
+  points: { count: number; time: Float64Array; min: Float64Array; max: Float64Array; last: Float64Array };
+}
+
+export const TILE_PIXELS = 1024;
+
+export interface Event {
+  row: number;
+  event: number;
+  name: string;
+  from: number;
+  to: number;
+}
+
+export interface Frame {
+  name: string;
+  module?: string;
+  file?: string;
+  line?: number;
+  kind: "native" | "kernel" | "python";
+}
+
+export interface Field {
+  name: string;
+  label: string;
+  value: string | number;
+  kind: "time" | "duration" | "bytes" | "int" | "real" | "text" | "id";
+}
+
+export interface EventDetails extends Event {
+  text: string;
+  table: string;
+  rowid: number;
+  fields: Field[];
+  around: Event[];
+  operator: Event | null;
+  python: { frames: Frame[]; from: string } | null;
+  stack: { frames: Frame[] } | null;
+  links: (Event & { kind: string; label: string })[];
+}
+
+export type FindMode = "substring" | "regex" | "exact";
+export interface FindQuery {
+  text?: string;
+  mode?: FindMode;
+  case?: boolean;
+  name?: number;
+  row?: number;
+}
+export interface Found {
+  total: number;
+  rows: { row: number; count: number }[];
+  names: number[];
+  cut: boolean;
+}
+
+export interface Span {
+  from: number;
+  to: number;
+}
+export interface Filter extends Partial<Span> {
+  pid?: number;
+  tid?: number;
+  device?: number;
+  stream?: number;
+}
+
+export type Cell = string | number | null;
+export interface Column {
+  name: string;
+  kind: "int" | "real" | "text";
+  unit: "none" | "ns" | "percent" | "bytes" | "megabytes" | "id";
+  decimals: number;
+}
+export interface Table {
+  report: string;
+  title: string;
+  columns: Column[];
+  rows: Cell[][];
+  total: number;
+  name_column: number | null;
+}
+
+export interface Flame {
+  unit: "samples" | "ns";
+  frames: Frame[];
+  nodes: [parent: number, frame: number, self: number, total: number][];
+  samples: number;
+}
+
+export interface Advice {
+  advice: { rule: string; title: string; text: string; row: number; event: number; from: number; to: number }[];
+  rules: { name: string; title: string; advice: string; count: number }[];
+}
+
+export interface SqlResult {
+  columns: string[];
+  kinds: string[];
+  rows: Cell[][];
+  cut: boolean;
+}
+
+export interface Note {
+  id: string;
+  time: number;
+  to: number | null;
+  row: number;
+  text: string;
+  colour: number;
+}
+
+export interface Overview {
+  gpu: Float32Array;
+  cpu: Float32Array;
+}
+
+/** Each answer is a promise; one that fails is rejected with an Error whose message is a sentence for the user. */
+export interface Engine {
+  about(): Promise<About>;
+  rows(): Promise<Row[]>;
+  /** Row tiles in the order asked. */
+  tiles(rows: readonly number[], level: number, index: number): Promise<Tile[]>;
+  names(ids: readonly number[]): Promise<string[]>;
+  overview(width: number): Promise<Overview>;
+  event(row: number, event: number): Promise<EventDetails>;
+  at(row: number, time: number, lane: number, slack: number): Promise<Event | null>;
+  find(query: FindQuery): Promise<Found>;
+  next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null>;
+  table(report: string, filter: Filter, limit: number): Promise<Table>;
+  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }): Promise<Flame>;
+  advice(): Promise<Advice>;
+  sql(statement: string): Promise<SqlResult>;
+  notes(): Promise<Note[]>;
+  saveNotes(notes: readonly Note[]): Promise<void>;
+  close(): void;
+}
