@@ -5,13 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/text.h"
-
-/* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
-void json_add_text(struct text *out, const char *bytes, size_t length);
-void json_add_int(struct text *out, int64_t value);
-/* The shortest form that reads back as the same number; null for what JSON has no word for. */
-void json_add_real(struct text *out, double value);
+#include "../base/json.h"
 
 /* What is JSON already, by every rule: one value, or the members of an object without its braces. */
 int json_is_value(const char *bytes, size_t length);

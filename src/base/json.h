@@ -1,0 +1,16 @@
+/* Writing the values of JSON: whatever bytes go in, what comes out is valid. */
+#ifndef TACHO_BASE_JSON_H
+#define TACHO_BASE_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text.h"
+
+/* A string with its quotes; bytes that are not UTF-8 become U+FFFD. */
+void json_add_text(struct text *out, const char *bytes, size_t length);
+void json_add_int(struct text *out, int64_t value);
+/* The shortest form that reads back as the same number; null for what JSON has no word for. */
+void json_add_real(struct text *out, double value);
+
+#endif
