@@ -6,12 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/clock.h"
 #include "../report/schema.h"
 #include "module.h"
 
 struct query {
     struct query_tables tables;
     sqlite3 *database;
+    int64_t limit_ms, end_ns; /* of a run: how long, until when; 0: no limit */
 };
 
 /* ---- opening ---- */
@@ -122,6 +124,9 @@ static int explain(const struct query *query, struct error *err)
 
     if ((code & 0xff) == SQLITE_AUTH)
         return error_set(err, ERR_DENIED, "a report can only be read: SELECT is all that it understands");
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return error_set(err, ERR_CANCELLED, "the statement was given up after %.3g seconds; ask for less, or of a shorter time",
+                         (double)query->limit_ms / 1000);
     if ((code & 0xff) == SQLITE_NOMEM)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
@@ -181,10 +186,26 @@ out:
     return code;
 }
 
+static int is_over(void *context)
+{
+    const struct query *query = context;
+
+    return clock_monotonic_ns() > query->end_ns;
+}
+
+void query_limit(struct query *query, int64_t milliseconds)
+{
+    enum { STEPS_BETWEEN_LOOKS = 10000 };
+
+    query->limit_ms = milliseconds;
+    sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
+}
+
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err)
 {
     int code = 0;
 
+    query->end_ns = clock_monotonic_ns() + query->limit_ms * 1000000;
     while (*sql && code == 0) {
         sqlite3_stmt *statement;
         query->tables.run++;

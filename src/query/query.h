@@ -32,6 +32,9 @@ struct query_visitor {
     int (*end)(void *context, struct error *err);
 };
 
+/* From now on query_run() gives up after so long: ERR_CANCELLED, with a sentence. 0: never, as at first. */
+void query_limit(struct query *query, int64_t milliseconds);
+
 /* Runs all statements of sql. A callback that returns non-zero ends it with that code. */
 int query_run(struct query *query, const char *sql, const struct query_visitor *visitor, struct error *err);
 

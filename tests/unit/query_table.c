@@ -277,12 +277,28 @@ static void bad_questions(void **state)
         expect_refused(wrong[i]);
 }
 
+static void endless_statements_are_given_up(void **state)
+{
+    struct text out = {0};
+    struct error err = {0};
+    const struct query_visitor visitor = { &out, take_names, take_row, take_end };
+
+    query_limit(query, 20);
+    int code = query_run(query, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n", &visitor, &err);
+    query_limit(query, 0);
+    assert_int_equal(code, ERR_CANCELLED);
+    assert_non_null(strstr(err.text, "0.02 seconds"));
+    text_free(&out);
+    expect("SELECT 1", "1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_over_all_chunks), cmocka_unit_test(ranges_of_time), cmocka_unit_test(pushed_down_or_not),
         cmocka_unit_test(texts), cmocka_unit_test(joins), cmocka_unit_test(strings_by_id_and_by_value), cmocka_unit_test(enums),
         cmocka_unit_test(several_statements), cmocka_unit_test(only_reading), cmocka_unit_test(bad_questions),
+        cmocka_unit_test(endless_statements_are_given_up),
     };
 
     return cmocka_run_group_tests(tests, make_report, drop_report);
