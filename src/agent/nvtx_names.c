@@ -85,7 +85,7 @@ struct nvtx_text nvtx_message(int32_t type, union abi_message message)
 
 #define BLOCK_WORDS 32768u /* 256 KiB */
 #define BLOCKS_MAX 1024u
-#define LAST_WAIT_MS 200
+#define LAST_WAIT_MS 2000 /* as long as a program may wait for us at its exit */
 
 struct entry {
     _Atomic uint32_t words; /* of the record; 0: taken, its size not written yet */
