@@ -94,6 +94,8 @@ int report_scan(struct report *report, const struct report_table *table, const i
                 const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
                 void *context, struct error *err);
 int report_workers(const struct report *report);
+/* Work of the caller's own on the host's workers: body(argument, worker, i) for each i below count. */
+void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument);
 
 /* The same for the chunks that hold some of the rows first_row … first_row + row_count - 1. */
 int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,

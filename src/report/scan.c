@@ -334,6 +334,11 @@ int report_workers(const struct report *report)
     return report->host.workers(report->host.context);
 }
 
+void report_parallel_for(const struct report *report, size_t count, void (*body)(void *argument, int worker, size_t i), void *argument)
+{
+    report->host.parallel_for(report->host.context, count, body, argument);
+}
+
 /* ---- whole columns ---- */
 
 struct read {

@@ -13,10 +13,11 @@ query: base report
 import: base report
 analyze: base report
 export: base report query import analyze
-serve: base report query import analyze
+view: base report query analyze
+serve: base report query import analyze view
 collect: base wire report symbols
 libtacho: base wire report
-cmd: base wire report query import analyze export serve collect"
+cmd: base wire report query import analyze export view serve collect"
 
 libraries="zstd.h: report import symbols
 zlib.h: import export symbols

@@ -1,0 +1,52 @@
+/* Finding one's way in the events of a row: by lane, by time. */
+#include "view_state.h"
+
+int64_t events_long_length(const struct view_events *events, uint32_t event)
+{
+    uint32_t low = 0, high = events->long_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->longer[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < events->long_count && events->longer[low].event == event ? events->longer[low].length_ns : 0;
+}
+
+uint32_t events_lane(const struct view_events *events, uint32_t event)
+{
+    uint32_t low = 0, high = events->lane_count;
+
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->lanes[middle] <= event)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns)
+{
+    uint32_t low = events->lanes[lane], high = events->lanes[lane + 1];
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->start_ns[middle] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* At most one event that starts before the time reaches it, and it is the last one, unless it has no length. */
+uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns)
+{
+    uint32_t first = events_from(events, lane, time_ns);
+
+    return first > events->lanes[lane] && event_end(events, first - 1) > time_ns ? first - 1 : first;
+}
