@@ -1,7 +1,21 @@
 // The state of the page, once. The timeline and the panels read it, change it through its functions, and hear of changes; they
 // never speak to each other. What a link must carry (view, selection, folded rows, …) is exactly what `Place` holds.
 
+import type { Drawing } from "./panels/picture";
 import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Note, Row, Span } from "./engine/engine";
+
+/** How the rows are shown, as far as it differs from how the report shows them at first. */
+export interface RowChoices {
+  /** Rows whose fold is not the one that the engine proposed. */
+  toggled: readonly number[];
+  pinned: readonly number[];
+  /** Rows that show all of their lanes. */
+  tall: readonly number[];
+  /** Moved rows, in the order in which they were moved: [row, the sibling before which it stands, or -1 for the end]. */
+  moved: readonly (readonly [row: number, before: number])[];
+  filter: string;
+  hideEmpty: boolean;
+}
 
 /** What a link shows a colleague. */
 export interface Place {
@@ -10,6 +24,7 @@ export interface Place {
   event: { row: number; event: number } | null;
   search: FindQuery | null;
   panel: string | null;
+  choices: RowChoices;
 }
 
 export interface State extends Place {
@@ -25,6 +40,8 @@ export interface State extends Place {
 }
 
 export type Change = keyof State;
+
+export const PLAIN_CHOICES: RowChoices = { toggled: [], pinned: [], tall: [], moved: [], filter: "", hideEmpty: false };
 
 /** The one store. `set` merges and tells every listener which parts changed, once per task. */
 export class App {
@@ -75,6 +92,9 @@ export class App {
     const margin = Math.max(length, 500);
     return { from: event.from - margin, to: event.to + margin };
   }
+
+  /** Set by the timeline: the present picture, to be drawn again on paper. */
+  picture: (() => Drawing) | null = null;
 
   /** Set by main: shows a sentence to the user. */
   fail: (error: Error) => void = (error) => console.error(error);

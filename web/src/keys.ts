@@ -1,0 +1,94 @@
+// Every key of the page, in one table: what is pressed, what it does in words, and the command behind it. The help lists this
+// table, so a key that is not here does not exist. Modules say with `on` what a command does.
+
+export interface Key {
+  group: string;
+  keys: readonly string[];
+  what: string;
+  command: string;
+}
+
+/** Letters are written small; "Shift+" and "Alt+" go before them, "Ctrl+" means Command on a Mac. Signs such as ? stand alone. */
+export const KEYS = [
+  { group: "Move", keys: ["w", "+", "="], what: "Zoom in at the pointer", command: "zoom-in" },
+  { group: "Move", keys: ["s", "-"], what: "Zoom out at the pointer", command: "zoom-out" },
+  { group: "Move", keys: ["a", "ArrowLeft"], what: "Earlier", command: "pan-left" },
+  { group: "Move", keys: ["d", "ArrowRight"], what: "Later", command: "pan-right" },
+  { group: "Move", keys: ["Shift+a", "Shift+ArrowLeft"], what: "Earlier by a whole view", command: "page-left" },
+  { group: "Move", keys: ["Shift+d", "Shift+ArrowRight"], what: "Later by a whole view", command: "page-right" },
+  { group: "Move", keys: ["z", "f"], what: "Zoom to the selected span, or else event", command: "zoom-selection" },
+  { group: "Move", keys: ["0", "Home"], what: "Fit the whole report", command: "fit" },
+  { group: "Move", keys: ["[", "Alt+ArrowLeft"], what: "Back to the previous view", command: "view-back" },
+  { group: "Move", keys: ["]", "Alt+ArrowRight"], what: "Forward to the next view", command: "view-forward" },
+  { group: "Rows", keys: ["ArrowUp", "k"], what: "Row above", command: "row-up" },
+  { group: "Rows", keys: ["ArrowDown", "j"], what: "Row below", command: "row-down" },
+  { group: "Rows", keys: ["PageUp"], what: "Rows up by a page", command: "rows-page-up" },
+  { group: "Rows", keys: ["PageDown"], what: "Rows down by a page", command: "rows-page-down" },
+  { group: "Rows", keys: ["o", "Enter"], what: "Fold or unfold the row", command: "row-fold" },
+  { group: "Rows", keys: ["Shift+o"], what: "Fold or unfold all rows", command: "rows-fold-all" },
+  { group: "Rows", keys: ["e"], what: "Show all lanes of the row, or few", command: "row-expand" },
+  { group: "Rows", keys: ["p"], what: "Pin the row to the top, or let it go", command: "row-pin" },
+  { group: "Rows", keys: ["Alt+ArrowUp"], what: "Move the row up", command: "row-move-up" },
+  { group: "Rows", keys: ["Alt+ArrowDown"], what: "Move the row down", command: "row-move-down" },
+  { group: "Rows", keys: ["r"], what: "Filter rows by name", command: "rows-filter" },
+  { group: "Rows", keys: ["h"], what: "Hide rows that are empty in this view", command: "rows-hide-empty" },
+  { group: "Events", keys: ["."], what: "Next event of the lane", command: "event-next" },
+  { group: "Events", keys: [","], what: "Previous event of the lane", command: "event-previous" },
+  { group: "Events", keys: [">"], what: "Next event with the same name", command: "same-next" },
+  { group: "Events", keys: ["<"], what: "Previous event with the same name", command: "same-previous" },
+  { group: "Events", keys: ["m"], what: "Make a span of the selected event", command: "span-event" },
+  { group: "Events", keys: ["Escape"], what: "Let go of the selection", command: "clear" },
+  { group: "Panels", keys: ["/", "Ctrl+f"], what: "Search", command: "search" },
+  { group: "Panels", keys: ["n"], what: "Next match", command: "match-next" },
+  { group: "Panels", keys: ["Shift+n"], what: "Previous match", command: "match-previous" },
+  { group: "Panels", keys: ["i"], what: "Details of the event", command: "panel-details" },
+  { group: "Panels", keys: ["t"], what: "Tables of the span", command: "panel-tables" },
+  { group: "Panels", keys: ["g"], what: "Flame graph of the span", command: "panel-flame" },
+  { group: "Panels", keys: ["v"], what: "Advice", command: "panel-advice" },
+  { group: "Panels", keys: ["q"], what: "SQL", command: "panel-sql" },
+  { group: "Panels", keys: ["b"], what: "Bookmark the selection or this moment", command: "bookmark" },
+  { group: "Panels", keys: ["l"], what: "Light, dark, or as the system has it", command: "theme" },
+  { group: "Panels", keys: ["?"], what: "This list", command: "help" },
+] as const satisfies readonly Key[];
+
+export type Command = (typeof KEYS)[number]["command"];
+
+const commands = new Map<string, () => void>();
+const byKey = new Map<string, Command>();
+for (const { keys, command } of KEYS) for (const key of keys) byKey.set(key, command);
+
+/** Says what a command does. */
+export function on(command: Command, run: () => void): void {
+  commands.set(command, run);
+}
+
+/** Does a command, as its key would; a command that nobody provides does nothing. */
+export function perform(command: Command): void {
+  commands.get(command)?.();
+}
+
+/** The way a pressed key is written in the table. */
+export function keyOf(event: KeyboardEvent): string {
+  const letter = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const shift = event.shiftKey && (event.key.length > 1 || letter !== letter.toUpperCase());
+  return `${event.ctrlKey || event.metaKey ? "Ctrl+" : ""}${event.altKey ? "Alt+" : ""}${shift ? "Shift+" : ""}${letter}`;
+}
+
+const TYPING = "input, textarea, select, [contenteditable]";
+/** Keys that a focused control needs itself. */
+const CONTROL = new Set(["Enter", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"]);
+
+/** Listens to the keyboard. While something is typed, only keys with Ctrl work; a focused control keeps the keys that move it. */
+export function listen(target: Document): void {
+  target.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const where = event.target instanceof Element ? event.target : null;
+    if (where?.matches(TYPING) && !(event.ctrlKey || event.metaKey)) return;
+    if (CONTROL.has(event.key) && where?.closest("button, a, summary, [data-own-keys]")) return;
+    const command = byKey.get(keyOf(event));
+    const run = command && commands.get(command);
+    if (!run) return;
+    event.preventDefault();
+    run();
+  });
+}
