@@ -87,6 +87,7 @@ struct view {
     uint64_t event_count;
     struct text warnings;     /* members of a JSON array */
     struct text scratch;
+    struct view_kept *kept;   /* owned; what answers keep from one request to the next (kept.h): view_kept_free() drops it */
 };
 
 /* ---- accessors, in view.c ------------------------------------------------------------------------------------- */
