@@ -8,7 +8,7 @@ if(main_source)
   if(NOT TACHO_SANITIZE)
     target_sources(tacho PRIVATE src/cmd/static.c)
     target_link_options(tacho PRIVATE -static
-      -Wl,--wrap=dlopen,--wrap=getaddrinfo,--wrap=getprotobynumber,--wrap=getservbyname)
+      -Wl,--wrap=dlopen,--wrap=getaddrinfo,--wrap=getnameinfo,--wrap=getprotobynumber,--wrap=getservbyname)
   endif()
   install(TARGETS tacho RUNTIME DESTINATION bin)
 endif()

@@ -1,12 +1,17 @@
 /* What bin/tacho, a static program, answers to whoever wants a library loaded or a name looked up: no. SQLite names
  * dlopen for its extensions, libevent the functions of <netdb.h> for its DNS; Tacho uses neither. With glibc's behind
  * those names, tacho would depend on the libraries of the machine that it was built on. The linker puts these functions
- * in their place (--wrap). */
+ * in their place (--wrap). libevent's HTTP server asks what a client's address is in numbers, and gets that. */
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stddef.h>
+#include <stdio.h>
 
 void *__wrap_dlopen(const char *path, int mode);
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found);
+int __wrap_getnameinfo(const struct sockaddr *address, socklen_t length, char *host, socklen_t host_size, char *service, socklen_t service_size,
+                       int flags);
 struct protoent *__wrap_getprotobynumber(int protocol);
 struct servent *__wrap_getservbyname(const char *name, const char *protocol);
 
@@ -18,6 +23,22 @@ void *__wrap_dlopen(const char *path, int mode)
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
     return EAI_FAIL;
+}
+
+int __wrap_getnameinfo(const struct sockaddr *address, socklen_t length, char *host, socklen_t host_size, char *service, socklen_t service_size,
+                       int flags)
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+    int is_v6 = address->sa_family == AF_INET6;
+
+    if (!is_v6 && address->sa_family != AF_INET)
+        return EAI_FAMILY;
+    if (host && !inet_ntop(address->sa_family, is_v6 ? (const void *)&v6->sin6_addr : (const void *)&v4->sin_addr, host, host_size))
+        return EAI_OVERFLOW;
+    if (service && snprintf(service, service_size, "%u", ntohs(is_v6 ? v6->sin6_port : v4->sin_port)) >= (int)service_size)
+        return EAI_OVERFLOW;
+    return 0;
 }
 
 struct protoent *__wrap_getprotobynumber(int protocol)

@@ -20,7 +20,7 @@ libtacho: base wire report
 cmd: base wire report query import analyze export view serve collect"
 
 libraries="zstd.h: report import symbols
-zlib.h: import export symbols
+zlib.h: import export symbols serve
 lzma.h: symbols
 xxhash.h: report base
 sqlite3.h: query import export

@@ -1,0 +1,189 @@
+/* From a request to its answer: who asks is checked first, then the path says whether it is the page, the notes or the report. */
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+
+#include "notes.h"
+#include "reply.h"
+#include "server.h"
+
+#define API "/api/"
+
+struct question {
+    struct server *server;
+    struct evhttp_request *request;
+    const char *path; /* with the slash in front */
+    const char *query; /* NULL: none */
+    int posts;
+};
+
+/* The only header of that name; NULL if there is none, or if several contradict each other. */
+static const char *one_header(struct evhttp_request *request, const char *name, int *count)
+{
+    const char *value = NULL;
+    struct evkeyval *at;
+
+    *count = 0;
+    TAILQ_FOREACH(at, evhttp_request_get_input_headers(request), next)
+        if (strcasecmp(at->key, name) == 0) {
+            value = at->value;
+            ++*count;
+        }
+    return *count == 1 ? value : NULL;
+}
+
+static int status_of(int code)
+{
+    static const struct { int code, status; } statuses[] = {
+        { ERR_NOT_FOUND, HTTP_NOTFOUND }, { ERR_NO_DATA, HTTP_NOTFOUND }, { ERR_BAD_ARGUMENT, HTTP_BADREQUEST },
+    };
+
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i].code == code)
+            return statuses[i].status;
+    return HTTP_INTERNAL;
+}
+
+/* Sends what an answer came to, and frees it. */
+static void send_answer(struct evhttp_request *request, int code, const char *type, struct text *answer, const struct error *err)
+{
+    size_t length = answer->length;
+
+    if (code != 0) {
+        text_free(answer);
+        reply_error(request, status_of(code), err->text);
+        return;
+    }
+    char *bytes = text_take(answer);
+    if (bytes)
+        reply_bytes(request, HTTP_OK, type, bytes, length);
+    else
+        reply_error(request, HTTP_INTERNAL, "out of memory");
+}
+
+static const char *body_of(const struct question *question, size_t *length)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(question->request);
+
+    *length = evbuffer_get_length(body);
+    return question->posts ? (const char *)evbuffer_pullup(body, -1) : NULL;
+}
+
+static void answer_notes(const struct question *question)
+{
+    const char *path = question->server->settings->notes_path;
+    struct text answer = {0};
+    struct error err = {0};
+    size_t length;
+    const char *body = body_of(question, &length);
+    int code = question->posts ? notes_write(path, body ? body : "", body ? length : 0, &err) : 0;
+
+    if (code == 0)
+        code = notes_read(path, &answer, &err);
+    send_answer(question->request, code, "application/json", &answer, &err);
+}
+
+/* A statement of SQL may take for ever. The loop does not see signals meanwhile, so they get their usual meaning: nothing is
+ * left half done when they end the program. */
+static int answer_interruptibly(struct view *view, const char *asked, const char *body, size_t length, struct text *answer,
+                                const char **type, struct error *err)
+{
+    static const int ends[] = { SIGINT, SIGTERM };
+    struct sigaction usual = { .sa_handler = SIG_DFL }, ours[2];
+
+    for (size_t i = 0; i < 2; i++)
+        sigaction(ends[i], &usual, &ours[i]);
+    int code = view_answer(view, asked, body, length, answer, type, err);
+    for (size_t i = 0; i < 2; i++)
+        sigaction(ends[i], &ours[i], NULL);
+    return code;
+}
+
+static void answer_report(const struct question *question)
+{
+    struct text asked = {0}, answer = {0};
+    struct error err = {0};
+    const char *type = "application/json";
+    size_t length;
+    const char *body = body_of(question, &length);
+
+    text_add(&asked, question->path + strlen(API));
+    if (question->query) {
+        text_add_char(&asked, '?');
+        text_add(&asked, question->query);
+    }
+    int code = text_failed(&asked) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
+                                   : answer_interruptibly(question->server->settings->view, text_string(&asked), body, body ? length : 0,
+                                                          &answer, &type, &err);
+    text_free(&asked);
+    send_answer(question->request, code, type, &answer, &err);
+}
+
+static void answer_api(const struct question *question)
+{
+    int count;
+    const char *token = one_header(question->request, "X-Tacho-Token", &count);
+
+    if (!token || !guard_token(&question->server->guard, token))
+        reply_error(question->request, 403, "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
+    else if (strcmp(question->path, API "notes") == 0)
+        answer_notes(question);
+    else
+        answer_report(question);
+}
+
+static void answer_file(const struct question *question)
+{
+    const char *name = strcmp(question->path, "/") == 0 ? "index.html" : question->path + 1;
+    struct page_file *file = page_find(&question->server->page, name);
+
+    if (file)
+        reply_file(question->request, file);
+    else if (!serve_has_page(question->server))
+        reply_error(question->request, HTTP_NOTFOUND, "this Tacho was built without its page");
+    else
+        reply_error(question->request, HTTP_NOTFOUND, "there is no such file");
+}
+
+/* Whether the one who asks may; a sentence if not. */
+static const char *refusal(const struct question *question)
+{
+    const struct guard *guard = &question->server->guard;
+    int count;
+    const char *host = one_header(question->request, "Host", &count);
+
+    if (!host || !guard_host(guard, host))
+        return "the server is not known by this name; 'tacho view --allow-host NAME' allows it";
+    const char *origin = one_header(question->request, "Origin", &count);
+    if (count > 1 || (origin && !guard_origin(guard, origin)))
+        return "a page of another origin asked; 'tacho view --allow-host NAME' allows it";
+    return NULL;
+}
+
+void answer_request(struct evhttp_request *request, void *context)
+{
+    enum evhttp_cmd_type method = evhttp_request_get_command(request);
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+    struct question question = { context, request, path, uri ? evhttp_uri_get_query(uri) : NULL, method == EVHTTP_REQ_POST };
+
+    if (!path || *path != '/' || evhttp_uri_get_host(uri)) { /* "GET http://…" is for proxies */
+        reply_error(request, HTTP_BADREQUEST, "the request is not one for a server");
+        return;
+    }
+    const char *refused = refusal(&question);
+    int for_api = strncmp(path, API, strlen(API)) == 0;
+    if (refused) {
+        reply_error(request, 403, refused);
+    } else if (method == EVHTTP_REQ_GET || (for_api ? method == EVHTTP_REQ_POST : method == EVHTTP_REQ_HEAD)) {
+        (for_api ? answer_api : answer_file)(&question);
+    } else {
+        evhttp_add_header(evhttp_request_get_output_headers(request), "Allow", for_api ? "GET, POST" : "GET, HEAD");
+        reply_error(request, HTTP_BADMETHOD, "no such method here");
+    }
+}

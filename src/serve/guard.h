@@ -1,0 +1,30 @@
+/* Who may ask. A browser runs the scripts of every page that its user visits, and all of them can reach loopback: what
+ * keeps them out is the token, which they cannot know, and names: a page that had its own name point to 127.0.0.1 (DNS
+ * rebinding) gives itself away in Host and Origin. Ports are not looked at, since forwarding changes them. */
+#ifndef TACHO_SERVE_GUARD_H
+#define TACHO_SERVE_GUARD_H
+
+#include <stddef.h>
+
+#include "../base/error.h"
+
+#define GUARD_TOKEN_BYTES 16
+
+struct guard {
+    char token[2 * GUARD_TOKEN_BYTES + 1];
+    const char *const *hosts; /* further names that are good */
+    size_t host_count;
+    int open; /* not on loopback alone: numeric addresses are good as well, since no name was looked up for them */
+};
+
+/* Makes a token from the kernel's random numbers. */
+int guard_init(struct guard *guard, struct error *err);
+
+/* Whether a header Host ("name", "name:port", "[::1]:port") names us. */
+int guard_host(const struct guard *guard, const char *host);
+/* Whether a header Origin ("http://name:port") does; "null" is what sandboxed pages send, and does not. */
+int guard_origin(const struct guard *guard, const char *origin);
+/* Whether the token is ours; takes as long for a wrong one, whatever is wrong with it. */
+int guard_token(const struct guard *guard, const char *token);
+
+#endif

@@ -1,0 +1,100 @@
+/* Reading the page's folder: plain files with endings that we know. */
+#include "page.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/hash.h"
+
+#define FILE_MOST (64u << 20)
+
+static const struct { const char *ending, *type; } types[] = {
+    { ".html", "text/html; charset=utf-8" }, { ".js", "text/javascript; charset=utf-8" }, { ".css", "text/css; charset=utf-8" },
+    { ".wasm", "application/wasm" }, { ".svg", "image/svg+xml" }, { ".png", "image/png" },
+};
+
+static const char *type_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && i < sizeof types / sizeof *types; i++)
+        if (strcmp(dot, types[i].ending) == 0)
+            return types[i].type;
+    return NULL;
+}
+
+static int read_all(const char *path, struct page_file *file, struct error *err)
+{
+    struct stat status;
+    FILE *stream = fopen(path, "rbe");
+
+    if (!stream)
+        return error_set_errno(err, "cannot read '%s'", path);
+    int code = 0;
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MOST)
+        code = error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of the page", path);
+    else if (!(file->bytes = malloc((size_t)status.st_size + 1)))
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    else
+        file->length = fread(file->bytes, 1, (size_t)status.st_size, stream);
+    fclose(stream);
+    return code;
+}
+
+static int add_file(struct page *page, const char *folder, const char *name, struct error *err)
+{
+    struct page_file *files = realloc(page->files, (page->count + 1) * sizeof *files);
+    char path[4096];
+
+    if (!files)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    page->files = files;
+    struct page_file *file = &files[page->count];
+    *file = (struct page_file){ .name = strdup(name), .type = type_of(name) };
+    page->count++;
+    if (!file->name)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
+    int code = read_all(path, file, err);
+    if (code == 0)
+        snprintf(file->tag, sizeof file->tag, "\"%016" PRIx64 "\"", hash_bytes(file->bytes, file->length));
+    return code;
+}
+
+int page_read(struct page *page, const char *folder, struct error *err)
+{
+    DIR *stream = opendir(folder);
+    struct dirent *entry;
+    int code = 0;
+
+    while (stream && code == 0 && (entry = readdir(stream)))
+        if (type_of(entry->d_name))
+            code = add_file(page, folder, entry->d_name, err);
+    if (stream)
+        closedir(stream);
+    return code;
+}
+
+void page_free(struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        free(page->files[i].name);
+        free(page->files[i].bytes);
+        free(page->files[i].packed);
+    }
+    free(page->files);
+    *page = (struct page){0};
+}
+
+struct page_file *page_find(const struct page *page, const char *name)
+{
+    for (size_t i = 0; i < page->count; i++)
+        if (strcmp(page->files[i].name, name) == 0)
+            return &page->files[i];
+    return NULL;
+}

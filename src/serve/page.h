@@ -1,0 +1,31 @@
+/* The files of the page, held in memory: what is not in this list does not exist for a client, whatever its path says. */
+#ifndef TACHO_SERVE_PAGE_H
+#define TACHO_SERVE_PAGE_H
+
+#include <stddef.h>
+
+#include "../base/error.h"
+
+struct page_file {
+    char *name;       /* owned; without a folder */
+    const char *type; /* Content-Type */
+    char *bytes;      /* owned */
+    size_t length;
+    char *packed;     /* owned; by gzip, once somebody has asked for it */
+    size_t packed_length;
+    char tag[24];     /* ETag: changes with the content */
+};
+
+struct page {
+    struct page_file *files; /* owned */
+    size_t count;
+};
+
+/* Reads the files of a folder. Starts from {0}; a folder that is not there is an empty page. */
+int page_read(struct page *page, const char *folder, struct error *err);
+void page_free(struct page *page);
+
+/* The file of this name, or NULL. */
+struct page_file *page_find(const struct page *page, const char *name);
+
+#endif

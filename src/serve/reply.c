@@ -1,0 +1,149 @@
+/* Sending through libevent. What is sent is never copied: it is referred to until the client has it. */
+#include "reply.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "../base/json.h"
+#include "../base/text.h"
+
+#define WORTH_PACKING 1400 /* bytes: less is one packet anyway */
+#define ANSWER_LEVEL 1     /* once for each answer: bench/serve.py has the figures */
+#define FILE_LEVEL 9       /* once */
+
+/* Names in a report are text, never markup; should one become markup all the same, the browser still runs no script of it. */
+static const char policy[] =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self' blob: data:; worker-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self' vscode-webview:";
+
+static const struct { const char *name, *value; } always[] = {
+    { "Content-Security-Policy", policy },
+    { "X-Content-Type-Options", "nosniff" },
+    { "Referrer-Policy", "no-referrer" }, /* the address holds the token */
+    { "Cross-Origin-Resource-Policy", "same-origin" },
+    { "Cross-Origin-Opener-Policy", "same-origin" },
+};
+
+static void add_headers(struct evhttp_request *request, const char *type, const char *caching)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        evhttp_add_header(headers, always[i].name, always[i].value);
+    if (type)
+        evhttp_add_header(headers, "Content-Type", type);
+    evhttp_add_header(headers, "Cache-Control", caching);
+}
+
+static const char *header(struct evhttp_request *request, const char *name)
+{
+    const char *value = evhttp_find_header(evhttp_request_get_input_headers(request), name);
+
+    return value ? value : "";
+}
+
+/* Browsers send "gzip, deflate, br"; who refuses by weight ("gzip;q=0") gets it plain. */
+static int takes_gzip(struct evhttp_request *request)
+{
+    const char *found = strstr(header(request, "Accept-Encoding"), "gzip");
+
+    return found && strncmp(found + strlen("gzip"), ";q=0", 4) != 0;
+}
+
+/* Allocated, or NULL when it does not get smaller or memory is short: then it goes as it is. */
+static char *pack(const char *bytes, size_t length, int level, size_t *packed_length)
+{
+    z_stream stream = {0};
+
+    if (length < WORTH_PACKING || length > 1u << 30 || deflateInit2(&stream, level, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return NULL;
+    char *packed = malloc(length);
+    stream.next_in = (unsigned char *)bytes;
+    stream.avail_in = (unsigned)length;
+    stream.next_out = (unsigned char *)packed;
+    stream.avail_out = packed ? (unsigned)length : 0;
+    int whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+    *packed_length = stream.total_out;
+    deflateEnd(&stream);
+    if (!whole) {
+        free(packed);
+        packed = NULL;
+    }
+    return packed;
+}
+
+static void free_sent(const void *bytes, size_t length, void *owner)
+{
+    free(owner);
+}
+
+/* owner is freed when all is sent; NULL: nobody's. To HEAD only the length is told. */
+static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length, char *owner)
+{
+    struct evbuffer *body = evhttp_request_get_output_buffer(request);
+    char number[24];
+
+    snprintf(number, sizeof number, "%zu", length);
+    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Length", number);
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD || length == 0 ||
+        evbuffer_add_reference(body, bytes, length, owner ? free_sent : NULL, owner) != 0)
+        free(owner);
+    evhttp_send_reply(request, status, NULL, NULL);
+}
+
+static void say_packed(struct evhttp_request *request)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding", "gzip");
+}
+
+void reply_bytes(struct evhttp_request *request, int status, const char *type, char *bytes, size_t length)
+{
+    size_t packed_length;
+    char *packed = takes_gzip(request) ? pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
+
+    add_headers(request, type, "no-store");
+    if (!packed) {
+        send_body(request, status, bytes, length, bytes);
+        return;
+    }
+    free(bytes);
+    say_packed(request);
+    send_body(request, status, packed, packed_length, packed);
+}
+
+void reply_error(struct evhttp_request *request, int status, const char *sentence)
+{
+    struct text text = {0};
+
+    text_add(&text, "{\"error\": ");
+    json_add_text(&text, sentence, strlen(sentence));
+    text_add(&text, "}\n");
+    size_t length = text.length;
+    char *bytes = text_take(&text);
+    reply_bytes(request, status, "application/json", bytes, bytes ? length : 0);
+}
+
+void reply_file(struct evhttp_request *request, struct page_file *file)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+    add_headers(request, file->type, "no-cache"); /* kept, but asked for each time */
+    evhttp_add_header(headers, "ETag", file->tag);
+    evhttp_add_header(headers, "Vary", "Accept-Encoding");
+    if (strcmp(header(request, "If-None-Match"), file->tag) == 0) {
+        evhttp_send_reply(request, HTTP_NOTMODIFIED, NULL, NULL);
+        return;
+    }
+    int packs = takes_gzip(request);
+    if (packs && !file->packed)
+        file->packed = pack(file->bytes, file->length, FILE_LEVEL, &file->packed_length);
+    if (packs && file->packed) {
+        say_packed(request);
+        send_body(request, HTTP_OK, file->packed, file->packed_length, NULL);
+    } else
+        send_body(request, HTTP_OK, file->bytes, file->length, NULL);
+}

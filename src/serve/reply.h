@@ -1,0 +1,18 @@
+/* Answers on their way out: headers that every one has, and packing for those who take it. */
+#ifndef TACHO_SERVE_REPLY_H
+#define TACHO_SERVE_REPLY_H
+
+#include <stddef.h>
+
+#include "page.h"
+
+struct evhttp_request;
+
+/* Sends bytes, which it frees once they are gone; packed where that is worth it and the client can unpack. */
+void reply_bytes(struct evhttp_request *request, int status, const char *type, char *bytes, size_t length);
+/* {"error": "sentence"} */
+void reply_error(struct evhttp_request *request, int status, const char *sentence);
+/* A file of the page, which must outlive the request; "304 Not Modified" for a client that has it. */
+void reply_file(struct evhttp_request *request, struct page_file *file);
+
+#endif

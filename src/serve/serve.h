@@ -1,0 +1,38 @@
+/* The timeline over HTTP: the files of the page, and api/REQUEST for what it asks of a report.
+ *
+ * One process, one thread: requests are answered one after the other by view_answer(). It listens on loopback unless told
+ * otherwise, and answers only those who know the token (guard.h). Nothing here knows what a request means. */
+#ifndef TACHO_SERVE_SERVE_H
+#define TACHO_SERVE_SERVE_H
+
+#include <stddef.h>
+
+#include "../base/error.h"
+#include "../view/view.h"
+
+struct server;
+
+struct serve_settings {
+    struct view *view;
+    const char *page_folder; /* index.html and what it names; a folder without it is served as a sentence that says so */
+    const char *notes_path;  /* where bookmarks are kept; need not exist */
+    const char *address;     /* NULL: loopback, IPv4 and IPv6 */
+    int port;                /* 0: SERVE_PORT, or another where that is taken */
+    const char *const *allowed_hosts; /* names that the server may be called by, apart from those of loopback */
+    size_t allowed_host_count;
+};
+
+#define SERVE_PORT 7878
+
+/* Binds; settings and what they point to must stay. ERR_EXISTS: the port is taken. */
+int serve_open(const struct serve_settings *settings, struct server **out, struct error *err);
+int serve_port(const struct server *server);
+/* 32 hexadecimal digits. */
+const char *serve_token(const struct server *server);
+/* Whether there is a page to serve. */
+int serve_has_page(const struct server *server);
+/* Answers until SIGINT or SIGTERM. */
+int serve_run(struct server *server, struct error *err);
+void serve_close(struct server *server);
+
+#endif

@@ -1,0 +1,267 @@
+/* Sockets and the loop. Names are never looked up: an address is numbers, so that the static program needs no resolver. */
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
+#define PATIENCE_S 120          /* with a client that neither asks nor takes its answer */
+#define PAUSE_MS 100            /* when there are no descriptors left */
+#define DESCRIPTORS 8192
+#define BACKLOG 128
+#define PORT_TRIES 8            /* a free port of IPv4 may be taken in IPv6 */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static int parse_address(const char *text, int port, union address *out)
+{
+    *out = (union address){0};
+    if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
+        out->v4.sin_family = AF_INET;
+        out->v4.sin_port = htons((uint16_t)port);
+        return 1;
+    }
+    if (inet_pton(AF_INET6, text, &out->v6.sin6_addr) != 1)
+        return 0;
+    out->v6.sin6_family = AF_INET6;
+    out->v6.sin6_port = htons((uint16_t)port);
+    return 1;
+}
+
+/* A listening socket, or -1 with errno. */
+static int listen_at(const union address *address)
+{
+    int yes = 1, fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t length = address->any.sa_family == AF_INET ? sizeof address->v4 : sizeof address->v6;
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (address->any.sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    if (bind(fd, &address->any, length) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static int port_of(int fd)
+{
+    union address address;
+    socklen_t length = sizeof address;
+
+    if (getsockname(fd, &address.any, &length) != 0)
+        return 0;
+    return ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------------------------- */
+
+static void accept_again(evutil_socket_t fd, short what, void *listener)
+{
+    evconnlistener_enable(listener);
+}
+
+/* A listener that cannot accept, because there are no descriptors left, would be woken for ever: it rests until clients have gone. */
+static void pause_accepting(struct evconnlistener *listener, void *context)
+{
+    struct timeval rest = { .tv_usec = PAUSE_MS * 1000 };
+
+    evconnlistener_disable(listener);
+    if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, accept_again, listener, &rest) != 0)
+        evconnlistener_enable(listener);
+}
+
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Takes the socket over, whatever comes of it. */
+static int add_listener(struct server *server, int fd, struct error *err)
+{
+    struct evconnlistener *listener =
+        evconnlistener_new(server->base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 0, fd);
+
+    if (!listener) {
+        close(fd);
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    if (!evhttp_bind_listener(server->http, listener)) {
+        evconnlistener_free(listener);
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    evconnlistener_set_error_cb(listener, pause_accepting);
+    return 0;
+}
+
+/* ---- binding --------------------------------------------------------------------------------------------------- */
+
+static int bind_failed(const char *address, int port, struct error *err)
+{
+    if (errno == EADDRINUSE)
+        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or none", port);
+    return error_set_errno(err, "cannot listen at %s, port %d", address, port);
+}
+
+static int bind_address(struct server *server, const char *text, int port, struct error *err)
+{
+    union address address;
+
+    if (!parse_address(text, port, &address))
+        return error_set(err, ERR_BAD_ARGUMENT, "--host takes an address in numbers, such as 0.0.0.0 or ::, not '%s'", text);
+    int fd = listen_at(&address);
+    if (fd < 0)
+        return bind_failed(text, port, err);
+    server->port = port_of(fd);
+    return add_listener(server, fd, err);
+}
+
+/* Both loopbacks at one port. Where there is no IPv6, one; but where somebody else has the port there, a browser that looks for
+ * "localhost" would hand him the token, so that the port is taken. */
+static int bind_loopback(struct server *server, int port, struct error *err)
+{
+    union address v4, v6;
+
+    parse_address("127.0.0.1", port, &v4);
+    int fd = listen_at(&v4);
+    if (fd < 0)
+        return bind_failed("127.0.0.1", port, err);
+    server->port = port_of(fd);
+    parse_address("::1", server->port, &v6);
+    int fd6 = listen_at(&v6);
+    if (fd6 < 0 && errno == EADDRINUSE) {
+        close(fd);
+        return bind_failed("::1", server->port, err);
+    }
+    int code = add_listener(server, fd, err);
+    if (fd6 >= 0 && code == 0)
+        code = add_listener(server, fd6, err);
+    else if (fd6 >= 0)
+        close(fd6);
+    return code;
+}
+
+static int bind_somewhere(struct server *server, struct error *err)
+{
+    const struct serve_settings *settings = server->settings;
+    int port = settings->port ? settings->port : SERVE_PORT, code = ERR_EXISTS;
+
+    for (int try = 0; code == ERR_EXISTS && try < (settings->port ? 1 : PORT_TRIES); try++) {
+        code = settings->address ? bind_address(server, settings->address, port, err) : bind_loopback(server, port, err);
+        port = 0;
+    }
+    return code;
+}
+
+/* ---- the server's life ------------------------------------------------------------------------------------------- */
+
+static void stop(evutil_socket_t number, short what, void *base)
+{
+    event_base_loopbreak(base);
+}
+
+/* libevent would print: the errors of clients are theirs. */
+static void keep_quiet(int severity, const char *message)
+{
+}
+
+static int make_loop(struct server *server, struct error *err)
+{
+    event_set_log_callback(keep_quiet);
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptors();
+    server->base = event_base_new();
+    server->http = server->base ? evhttp_new(server->base) : NULL;
+    if (!server->http)
+        return error_set(err, ERR_NO_MEMORY, "cannot make an event loop");
+    evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
+    evhttp_set_max_headers_size(server->http, HEADERS_MOST);
+    evhttp_set_max_body_size(server->http, BODY_MOST);
+    evhttp_set_timeout(server->http, PATIENCE_S);
+    evhttp_set_gencb(server->http, answer_request, server);
+    return 0;
+}
+
+int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
+{
+    struct server *server = calloc(1, sizeof *server);
+
+    if (!server)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    *server = (struct server){ .settings = settings, .guard = { .hosts = settings->allowed_hosts, .host_count = settings->allowed_host_count,
+                                                                .open = settings->address != NULL } };
+    int code = guard_init(&server->guard, err);
+    if (code == 0)
+        code = page_read(&server->page, settings->page_folder, err);
+    if (code == 0)
+        code = make_loop(server, err);
+    if (code == 0)
+        code = bind_somewhere(server, err);
+    if (code == 0)
+        *out = server;
+    else
+        serve_close(server);
+    return code;
+}
+
+int serve_port(const struct server *server)
+{
+    return server->port;
+}
+
+const char *serve_token(const struct server *server)
+{
+    return server->guard.token;
+}
+
+int serve_has_page(const struct server *server)
+{
+    return page_find(&server->page, "index.html") != NULL;
+}
+
+int serve_run(struct server *server, struct error *err)
+{
+    static const int ends[] = { SIGINT, SIGTERM };
+
+    for (size_t i = 0; i < 2; i++) {
+        server->signals[i] = evsignal_new(server->base, ends[i], stop, server->base);
+        if (!server->signals[i] || event_add(server->signals[i], NULL) != 0)
+            return error_set(err, ERR_NO_MEMORY, "cannot wait for signals");
+    }
+    return event_base_dispatch(server->base) < 0 ? error_set(err, ERR_IO, "the event loop failed") : 0;
+}
+
+void serve_close(struct server *server)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (server->signals[i])
+            event_free(server->signals[i]);
+    if (server->http)
+        evhttp_free(server->http);
+    if (server->base)
+        event_base_free(server->base);
+    page_free(&server->page);
+    free(server);
+}

@@ -1,0 +1,26 @@
+/* What the parts of the server share. */
+#ifndef TACHO_SERVE_SERVER_H
+#define TACHO_SERVE_SERVER_H
+
+#include "guard.h"
+#include "page.h"
+#include "serve.h"
+
+struct evhttp_request;
+
+#define BODY_MOST (1u << 20) /* of a statement of SQL, or of notes */
+
+struct server {
+    const struct serve_settings *settings;
+    struct guard guard;
+    struct page page;
+    struct event_base *base;
+    struct evhttp *http;
+    struct event *signals[2];
+    int port;
+};
+
+/* Answers one request; context is the server. */
+void answer_request(struct evhttp_request *request, void *context);
+
+#endif
