@@ -1,0 +1,92 @@
+# The timeline page, share/tacho/view/: index.html, page.js and page.css (web/, by Vite), and tacho.wasm, the reader for pages
+# that stand alone (src/, by clang). Where a tool is missing, one line says so and everything else is built without the page.
+# Sanitizers would see nothing in it, so their builds leave it out.
+if(TACHO_SANITIZE)
+  set(TACHO_PAGE_DEFAULT OFF)
+else()
+  set(TACHO_PAGE_DEFAULT ON)
+endif()
+option(TACHO_PAGE "Build the timeline page, where its tools are" ${TACHO_PAGE_DEFAULT})
+
+set(page_folder ${CMAKE_BINARY_DIR}/share/tacho/view)
+set(web_source ${CMAKE_SOURCE_DIR}/web)
+set(web_folder ${CMAKE_BINARY_DIR}/web) # links to the sources, and npm's packages: the source tree stays clean
+set(page_missing "")
+
+# ---- Tools. CLANG is the host's own or beside it: what compiles the rest may be gcc or a cross compiler.
+if(TACHO_PAGE)
+  find_program(NODE node)
+  find_program(NPM npm)
+  find_program(CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
+  find_program(WASM_LD NAMES wasm-ld wasm-ld-19 wasm-ld-18 wasm-ld-17 wasm-ld-16 wasm-ld-15 wasm-ld-14)
+  mark_as_advanced(NODE NPM CLANG WASM_LD)
+  foreach(tool NODE NPM CLANG WASM_LD)
+    if(NOT ${tool})
+      string(TOLOWER ${tool} name)
+      string(REPLACE "_" "-" name ${name})
+      list(APPEND page_missing ${name})
+    endif()
+  endforeach()
+  if(NODE)
+    execute_process(COMMAND ${NODE} --version OUTPUT_VARIABLE node_version OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(node_version VERSION_LESS "v18")
+      list(APPEND page_missing "node 18 or later (here is ${node_version})")
+    endif()
+  endif()
+  if(CLANG AND WASM_LD)
+    file(WRITE ${web_folder}/probe.c "#include <stdlib.h>\n__int128 probe(__int128 n, char *text) { return n / atoi(text); }\n")
+    execute_process(COMMAND ${CLANG} --target=wasm32-wasi -mexec-model=reactor -Wl,--export=probe probe.c -o probe.wasm
+      WORKING_DIRECTORY ${web_folder} RESULT_VARIABLE probed OUTPUT_QUIET ERROR_QUIET)
+    if(NOT probed EQUAL 0)
+      list(APPEND page_missing "wasi-libc or libclang-rt-dev-wasm32")
+    endif()
+  endif()
+else()
+  set(page_missing "TACHO_PAGE")
+endif()
+
+# ---- npm's packages, fetched once for each state of the lock file. No script of theirs is run.
+if(NOT page_missing)
+  foreach(name src index.html vite.config.ts tsconfig.json)
+    file(CREATE_LINK ${web_source}/${name} ${web_folder}/${name} SYMBOLIC)
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${web_source}/package.json ${web_source}/package-lock.json)
+  file(SHA256 ${web_source}/package-lock.json lock_now)
+  set(lock_stamp ${web_folder}/node_modules/.tacho-lock)
+  set(lock_before "")
+  if(EXISTS ${lock_stamp})
+    file(READ ${lock_stamp} lock_before)
+  endif()
+  if(NOT lock_now STREQUAL lock_before)
+    message(STATUS "Fetching the packages of the timeline page")
+    file(COPY ${web_source}/package.json ${web_source}/package-lock.json ${web_source}/.npmrc DESTINATION ${web_folder})
+    execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund WORKING_DIRECTORY ${web_folder}
+      RESULT_VARIABLE fetched OUTPUT_VARIABLE words ERROR_VARIABLE words)
+    if(fetched EQUAL 0)
+      file(WRITE ${lock_stamp} ${lock_now})
+    else()
+      file(WRITE ${web_folder}/npm.log "${words}")
+      list(APPEND page_missing "npm's packages (npm ci failed, see web/npm.log in the build folder)")
+    endif()
+  endif()
+endif()
+
+if(page_missing)
+  if(TACHO_PAGE)
+    list(JOIN page_missing ", " words)
+    message(STATUS "The timeline page is not built; missing: ${words}")
+  endif()
+  return()
+endif()
+
+# ---- page.js, page.css, index.html
+file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS ${web_source}/src/*)
+add_custom_command(
+  OUTPUT ${page_folder}/index.html ${page_folder}/page.js ${page_folder}/page.css
+  COMMAND ${NODE} node_modules/vite/bin/vite.js build --logLevel warn --outDir ${page_folder}
+  WORKING_DIRECTORY ${web_folder}
+  DEPENDS ${page_sources} ${web_source}/index.html ${web_source}/vite.config.ts ${lock_stamp}
+  COMMENT "Building the timeline page")
+add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html)
+
+install(DIRECTORY ${page_folder} DESTINATION share/tacho)

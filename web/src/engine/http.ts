@@ -1,0 +1,49 @@
+// The engine behind `tacho view`: requests go to api/… beside the page, so that they pass any proxy that the page came through.
+
+import type { Note } from "./engine";
+import { RequestEngine } from "./requests";
+
+/** The address that `tacho view` prints carries it, and the page leaves it there, so that a copied link works. */
+export const token = () => new URLSearchParams(location.search).get("token");
+
+function send(request: string, body?: string): Promise<Response> {
+  return fetch(`api/${request}`, {
+    method: body === undefined ? "GET" : "POST",
+    body: body ?? null,
+    headers: { "X-Tacho-Token": token() ?? "" },
+    cache: "no-store",
+  });
+}
+
+/** The server's sentence, or what can be said without one. */
+async function failure(response: Response): Promise<Error> {
+  try {
+    const { error } = (await response.json()) as { error?: unknown };
+    if (typeof error === "string") return new Error(error);
+  } catch {
+    // not an answer of tacho view: a proxy in between speaks
+  }
+  return new Error(`The server answered with status ${response.status}.`);
+}
+
+export class HttpEngine extends RequestEngine {
+  constructor() {
+    super(4);
+  }
+
+  async notes(): Promise<Note[]> {
+    return (await this.json<{ notes: Note[] }>("notes")).notes;
+  }
+
+  async saveNotes(notes: readonly Note[]): Promise<void> {
+    await this.ask("notes", JSON.stringify({ notes }));
+  }
+
+  protected async carry(request: string, body?: string): Promise<ArrayBuffer> {
+    const response = await send(request, body).catch(() => {
+      throw new Error("The server does not answer any more: is tacho view still running?");
+    });
+    if (!response.ok) throw await failure(response);
+    return response.arrayBuffer();
+  }
+}

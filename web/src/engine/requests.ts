@@ -1,0 +1,144 @@
+// The Engine as requests of docs/view-api.md: what both engines share. They differ in how a request is carried (carry) and in
+// where notes live. Requests wait in one queue, the newest picture first: after a quick movement it is the only one that matters.
+
+import { decodeOverview, decodeTiles } from "./decode";
+import type {
+  About, Advice, Engine, Event, EventDetails, Filter, FindQuery, Flame, Found, Note, Overview, Row, SqlResult, Table, Tile,
+} from "./engine";
+
+type Value = string | number | boolean | undefined;
+
+/** "name?argument=value&…"; what is undefined or false is left out. */
+export function requestOf(name: string, values: { readonly [argument: string]: Value } = {}): string {
+  const parts = Object.entries(values)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .map(([argument, value]) => `${argument}=${encodeURIComponent(value === true ? 1 : value!)}`);
+  return parts.length ? `${name}?${parts.join("&")}` : name;
+}
+
+/** Whole nanoseconds: what a pointer on a screen means may lie between two. */
+const whole = (filter: Filter) => ({
+  ...filter,
+  from: filter.from === undefined ? undefined : Math.floor(filter.from),
+  to: filter.to === undefined ? undefined : Math.ceil(filter.to),
+});
+
+interface Waiting {
+  picture: boolean;
+  start: () => void;
+}
+
+export abstract class RequestEngine implements Engine {
+  private waiting: Waiting[] = [];
+  private running = 0;
+  private shared = new Map<string, Promise<ArrayBuffer>>();
+  private closed = false;
+
+  /** atOnce: how many requests are under way at a time. */
+  constructor(private readonly atOnce: number) {}
+
+  protected abstract carry(request: string, body?: string): Promise<ArrayBuffer>;
+  abstract notes(): Promise<Note[]>;
+  abstract saveNotes(notes: readonly Note[]): Promise<void>;
+
+  about(): Promise<About> {
+    return this.json("about");
+  }
+
+  async rows(): Promise<Row[]> {
+    return (await this.json<{ rows: Row[] }>("rows")).rows;
+  }
+
+  async tiles(rows: readonly number[], level: number, index: number): Promise<Tile[]> {
+    if (rows.length === 0) return [];
+    return decodeTiles(await this.ask(`tile?rows=${rows.join(",")}&level=${level}&index=${index}`, undefined, true));
+  }
+
+  async names(ids: readonly number[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    return (await this.json<{ names: string[] }>(`names?ids=${ids.join(",")}`)).names;
+  }
+
+  async overview(width: number): Promise<Overview> {
+    return decodeOverview(await this.ask(requestOf("overview", { width: Math.max(1, Math.round(width)) })));
+  }
+
+  event(row: number, event: number): Promise<EventDetails> {
+    return this.json(requestOf("event", { row, event }));
+  }
+
+  at(row: number, time: number, lane: number, slack: number): Promise<Event | null> {
+    return this.json(requestOf("at", { row, time: Math.floor(time), lane, slack: Math.ceil(slack) }));
+  }
+
+  find(query: FindQuery): Promise<Found> {
+    return this.json(requestOf("find", { ...query }));
+  }
+
+  next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null> {
+    return this.json(requestOf("next", { ...query, at: Math.floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
+  }
+
+  table(report: string, filter: Filter, limit: number): Promise<Table> {
+    return this.json(requestOf("table", { report, ...whole(filter), limit }));
+  }
+
+  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }): Promise<Flame> {
+    const { tid, ...rest } = filter;
+    return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }));
+  }
+
+  advice(): Promise<Advice> {
+    return this.json("advice");
+  }
+
+  sql(statement: string): Promise<SqlResult> {
+    return this.json("sql", statement);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.waiting = [];
+  }
+
+  protected async json<Answer>(request: string, body?: string): Promise<Answer> {
+    return JSON.parse(new TextDecoder().decode(await this.ask(request, body))) as Answer;
+  }
+
+  /** The same question that is under way already is not asked again. */
+  protected ask(request: string, body?: string, picture = false): Promise<ArrayBuffer> {
+    if (body !== undefined) return this.queue(picture, () => this.carry(request, body));
+    let answer = this.shared.get(request);
+    if (!answer) {
+      const forget = () => void this.shared.delete(request);
+      answer = this.queue(picture, () => this.carry(request));
+      this.shared.set(request, answer);
+      answer.then(forget, forget);
+    }
+    return answer;
+  }
+
+  private queue<Answer>(picture: boolean, work: () => Promise<Answer>): Promise<Answer> {
+    if (this.closed) return Promise.reject(new Error("The report was closed."));
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        this.running++;
+        work().then(resolve, reject).finally(() => {
+          this.running--;
+          this.startNext();
+        });
+      };
+      this.waiting.push({ picture, start });
+      this.startNext();
+    });
+  }
+
+  /** What the user asked for goes first, in its order; then pictures, the newest first. */
+  private startNext(): void {
+    while (this.running < this.atOnce && this.waiting.length > 0) {
+      const asked = this.waiting.findIndex((one) => !one.picture);
+      const [next] = this.waiting.splice(asked >= 0 ? asked : this.waiting.length - 1, 1);
+      next!.start();
+    }
+  }
+}
