@@ -1,8 +1,10 @@
 /* Finding the real functions behind the hooks: all of them when the agent starts, single ones when a hook runs earlier.
  *
  * Of a function with several versions, plain dlsym may give the oldest (RTLD_NEXT does), whose data is laid out
- * differently: the version is asked for by name. A function that this libc does not have gets one that fails with
- * ENOSYS; a program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.       */
+ * differently: the version is asked for by name, which passes over another guest's hooks (a sanitizer's) that have no
+ * version; those are next in line all the same (a program that was linked with them asks for no version either, and gets our
+ * hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a
+ * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
 #include <dlfcn.h>
 #include <string.h>
 #include <time.h>
@@ -106,6 +108,12 @@ static const missing_function missing[OSRT_FUNCTION_COUNT] = {
 extern int timer_getoverrun(timer_t);
 __attribute__((used)) static const void *const keep_loaded[] = { (const void *)timer_getoverrun, (const void *)pthread_getspecific };
 
+static int are_of_one_library(const void *one, const void *other)
+{
+    Dl_info a, b;
+    return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+}
+
 void *os_find(enum osrt_function function)
 {
     const char *symbol = symbols[function];
@@ -114,8 +122,9 @@ void *os_find(enum osrt_function function)
         symbol += sizeof OLD_PREFIX - 1;
     int saved_errno = errno;
     void *found = version && dlvsym ? dlvsym(RTLD_NEXT, symbol, version) : NULL;
-    if (!found)
-        found = dlsym(RTLD_NEXT, symbol);
+    void *next = dlsym(RTLD_NEXT, symbol);
+    if (!found || (next != found && !are_of_one_library(next, found)))
+        found = next;
     if (!found)
         found = (void *)missing[function];
     errno = saved_errno;
