@@ -1,0 +1,78 @@
+// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so.
+
+import type { Change } from "../app";
+import type { Advice } from "../engine/engine";
+import { count, duration, moment } from "../units";
+import { button, make } from "./dom";
+import { Panel } from "./panel";
+import { line } from "./text";
+
+type Place = Advice["advice"][number];
+
+const FEW = 10;
+
+export class AdvicePanel extends Panel {
+  readonly name = "advice";
+  readonly title = "Advice";
+  protected readonly shows: readonly Change[] = ["advice"];
+
+  protected build(): void {}
+
+  protected draw(): void {
+    const { advice } = this.app.state;
+    if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
+    else if (advice.advice.length === 0) this.element.replaceChildren(make("p", { class: "empty" }, "No rule found anything to improve."), this.quiet(advice));
+    else this.element.replaceChildren(...this.found(advice), this.quiet(advice));
+  }
+
+  private found(advice: Advice): HTMLElement[] {
+    const rules = [...new Set(advice.advice.map((place) => place.rule))];
+    return rules.map((name, index) => {
+      const rule = advice.rules.find((candidate) => candidate.name === name);
+      const places = advice.advice.filter((place) => place.rule === name);
+      const total = rule?.count ?? places.length;
+      const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), make("span", { class: "badge" }, count(total)));
+      const box = make("details", { class: "rule", open: index === 0 }, head);
+      if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));
+      box.append(this.places(places));
+      return box;
+    });
+  }
+
+  private places(places: readonly Place[]): HTMLElement {
+    const list = make("ul", { class: "links" });
+    const add = (some: readonly Place[]): void => list.append(...some.map((place) => make("li", {}, this.place(place))));
+    add(places.slice(0, FEW));
+    if (places.length > FEW) {
+      const more = button(`All ${count(places.length)}`, () => {
+        more.parentElement?.remove();
+        add(places.slice(FEW));
+      }, { class: "quiet" });
+      list.append(make("li", {}, more));
+    }
+    return list;
+  }
+
+  private place(place: Place): HTMLElement {
+    const element = button("", () => this.goTo(place), { class: "event" });
+    element.append(line(place.text || place.title), make("span", { class: "muted number" }, `${duration(place.to - place.from)} at ${moment(place.from)}`));
+    return element;
+  }
+
+  private goTo(place: Place): void {
+    if (place.row >= 0 && place.event >= 0) {
+      this.app.select(place, { row: place.row, event: place.event, name: place.title, from: place.from, to: place.to });
+      return;
+    }
+    const span = { from: place.from, to: place.to };
+    this.app.set({ span, view: this.app.around(span) });
+  }
+
+  /** The rules that found nothing: that they looked is worth knowing. */
+  private quiet(advice: Advice): HTMLElement {
+    const rules = advice.rules.filter((rule) => rule.count === 0);
+    const list = make("ul", {}, ...rules.map((rule) => make("li", {}, rule.title)));
+    const box = make("details", { class: "rule quiet", hidden: rules.length === 0 }, make("summary", {}, `${count(rules.length)} rules found nothing`), list);
+    return box;
+  }
+}

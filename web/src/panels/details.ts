@@ -1,0 +1,173 @@
+// Everything that is known of the selected event: its times, fields, the operator and the lines of Python behind it, the ranges
+// around it, and the events that it is linked with, each one click away.
+
+import type { Change } from "../app";
+import type { Event, EventDetails, Field, Frame } from "../engine/engine";
+import { bytes, count, duration, moment } from "../units";
+import { button, make, type Child } from "./dom";
+import { Panel } from "./panel";
+import { copyButton, line, whole } from "./text";
+
+/** Links of a kind that are shown until more are asked for. */
+const FEW = 8;
+
+/** In the order in which they are shown; other kinds follow. */
+const LINK_TITLES: Readonly<Record<string, string>> = {
+  "launched-by": "Launched by",
+  launches: "Launches",
+  kernels: "Kernels",
+  backward: "Backward",
+  forward: "Forward",
+  "waits-for": "Waits for",
+  "awaited-by": "Awaited by",
+  "lock-holder": "Lock held by",
+  "allocated-by": "Allocated by",
+};
+
+function fieldWords(field: Field): string {
+  if (typeof field.value === "string") return field.value;
+  switch (field.kind) {
+    case "time":
+      return moment(field.value);
+    case "duration":
+      return duration(field.value);
+    case "bytes":
+      return field.value < 1024 ? bytes(field.value) : `${bytes(field.value)} (${count(field.value)} B)`;
+    case "int":
+      return count(field.value);
+    default:
+      return String(field.value);
+  }
+}
+
+function frameWhere(frame: Frame): string {
+  if (frame.file) return frame.line ? `${frame.file}:${frame.line}` : frame.file;
+  return frame.module ?? "";
+}
+
+export class DetailsPanel extends Panel {
+  readonly name = "details";
+  readonly title = "Details";
+  protected readonly shows: readonly Change[] = ["event", "details"];
+
+  protected build(): void {
+    this.element.setAttribute("aria-live", "polite");
+  }
+
+  protected draw(): void {
+    const { details, event } = this.app.state;
+    if (details) this.element.replaceChildren(...this.content(details));
+    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event to see everything about it. Arrow keys and . , walk from event to event."));
+    this.element.scrollTop = 0;
+  }
+
+  private content(details: EventDetails): Child[] {
+    const text = details.text || details.name;
+    const heading = make("h2", { class: "details-name" }, whole(text === "" ? "(no name)" : text, "name"), copyButton("Copy the name", () => text, this.app.fail));
+    const row = this.app.state.rows.find((candidate) => candidate.id === details.row);
+    const facts = make(
+      "p",
+      { class: "details-facts" },
+      make("strong", {}, duration(details.to - details.from)),
+      " at ",
+      make("span", { class: "selectable" }, moment(details.from)),
+      ...(row ? [" on ", make("span", {}, line(this.path(row.id)))] : []),
+    );
+    const fields = this.fields(details);
+    const links = this.links(details);
+    const columns = make("div", { class: "details-columns" }, ...[links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
+    return [heading, facts, columns];
+  }
+
+  /** Where a row stands: "GPU 0 › Stream 7". */
+  private path(row: number): string {
+    const labels: string[] = [];
+    const { rows } = this.app.state;
+    for (let at = rows.find((candidate) => candidate.id === row); at; at = rows.find((candidate) => candidate.id === at?.parent)) labels.unshift(at.label);
+    return labels.join(" › ");
+  }
+
+  private fields(details: EventDetails): HTMLElement {
+    const list = make("dl", { class: "fields" });
+    for (const field of details.fields) {
+      const words = fieldWords(field);
+      const value = make("dd", { title: words === String(field.value) ? undefined : String(field.value) }, whole(words));
+      if (field.kind === "time" && typeof field.value === "number") value.replaceChildren(this.timeLink(field.value, words));
+      list.append(make("dt", { title: `${details.table}.${field.name}` }, field.label || field.name), value);
+    }
+    list.append(make("dt", {}, "Table"), make("dd", {}, whole(`${details.table} rowid ${details.rowid}`)));
+    return section("Fields", list);
+  }
+
+  private timeLink(time: number, words: string): HTMLElement {
+    return button(words, () => this.app.set({ view: this.app.around({ from: time, to: time }) }), { class: "link", title: "Go to this moment" });
+  }
+
+  /** The operator, the Python lines and the backtrace: where it comes from in the program. */
+  private origin(details: EventDetails): HTMLElement | null {
+    const parts: HTMLElement[] = [];
+    if (details.operator) parts.push(section("Operator", this.eventButton(details.operator, details.operator.name)));
+    if (details.python) parts.push(section("Python", make("p", { class: "muted" }, details.python.from), frames(details.python.frames)));
+    if (details.stack) parts.push(section("Backtrace", frames(details.stack.frames)));
+    return parts.length > 0 ? make("div", {}, ...parts) : null;
+  }
+
+  private around(details: EventDetails): HTMLElement | null {
+    if (details.around.length === 0) return null;
+    const list = make("ol", { class: "around" });
+    details.around.forEach((event, depth) => {
+      const item = make("li", {}, this.eventButton(event, event.name));
+      item.style.paddingInlineStart = `${Math.min(depth, 12) * 10}px`;
+      list.append(item);
+    });
+    return section("Inside", list);
+  }
+
+  private links(details: EventDetails): HTMLElement | null {
+    const byKind = new Map<string, EventDetails["links"]>();
+    for (const link of details.links) byKind.set(link.kind, [...(byKind.get(link.kind) ?? []), link]);
+    const kinds = [...Object.keys(LINK_TITLES).filter((kind) => byKind.has(kind)), ...[...byKind.keys()].filter((kind) => !(kind in LINK_TITLES))];
+    if (kinds.length === 0) return null;
+    return make("div", {}, ...kinds.map((kind) => this.linksOf(kind, byKind.get(kind) ?? [])));
+  }
+
+  private linksOf(kind: string, links: EventDetails["links"]): HTMLElement {
+    const title = LINK_TITLES[kind] ?? links[0]?.label ?? kind;
+    const list = make("ul", { class: "links", "data-kind": kind });
+    const add = (some: EventDetails["links"]): void => list.append(...some.map((link) => make("li", {}, this.eventButton(link, link.name))));
+    add(links.slice(0, FEW));
+    const parts: HTMLElement[] = [list];
+    if (links.length > FEW) {
+      const total = links.reduce((sum, link) => sum + link.to - link.from, 0);
+      const more = button(`All ${count(links.length)}, ${duration(total)}`, () => {
+        add(links.slice(FEW));
+        more.remove();
+      }, { class: "quiet" });
+      parts.push(more);
+    }
+    return section(links.length > 1 ? `${title} (${count(links.length)})` : title, ...parts);
+  }
+
+  private eventButton(event: Event, name: string): HTMLElement {
+    const element = button("", () => this.app.select(event, event), { class: "event", title: `Go to ${name.slice(0, 200)}` });
+    element.append(line(name), make("span", { class: "muted number" }, duration(event.to - event.from)));
+    element.removeAttribute("aria-label"); // its text says it
+    return element;
+  }
+}
+
+function section(title: string, ...children: Child[]): HTMLElement {
+  return make("section", { class: "part" }, make("h3", {}, title), ...children);
+}
+
+/** The innermost first, as debuggers print them. */
+function frames(list: readonly Frame[]): HTMLElement {
+  const element = make("ol", { class: "frames" });
+  for (const frame of list) {
+    const where = frameWhere(frame);
+    const item = make("li", { class: `frame ${frame.kind}` }, line(frame.name));
+    if (where !== "") item.append(make("bdi", { dir: "auto", class: "where", title: where }, where));
+    element.append(item);
+  }
+  return element;
+}

@@ -1,0 +1,133 @@
+// The flame graph of the samples (or of a row's events) inside the span: which functions the time was spent in, and who called
+// them. A click fills the width with a function, a search lights up names, and what is seen can be kept as SVG.
+
+import type { Change } from "../app";
+import type { Filter, Flame } from "../engine/engine";
+import { count, duration } from "../units";
+import { button, choice, make, textbox } from "./dom";
+import { FlameTree } from "./flame_tree";
+import { FlameView } from "./flame_view";
+import { isText, recall, remember } from "./memory";
+import { Latest, Panel } from "./panel";
+import { savePicture } from "./picture";
+import { line } from "./text";
+
+const SOURCES = [["cpu", "CPU samples"], ["python", "Python samples"], ["events", "Events of the row"]] as const;
+type Source = (typeof SOURCES)[number][0];
+
+export class FlamePanel extends Panel {
+  readonly name = "flame";
+  readonly title = "Flame graph";
+  protected readonly shows: readonly Change[] = ["span", "event", "rows"];
+  private readonly latest = new Latest();
+  private readonly bar = make("div", { class: "bar" });
+  private readonly words = make("span", { class: "muted", role: "status" });
+  private readonly trail = make("nav", { class: "trail", "aria-label": "Functions that hold this one" });
+  private readonly view = new FlameView((node) => this.zoomed(node));
+  private source: Source = (SOURCES.find(([source]) => source === recall("flame.source", isText, "cpu")) ?? SOURCES[0])[0];
+  private thread = "";
+  private asked = "";
+  private unit: Flame["unit"] = "samples";
+
+  protected build(): void {
+    const find = textbox("Find a function", (text) => this.say(this.view.find(text)));
+    find.classList.add("small");
+    find.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") event.stopPropagation(); // leaves the graph as it is
+    });
+    this.bar.append(
+      choice("What the graph is made of", SOURCES, this.source, (source) => {
+        this.source = source;
+        remember("flame.source", source);
+        this.redraw();
+      }),
+      this.threads(),
+      find,
+      this.words,
+      make("span", { class: "spacer" }),
+      button("Flip", () => this.view.flip(), { icon: "flip", title: "Callers on top, or at the bottom", class: "quiet" }),
+      button("SVG", () => this.save(), { icon: "picture", title: "Save this flame graph as SVG", class: "quiet" }),
+    );
+    this.element.append(this.bar, this.trail, this.view.element);
+  }
+
+  override focus(): void {
+    this.view.focus();
+  }
+
+  private threads(): HTMLSelectElement {
+    const threads = this.app.state.rows.filter((row) => row.type === "thread" && row.tid !== undefined);
+    const values = [["", "All threads"], ...threads.map((row) => [String(row.tid), `${row.label}`])] as [string, string][];
+    return choice("Thread", values, this.thread, (thread) => {
+      this.thread = thread;
+      this.redraw();
+    });
+  }
+
+  protected draw(): void {
+    const { span, event } = this.app.state;
+    const filter: Filter & { row?: number } = {};
+    if (span) Object.assign(filter, span);
+    if (this.thread !== "") filter.tid = Number(this.thread);
+    if (this.source === "events" && event) filter.row = event.row;
+    const question = JSON.stringify([this.source, filter]);
+    if (question === this.asked) return; // another event of the same row
+    this.asked = question;
+    if (this.source === "events" && !event) {
+      this.view.show(null);
+      this.words.textContent = "Select an event: the graph is made of the events of its row.";
+      return;
+    }
+    void this.fill(filter);
+  }
+
+  private async fill(filter: Filter & { row?: number }): Promise<void> {
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      const flame = await this.latest.of(this.app.state.engine.flame(this.source, filter));
+      if (flame) this.show(flame);
+    } catch (error) {
+      this.view.show(null);
+      this.words.textContent = (error as Error).message;
+    }
+    this.element.removeAttribute("aria-busy");
+  }
+
+  private show(flame: Flame): void {
+    this.unit = flame.unit;
+    const empty = flame.nodes.length <= 1;
+    this.view.show(empty ? null : new FlameTree(flame));
+    if (empty) this.words.textContent = this.app.state.span ? "Nothing of this kind lies in the span." : "The report has nothing of this kind.";
+  }
+
+  /** A length in the graph's unit. */
+  private amount(value: number): string {
+    return this.unit === "ns" ? duration(value) : `${count(value)} ${value === 1 ? "sample" : "samples"}`;
+  }
+
+  private say(match: { total: number; share: number } | null): void {
+    const all = this.view.tree ? this.amount(this.view.tree.total(0)) : "";
+    this.words.textContent = match ? `${(match.share * 100).toFixed(1)} % found: ${this.amount(match.total)}` : all;
+  }
+
+  private zoomed(node: number): void {
+    const { tree } = this.view;
+    this.say(this.view.found());
+    this.trail.replaceChildren();
+    this.trail.hidden = node === 0 || !tree;
+    if (!tree || node === 0) return;
+    const way = tree.way(node);
+    const shown = way.length > 8 ? [way[0]!, ...way.slice(-6)] : way;
+    shown.forEach((step, index) => {
+      if (index > 0) this.trail.append(make("span", { class: "muted", "aria-hidden": "true" }, way.length > 8 && index === 1 ? "› … ›" : "›"));
+      const link = button("", () => this.view.zoom(step), { class: "link" });
+      link.append(line(tree.name(step)));
+      this.trail.append(link);
+    });
+  }
+
+  private save(): void {
+    const drawing = this.view.drawing(`Flame graph of ${this.app.state.about.name}`);
+    if (drawing) savePicture(drawing, "svg", "flame").catch((error: Error) => this.app.fail(error));
+  }
+}

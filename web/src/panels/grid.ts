@@ -1,0 +1,262 @@
+// A table of any length: only the lines in sight are elements. Sorts by every column, filters, walks with the keyboard, and
+// copies what it shows as CSV or TSV. It knows nothing of what the columns mean; whoever fills it says how a cell looks.
+
+import type { Cell } from "../engine/engine";
+import { count } from "../units";
+import { button, make, textbox } from "./dom";
+import { copy, cut } from "./text";
+
+export interface GridColumn {
+  title: string;
+  /** Numbers stand on the right and sort from the largest. */
+  numeric: boolean;
+  /** What a person reads; the cell itself where absent. */
+  words?: (cell: Cell) => string;
+  /** The share of the cell's width that a bar fills, 0 … 1. */
+  bar?: (cell: Cell) => number;
+  /** What a click on the cell does instead of what a click on its line does. */
+  link?: (cell: Cell) => void;
+}
+
+export interface GridContent {
+  label: string;
+  columns: readonly GridColumn[];
+  rows: readonly (readonly Cell[])[];
+  /** What a line does when it is clicked, or Enter is pressed on it. */
+  act?: (row: readonly Cell[], again: boolean) => void;
+}
+
+const LINE = 24;
+const SPARE = 8;
+
+function compare(a: Cell, b: Cell): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0;
+}
+
+/** RFC 4180: quotes where there must be. TSV has no quoting, so that its separators become spaces. */
+export function separated(columns: readonly GridColumn[], rows: readonly (readonly Cell[])[], separator: "," | "\t"): string {
+  const field = (cell: Cell): string => {
+    const text = cell === null ? "" : String(cell);
+    if (separator === "\t") return text.replace(/[\t\r\n]/g, " ");
+    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  };
+  return [columns.map((column) => column.title), ...rows].map((cells) => cells.map(field).join(separator)).join("\n") + "\n";
+}
+
+export class Grid {
+  readonly element = make("div", { class: "grid" });
+  readonly tools = make("div", { class: "grid-tools" });
+  private readonly scroller = make("div", { class: "grid-scroll", tabindex: 0 });
+  private readonly table = make("table");
+  private readonly groups = make("colgroup");
+  private readonly head = make("thead");
+  private readonly body = make("tbody");
+  private readonly status = make("span", { class: "muted", role: "status" });
+  private readonly filterBox: HTMLInputElement;
+  private content: GridContent = { label: "", columns: [], rows: [] };
+  private shown: (readonly Cell[])[] = [];
+  private sorted: { column: number; down: boolean } | null = null;
+  private current = -1;
+  private acted = -1;
+  private first = -1;
+  private last = -1;
+
+  constructor(private readonly fail: (error: Error) => void) {
+    this.filterBox = textbox("Filter", () => this.arrange());
+    this.filterBox.classList.add("small");
+    this.tools.append(
+      this.filterBox,
+      this.status,
+      make("span", { class: "spacer" }),
+      button("CSV", () => this.copyAs(","), { icon: "copy", title: "Copy what is shown as comma-separated values", class: "quiet" }),
+      button("TSV", () => this.copyAs("\t"), { icon: "copy", title: "Copy what is shown as tab-separated values, for a spreadsheet", class: "quiet" }),
+    );
+    this.table.append(this.groups, this.head, this.body);
+    this.scroller.append(this.table);
+    this.element.append(this.scroller);
+    this.scroller.addEventListener("scroll", () => this.paint());
+    this.scroller.addEventListener("keydown", (event) => this.walk(event));
+    this.body.addEventListener("click", (event) => this.click(event));
+    new ResizeObserver(() => this.paint()).observe(this.scroller);
+  }
+
+  /** Fills it anew; sorting and filter stay while the columns are the same. */
+  fill(content: GridContent): void {
+    const same = content.columns.map((column) => column.title).join() === this.content.columns.map((column) => column.title).join();
+    this.content = content;
+    if (!same) this.sorted = null;
+    this.current = this.acted = -1;
+    this.scroller.setAttribute("aria-label", content.label);
+    this.table.setAttribute("aria-label", content.label);
+    this.fillHead();
+    this.arrange();
+    this.scroller.scrollTop = 0;
+  }
+
+  focus(): void {
+    this.scroller.focus();
+  }
+
+  private fillHead(): void {
+    const { columns, rows } = this.content;
+    const sample = rows.slice(0, 200);
+    const widths = columns.map((column, index) => {
+      const lengths = sample.map((row) => (this.words(column, row[index] ?? null)).length);
+      const widest = Math.max(column.title.length + 2, ...lengths);
+      return Math.min(widest, column.numeric ? 24 : 90);
+    });
+    this.groups.replaceChildren(...widths.map((width) => {
+      const group = make("col");
+      group.style.width = `calc(${width} * 1ch + 20px)`;
+      return group;
+    }), make("col"));
+    const line = make("tr", { "aria-rowindex": 1 });
+    columns.forEach((column, index) => {
+      const sort = button(column.title, () => this.sort(index), { class: "grid-sort" });
+      line.append(make("th", { scope: "col", class: column.numeric ? "number" : undefined }, sort));
+    });
+    line.append(make("td", { "aria-hidden": "true" })); // takes what room is left
+    this.head.replaceChildren(line);
+    this.markSort();
+  }
+
+  private sort(column: number): void {
+    const numeric = this.content.columns[column]?.numeric ?? false;
+    const { sorted } = this;
+    if (sorted?.column !== column) this.sorted = { column, down: numeric };
+    else if (sorted.down === numeric) this.sorted = { column, down: !numeric };
+    else this.sorted = null; // the third click: the order in which the rows came
+    this.markSort();
+    this.arrange();
+  }
+
+  private markSort(): void {
+    this.head.querySelectorAll("th").forEach((cell, index) => {
+      const order = this.sorted?.column === index ? (this.sorted.down ? "descending" : "ascending") : "none";
+      cell.setAttribute("aria-sort", order);
+    });
+  }
+
+  /** Filters and sorts; the order of equal lines is that in which they came. */
+  private arrange(): void {
+    const { columns, rows } = this.content;
+    const wanted = this.filterBox.value.toLowerCase();
+    const texts = columns.flatMap((column, index) => (column.numeric ? [] : [index]));
+    const fits = (row: readonly Cell[]): boolean => texts.some((index) => String(row[index] ?? "").toLowerCase().includes(wanted));
+    this.shown = wanted === "" ? [...rows] : rows.filter(fits);
+    const { sorted } = this;
+    if (sorted) this.shown.sort((a, b) => (sorted.down ? -1 : 1) * compare(a[sorted.column] ?? null, b[sorted.column] ?? null));
+    const all = count(rows.length);
+    this.status.textContent = this.shown.length === rows.length ? `${all} ${rows.length === 1 ? "row" : "rows"}` : `${count(this.shown.length)} of ${all} rows`;
+    this.table.setAttribute("aria-rowcount", String(this.shown.length + 1));
+    this.current = Math.min(this.current, this.shown.length - 1);
+    this.paint(true);
+  }
+
+  /** Makes elements of the lines in sight. */
+  private paint(always = false): void {
+    const top = Math.floor(this.scroller.scrollTop / LINE);
+    const first = Math.max(0, top - SPARE);
+    const last = Math.min(this.shown.length, top + Math.ceil(this.scroller.clientHeight / LINE) + SPARE);
+    if (!always && first === this.first && last === this.last) return;
+    [this.first, this.last] = [first, last];
+    const lines: HTMLElement[] = [this.space(first)];
+    for (let index = first; index < last; index++) lines.push(this.line(index));
+    lines.push(this.space(this.shown.length - last));
+    this.body.replaceChildren(...lines);
+  }
+
+  private space(lines: number): HTMLElement {
+    const line = make("tr", { class: "grid-space", "aria-hidden": "true" });
+    line.style.height = `${lines * LINE}px`;
+    return line;
+  }
+
+  private line(index: number): HTMLElement {
+    const row = this.shown[index]!;
+    const chosen = index === this.current;
+    const line = make("tr", { id: chosen ? this.currentId() : undefined, "data-index": index, "aria-rowindex": index + 2, "aria-selected": chosen ? "true" : undefined });
+    line.classList.toggle("acts", this.content.act !== undefined);
+    this.content.columns.forEach((column, at) => line.append(this.cell(column, row[at] ?? null, at)));
+    line.append(make("td", { "aria-hidden": "true" }));
+    return line;
+  }
+
+  private cell(column: GridColumn, value: Cell, at: number): HTMLElement {
+    const words = this.words(column, value);
+    const cell = make("td", { class: column.numeric ? "number" : undefined });
+    if (value === null) {
+      cell.classList.add("muted");
+      cell.append("–");
+    } else if (column.link) {
+      cell.append(make("button", { type: "button", class: "link", "data-column": at }, words));
+    } else if (column.numeric) {
+      if (words !== String(value)) cell.title = String(value);
+      cell.append(words);
+    } else {
+      cell.append(make("bdi", { dir: "auto" }, words));
+      if (words.length > 24) cell.title = cut(words, 1_000);
+    }
+    if (column.bar) {
+      cell.classList.add("barred");
+      cell.style.setProperty("--share", String(Math.min(1, Math.max(0, column.bar(value)))));
+    }
+    return cell;
+  }
+
+  private words(column: GridColumn, value: Cell): string {
+    if (value === null) return "–";
+    return cut(column.words ? column.words(value) : String(value), 500);
+  }
+
+  private currentId(): string {
+    return `${this.element.closest("[id]")?.id ?? "grid"}-current`;
+  }
+
+  private click(event: MouseEvent): void {
+    if (!(event.target instanceof Element)) return;
+    const index = Number(event.target.closest("tr")?.dataset["index"] ?? NaN);
+    const row = this.shown[index];
+    if (!row) return;
+    const column = event.target.closest<HTMLElement>("button.link")?.dataset["column"];
+    const selected = document.getSelection()?.toString() ?? "";
+    this.go(index);
+    if (column !== undefined) this.content.columns[Number(column)]?.link?.(row[Number(column)] ?? null);
+    else if (selected === "") this.act(index); // who selects text does not mean to jump
+  }
+
+  private act(index: number): void {
+    const row = this.shown[index];
+    if (row) this.content.act?.(row, index === this.acted);
+    this.acted = index;
+  }
+
+  private walk(event: KeyboardEvent): void {
+    if (event.target !== this.scroller) return;
+    const page = Math.max(1, Math.floor(this.scroller.clientHeight / LINE) - 2);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const step = steps[event.key];
+    if (step !== undefined) this.go(Math.max(0, Math.min(this.shown.length - 1, this.current + step)));
+    else if (event.key === "Enter") this.act(this.current);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private go(index: number): void {
+    this.current = index;
+    const [top, room] = [index * LINE, this.scroller.clientHeight - 2 * LINE];
+    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+    else if (top > this.scroller.scrollTop + room) this.scroller.scrollTop = top - room;
+    this.paint(true);
+    this.scroller.setAttribute("aria-activedescendant", this.currentId());
+  }
+
+  private copyAs(separator: "," | "\t"): void {
+    copy(separated(this.content.columns, this.shown, separator)).then(() => {
+      this.status.textContent = `${count(this.shown.length)} rows copied`;
+    }, this.fail);
+  }
+}

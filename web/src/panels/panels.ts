@@ -1,0 +1,69 @@
+// Everything around the timeline: the toolbar above it, the dock with its panels, the boxes over it, and what their keys do.
+// To add a panel is to add a file and a line here.
+
+import "./panels.css";
+import "./contents.css";
+
+import type { App } from "../app";
+import { on } from "../keys";
+import { AdvicePanel } from "./advice";
+import { DetailsPanel } from "./details";
+import { AboutBox, Help, Toast } from "./dialogs";
+import { Dock } from "./dock";
+import { FlamePanel } from "./flame";
+import { NotesPanel } from "./notes";
+import { SearchBox, SearchPanel } from "./search";
+import { SqlPanel } from "./sql";
+import { TablesPanel } from "./tables";
+import { Toolbar } from "./toolbar";
+
+export interface PanelPlaces {
+  /** An empty element above the timeline. */
+  toolbar: HTMLElement;
+  /** The element that holds the timeline alone so far; the dock goes below or beside it. */
+  workspace: HTMLElement;
+  /** Opens another report in place of this one. */
+  open: (file: File) => void;
+}
+
+export function mountPanels(places: PanelPlaces, app: App): void {
+  const toast = new Toast();
+  app.fail = (error) => toast.say(error.message);
+  const search = new SearchBox();
+  const notes = new NotesPanel();
+  const dock = new Dock([new DetailsPanel(), new TablesPanel(), new FlamePanel(), new SearchPanel(search), new SqlPanel(), notes, new AdvicePanel()]);
+  const about = new AboutBox(app);
+  new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
+  dock.mount(places.workspace, app);
+  listenToKeys(app, dock, search, notes);
+  openWithSelection(app, places.workspace);
+  askForMarks(app);
+}
+
+function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel): void {
+  const help = new Help();
+  on("help", () => help.toggle());
+  on("search", () => search.focus());
+  on("match-next", () => void search.step(false));
+  on("match-previous", () => void search.step(true));
+  on("bookmark", () => notes.add());
+  for (const name of ["details", "tables", "flame", "advice", "sql"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
+}
+
+/** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */
+function openWithSelection(app: App, workspace: HTMLElement): void {
+  app.listen((changed) => {
+    const { event, span, panel } = app.state;
+    const free = panel === null || ((panel === "details" || panel === "tables") && !workspace.querySelector(".dock")?.contains(document.activeElement));
+    if (!free) return;
+    if (changed.has("event") && event) app.set({ panel: "details" });
+    else if (changed.has("span") && span) app.set({ panel: "tables" });
+  });
+}
+
+/** Bookmarks and advice, which the timeline draws too. */
+function askForMarks(app: App): void {
+  const { engine } = app.state;
+  engine.notes().then((notes) => app.set({ notes }), (error: Error) => app.fail(error));
+  engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
+}
