@@ -72,7 +72,7 @@ export class AdvicePanel extends Panel {
   private quiet(advice: Advice): HTMLElement {
     const rules = advice.rules.filter((rule) => rule.count === 0);
     const list = make("ul", {}, ...rules.map((rule) => make("li", {}, rule.title)));
-    const box = make("details", { class: "rule quiet", hidden: rules.length === 0 }, make("summary", {}, `${count(rules.length)} rules found nothing`), list);
+    const box = make("details", { class: "rule quiet", hidden: rules.length === 0 }, make("summary", {}, rules.length === 1 ? "1 rule found nothing" : `${count(rules.length)} rules found nothing`), list);
     return box;
   }
 }

@@ -24,7 +24,15 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
   "allocated-by": "Allocated by",
 };
 
+/** "registersPerThread" and "process_id" as words. */
+function fieldTitle(name: string): string {
+  const words = name.replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What the value is called where it has a name of its own, else the value in its unit. */
 function fieldWords(field: Field): string {
+  if (field.label !== "") return field.label;
   if (typeof field.value === "string") return field.value;
   switch (field.kind) {
     case "time":
@@ -34,6 +42,7 @@ function fieldWords(field: Field): string {
     case "bytes":
       return field.value < 1024 ? bytes(field.value) : `${bytes(field.value)} (${count(field.value)} B)`;
     case "int":
+    case "real":
       return count(field.value);
     default:
       return String(field.value);
@@ -63,7 +72,7 @@ export class DetailsPanel extends Panel {
 
   private content(details: EventDetails): Child[] {
     const text = details.text || details.name;
-    const heading = make("h2", { class: "details-name" }, whole(text === "" ? "(no name)" : text, "name"), copyButton("Copy the name", () => text, this.app.fail));
+    const heading = make("h2", { class: "details-name" }, whole(text === "" ? "(no name)" : text, "name", 500), copyButton("Copy the name", () => text, this.app.fail));
     const row = this.app.state.rows.find((candidate) => candidate.id === details.row);
     const facts = make(
       "p",
@@ -93,7 +102,7 @@ export class DetailsPanel extends Panel {
       const words = fieldWords(field);
       const value = make("dd", { title: words === String(field.value) ? undefined : String(field.value) }, whole(words));
       if (field.kind === "time" && typeof field.value === "number") value.replaceChildren(this.timeLink(field.value, words));
-      list.append(make("dt", { title: `${details.table}.${field.name}` }, field.label || field.name), value);
+      list.append(make("dt", { title: `${details.table}.${field.name}` }, fieldTitle(field.name)), value);
     }
     list.append(make("dt", {}, "Table"), make("dd", {}, whole(`${details.table} rowid ${details.rowid}`)));
     return section("Fields", list);
@@ -166,7 +175,7 @@ function frames(list: readonly Frame[]): HTMLElement {
   for (const frame of list) {
     const where = frameWhere(frame);
     const item = make("li", { class: `frame ${frame.kind}` }, line(frame.name));
-    if (where !== "") item.append(make("bdi", { dir: "auto", class: "where", title: where }, where));
+    if (where !== "") item.append(make("span", { class: "where", title: where }, make("bdi", { dir: "ltr" }, where)));
     element.append(item);
   }
   return element;

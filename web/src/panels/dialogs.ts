@@ -7,7 +7,12 @@ import { count, duration } from "../units";
 import { button, make, type Child } from "./dom";
 import { copyButton, whole } from "./text";
 
-function dialog(title: string, className: string): { box: HTMLDialogElement; body: HTMLElement } {
+interface Parts {
+  box: HTMLDialogElement;
+  body: HTMLElement;
+}
+
+function dialog(home: HTMLElement, title: string, className: string): Parts {
   const box = make("dialog", { class: `dialog ${className}`, "aria-label": title });
   const body = make("div", { class: "dialog-body" });
   const close = button("", () => box.close(), { icon: "close", title: "Close (Escape)", class: "quiet" });
@@ -16,7 +21,7 @@ function dialog(title: string, className: string): { box: HTMLDialogElement; bod
     if (event.target === box) box.close(); // beside the box
   });
   box.addEventListener("keydown", (event) => event.stopPropagation()); // the timeline does not move behind it
-  document.body.append(box);
+  home.append(box);
   return { box, body };
 }
 
@@ -33,9 +38,10 @@ function keySign(key: string): HTMLElement {
 }
 
 export class Help {
-  private readonly parts = dialog("Keys", "help");
+  private readonly parts: Parts;
 
-  constructor() {
+  constructor(home: HTMLElement) {
+    this.parts = dialog(home, "Keys", "help");
     const groups = [...new Set(KEYS.map((key) => key.group))];
     for (const group of groups) {
       const list = make("dl", {});
@@ -64,9 +70,11 @@ function mouse(): HTMLElement {
 }
 
 export class AboutBox {
-  private readonly parts = dialog("About this report", "about");
+  private readonly parts: Parts;
 
-  constructor(private readonly app: App) {}
+  constructor(home: HTMLElement, private readonly app: App) {
+    this.parts = dialog(home, "About this report", "about");
+  }
 
   toggle(): void {
     const { about } = this.app.state;
@@ -84,7 +92,7 @@ export class AboutBox {
     ];
     const list = make("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     const text = (): string => facts.map(([name, value]) => `${name}: ${typeof value === "string" ? value : (value.textContent ?? "")}`).join("\n");
-    body.replaceChildren(this.warnings(), list, copyButton("Copy these facts", text, this.app.fail));
+    body.replaceChildren(this.warnings(), list, make("p", { class: "copy" }, copyButton("Copy these facts", text, this.app.fail)));
     toggle(box);
   }
 
@@ -110,9 +118,9 @@ export class Toast {
   private readonly element = make("div", { class: "toast", role: "alert", hidden: true });
   private timer = 0;
 
-  constructor() {
+  constructor(home: HTMLElement) {
     this.element.addEventListener("click", () => (this.element.hidden = true));
-    document.body.append(this.element);
+    home.append(this.element);
   }
 
   say(sentence: string): void {

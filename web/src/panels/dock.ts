@@ -38,7 +38,7 @@ export class Dock {
     app.listen((changed) => {
       if (changed.has("panel")) this.show(app.state.panel);
     });
-    window.addEventListener("resize", () => this.resize(this.size[this.side], false));
+    new ResizeObserver(() => this.resize(this.size[this.side], false)).observe(workspace);
     this.show(app.state.panel);
   }
 
@@ -107,8 +107,8 @@ export class Dock {
   }
 
   private resize(wanted: number, keep = true): void {
-    const room = this.side === "bottom" ? window.innerHeight : window.innerWidth;
-    const most = Math.max(SMALLEST, room - 160);
+    const room = this.element.parentElement?.[this.side === "bottom" ? "clientHeight" : "clientWidth"] ?? 0;
+    const most = Math.max(SMALLEST, room - 120);
     const size = Math.round(Math.min(most, Math.max(SMALLEST, wanted)));
     this.element.style.flexBasis = `${size}px`;
     this.grip.setAttribute("aria-valuenow", String(size));

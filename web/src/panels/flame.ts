@@ -2,7 +2,7 @@
 // them. A click fills the width with a function, a search lights up names, and what is seen can be kept as SVG.
 
 import type { Change } from "../app";
-import type { Filter, Flame } from "../engine/engine";
+import type { Filter, Flame, Row } from "../engine/engine";
 import { count, duration } from "../units";
 import { button, choice, make, textbox } from "./dom";
 import { FlameTree } from "./flame_tree";
@@ -26,6 +26,8 @@ export class FlamePanel extends Panel {
   private readonly view = new FlameView((node) => this.zoomed(node));
   private source: Source = (SOURCES.find(([source]) => source === recall("flame.source", isText, "cpu")) ?? SOURCES[0])[0];
   private thread = "";
+  private rows: readonly Row[] = [];
+  private readonly threadPlace = make("span");
   private asked = "";
   private unit: Flame["unit"] = "samples";
 
@@ -41,7 +43,7 @@ export class FlamePanel extends Panel {
         remember("flame.source", source);
         this.redraw();
       }),
-      this.threads(),
+      this.threadPlace,
       find,
       this.words,
       make("span", { class: "spacer" }),
@@ -57,7 +59,7 @@ export class FlamePanel extends Panel {
 
   private threads(): HTMLSelectElement {
     const threads = this.app.state.rows.filter((row) => row.type === "thread" && row.tid !== undefined);
-    const values = [["", "All threads"], ...threads.map((row) => [String(row.tid), `${row.label}`])] as [string, string][];
+    const values = [["", "All threads"], ...threads.map((row) => [String(row.tid), row.label])] as [string, string][];
     return choice("Thread", values, this.thread, (thread) => {
       this.thread = thread;
       this.redraw();
@@ -65,7 +67,9 @@ export class FlamePanel extends Panel {
   }
 
   protected draw(): void {
-    const { span, event } = this.app.state;
+    const { span, event, rows } = this.app.state;
+    if (rows !== this.rows) this.threadPlace.replaceChildren(this.threads());
+    this.rows = rows;
     const filter: Filter & { row?: number } = {};
     if (span) Object.assign(filter, span);
     if (this.thread !== "") filter.tid = Number(this.thread);

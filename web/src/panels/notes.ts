@@ -3,17 +3,19 @@
 
 import type { App, Change } from "../app";
 import type { Note } from "../engine/engine";
+import { noteColour } from "../timeline/marks";
+import { isDark } from "../timeline/timeline";
 import { duration, moment } from "../units";
 import { button, make, textbox } from "./dom";
 import { Panel } from "./panel";
 
-/** How many colours the timeline has for them. */
-export const NOTE_COLOURS = 6;
+/** They repeat after so many. */
+const NOTE_COLOURS = 6;
 
 export class NotesPanel extends Panel {
   readonly name = "notes";
   readonly title = "Bookmarks";
-  protected readonly shows: readonly Change[] = ["notes", "rows"];
+  protected readonly shows: readonly Change[] = ["notes", "rows", "theme"];
   private readonly list = make("ul", { class: "notes" });
   /** The note that is to get the keyboard once it is drawn. */
   private fresh: string | null = null;
@@ -65,7 +67,8 @@ export class NotesPanel extends Panel {
       event.stopPropagation();
     });
     const remove = button("", () => this.save(this.app.state.notes.filter((other) => other.id !== note.id)), { icon: "remove", title: "Delete this bookmark", class: "quiet" });
-    const mark = make("span", { class: `note-mark note-${note.colour % NOTE_COLOURS}`, "aria-hidden": "true" });
+    const mark = make("span", { class: "note-mark", "aria-hidden": "true" });
+    mark.style.backgroundColor = noteColour(note.colour, isDark());
     return make("li", { "data-note": note.id }, mark, go, text, remove);
   }
 

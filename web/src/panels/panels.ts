@@ -27,21 +27,21 @@ export interface PanelPlaces {
 }
 
 export function mountPanels(places: PanelPlaces, app: App): void {
-  const toast = new Toast();
+  const { workspace } = places;
+  const toast = new Toast(workspace);
   app.fail = (error) => toast.say(error.message);
   const search = new SearchBox();
   const notes = new NotesPanel();
   const dock = new Dock([new DetailsPanel(), new TablesPanel(), new FlamePanel(), new SearchPanel(search), new SqlPanel(), notes, new AdvicePanel()]);
-  const about = new AboutBox(app);
+  const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
-  dock.mount(places.workspace, app);
-  listenToKeys(app, dock, search, notes);
-  openWithSelection(app, places.workspace);
+  dock.mount(workspace, app);
+  listenToKeys(app, dock, search, notes, new Help(workspace));
+  openWithSelection(app, workspace);
   askForMarks(app);
 }
 
-function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel): void {
-  const help = new Help();
+function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel, help: Help): void {
   on("help", () => help.toggle());
   on("search", () => search.focus());
   on("match-next", () => void search.step(false));

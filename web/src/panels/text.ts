@@ -3,8 +3,6 @@
 
 import { button, make } from "./dom";
 
-const SHOWN = 2_000;
-
 /** The first characters of a text, never half of one. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
@@ -19,9 +17,9 @@ export function line(text: string): HTMLElement {
 }
 
 /** A whole text in a block that can be selected; a very long one is cut until it is asked for. */
-export function whole(text: string, className = "whole"): HTMLElement {
-  const block = make("bdi", { dir: "auto", class: className }, cut(text, SHOWN));
-  if (text.length <= SHOWN) return block;
+export function whole(text: string, className = "whole", most = 2_000): HTMLElement {
+  const block = make("bdi", { dir: "auto", class: className }, cut(text, most));
+  if (text.length <= most) return block;
   const box = make("div", { class: "cut" }, block);
   const more = button(`Show all ${Math.ceil(text.length / 1024)} KB`, () => {
     block.textContent = text;
