@@ -114,3 +114,31 @@ void dimensions_label(struct text *out, int64_t x, int64_t y, int64_t z)
     text_clear(out);
     text_addf(out, "%4lld %4lld %4lld", (long long)x, (long long)y, (long long)z);
 }
+
+/* ---- GPUs ---- */
+
+enum { GPU_ID, CUDA_ID, PID, DEVICE_COLUMNS };
+
+int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct error *err)
+{
+    static const char *const names[DEVICE_COLUMNS] = { "gpuId", "cudaId", "pid" };
+
+    *devices = (struct gpu_devices){0};
+    return columns_read(report, "TARGET_INFO_CUDA_DEVICE", names, DEVICE_COLUMNS, &devices->columns, err);
+}
+
+void gpu_devices_free(struct gpu_devices *devices)
+{
+    if (devices->columns.values)
+        report_columns_free(&devices->columns);
+}
+
+int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_t device)
+{
+    const struct report_columns *rows = &devices->columns;
+
+    for (size_t row = 0; row < rows->rows; row++)
+        if (rows->values[CUDA_ID][row] == device && rows->values[PID][row] == global_pid_number(process) && !columns_is_null(rows, GPU_ID, row))
+            return rows->values[GPU_ID][row];
+    return device;
+}

@@ -40,6 +40,14 @@ int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row);
 /* Whether a row overlaps the request's span and is of what it is restricted to. */
 int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter);
 
+/* Which GPU a process means by a device's number: TARGET_INFO_GPU.id where the report says so, else the number itself. */
+struct gpu_devices {
+    struct report_columns columns;
+};
+int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct error *err);
+void gpu_devices_free(struct gpu_devices *devices); /* of {0} too */
+int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_t device);
+
 /* What nsys calls a kind of copy or of memory; NULL for one that has no name. */
 const char *memcpy_kind_name(int64_t kind);
 const char *memory_kind_name(int64_t kind);

@@ -51,7 +51,7 @@ struct walk {
     struct lane *lane;       /* that is being scanned */
     struct worker *workers;
     size_t worker_count;
-    struct report_columns cuda_devices; /* gpuId, cudaId, pid */
+    struct gpu_devices devices;
     struct gpu_busy *busy;
     size_t most_gaps;
     int64_t least_gap_ns;  /* above 0: all gaps that are so long, instead of the longest */
@@ -200,17 +200,6 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
 
 /* ---- stretches of all chunks together ---------------------------------------------------------------------------- */
 
-/* The GPU that a process calls by this number. */
-static int64_t gpu_of(const struct walk *walk, int64_t process, int64_t device)
-{
-    const struct report_columns *rows = &walk->cuda_devices;
-
-    for (size_t row = 0; row < rows->rows; row++)
-        if (rows->values[1][row] == device && rows->values[2][row] == global_pid_number(process) && !columns_is_null(rows, 0, row))
-            return rows->values[0][row];
-    return device;
-}
-
 static uint32_t device_with_gpu(struct gpu_busy *busy, int64_t gpu)
 {
     size_t i = 0;
@@ -234,7 +223,7 @@ static int number_devices(struct walk *walk)
         struct worker *worker = &walk->workers[i];
         for (uint32_t place = 0; place < worker->places.count; place++) {
             const int64_t *key = keys_get(&worker->places, place);
-            uint32_t device = device_with_gpu(walk->busy, gpu_of(walk, key[0], key[1]));
+            uint32_t device = device_with_gpu(walk->busy, gpu_device_of(&walk->devices, key[0], key[1]));
             if (device == NO_KEY)
                 return ERR_NO_MEMORY;
             worker->last[place] = device;
@@ -396,14 +385,12 @@ static void walk_free(struct walk *walk)
         free(walk->workers[i].order);
     }
     free(walk->workers);
-    if (walk->cuda_devices.values)
-        report_columns_free(&walk->cuda_devices);
+    gpu_devices_free(&walk->devices);
     filter_close(&walk->filter);
 }
 
 static int read_with(struct walk *walk, const struct analysis_request *request, struct error *err)
 {
-    static const char *const device_names[] = { "gpuId", "cudaId", "pid" };
     struct report *report = walk->report;
     struct gpu_busy *busy = walk->busy;
     int code = filter_open(&walk->filter, report, request, err);
@@ -417,7 +404,7 @@ static int read_with(struct walk *walk, const struct analysis_request *request, 
     for (size_t i = 0; i < walk->worker_count && walk->workers; i++)
         walk->workers[i].places.width = 2;
     if (code == 0)
-        code = columns_read(report, "TARGET_INFO_CUDA_DEVICE", device_names, 3, &walk->cuda_devices, err);
+        code = gpu_devices_read(&walk->devices, report, err);
     for (size_t i = 0; i < LANES && code == 0; i++) {
         walk->lane = &walk->lanes[i];
         code = scan_lane(walk, work_tables[i], err);

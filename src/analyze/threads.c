@@ -1,7 +1,9 @@
-/* The table ThreadNames, sorted. Of several names of a thread the first in the table counts. */
+/* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the first in the table counts. */
 #include "threads.h"
 
 #include <stdlib.h>
+
+#include "events.h"
 
 enum { NAME, PRIORITY, THREAD, COLUMNS };
 
@@ -47,4 +49,42 @@ const struct thread_name *thread_name_find(const struct thread_names *names, int
     struct thread_name key = { .thread = thread };
 
     return names->count ? bsearch(&key, names->list, names->count, sizeof *names->list, by_thread) : NULL;
+}
+
+static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column, struct error *err)
+{
+    const char *wanted[] = { "globalPid", column };
+    struct report_columns columns = {0};
+    int code = columns_read(report, table, wanted, 2, &columns, err);
+
+    if (code != 0 || !columns.values)
+        return code;
+    struct process_name *list = realloc(names->list, (names->count + columns.rows + 1) * sizeof *list);
+    for (size_t row = 0; list && row < columns.rows; row++)
+        if (!columns_is_null(&columns, 0, row) && !columns_is_null(&columns, 1, row))
+            list[names->count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
+    names->list = list ? list : names->list;
+    report_columns_free(&columns);
+    return list ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+int process_names_read(struct process_names *names, struct report *report, struct error *err)
+{
+    *names = (struct process_names){0};
+    int code = add_process_names(names, report, "PROCESSES", "name", err);
+    return code ? code : add_process_names(names, report, "TACHO_PROCESS", "exe", err);
+}
+
+void process_names_free(struct process_names *names)
+{
+    free(names->list);
+    *names = (struct process_names){0};
+}
+
+int64_t process_name_find(const struct process_names *names, int64_t process)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (names->list[i].process == process)
+            return names->list[i].name;
+    return -1;
 }

@@ -130,7 +130,7 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
     const struct tracks *tracks = &chrome->tracks;
     struct place place = { .time_ns = chrome->first_ns < INT64_MAX ? chrome->first_ns : chrome->shift_ns };
     size_t length = 0;
-    const char *name = tracks->process_name_count ? tracks_process_name(tracks, tracks->process_names[0].process, &length) : "";
+    const char *name = tracks->process_names.count ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length) : "";
     int code = chrome->is_kineto ? add_kineto_names(chrome, place, err) : 0;
 
     if (!chrome->is_kineto)

@@ -1,34 +1,13 @@
 /* Which threads and streams there are is known when all events went by; neighbours are nearly always on the same one. */
 #include "tracks.h"
 
-#include <stdlib.h>
-
 #include "../analyze/events.h"
-
-static int add_process_names(struct tracks *tracks, const char *table, const char *column, struct error *err)
-{
-    const char *names[] = { "globalPid", column };
-    struct report_columns columns = {0};
-    int code = columns_read(tracks->report, table, names, 2, &columns, err);
-
-    if (code != 0 || !columns.values)
-        return code;
-    struct process_name *list = realloc(tracks->process_names, (tracks->process_name_count + columns.rows + 1) * sizeof *list);
-    for (size_t row = 0; list && row < columns.rows; row++)
-        if (!columns_is_null(&columns, 0, row) && !columns_is_null(&columns, 1, row))
-            list[tracks->process_name_count++] = (struct process_name){ columns.values[0][row], columns.values[1][row] };
-    tracks->process_names = list ? list : tracks->process_names;
-    report_columns_free(&columns);
-    return list ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
-}
 
 int tracks_open(struct tracks *tracks, struct report *report, struct error *err)
 {
     *tracks = (struct tracks){ .report = report, .processes.width = 1, .threads.width = 1, .devices.width = 1, .streams.width = 4 };
     int code = thread_names_read(&tracks->thread_names, report, err);
-    if (code == 0)
-        code = add_process_names(tracks, "PROCESSES", "name", err);
-    return code ? code : add_process_names(tracks, "TACHO_PROCESS", "exe", err);
+    return code ? code : process_names_read(&tracks->process_names, report, err);
 }
 
 void tracks_close(struct tracks *tracks)
@@ -38,7 +17,7 @@ void tracks_close(struct tracks *tracks)
     keys_free(&tracks->devices);
     keys_free(&tracks->streams);
     thread_names_free(&tracks->thread_names);
-    free(tracks->process_names);
+    process_names_free(&tracks->process_names);
 }
 
 int tracks_note(struct tracks *tracks, const struct trace_event *event)
@@ -66,11 +45,10 @@ int tracks_note(struct tracks *tracks, const struct trace_event *event)
 
 const char *tracks_process_name(const struct tracks *tracks, int64_t process, size_t *length)
 {
-    for (size_t i = 0; i < tracks->process_name_count; i++)
-        if (tracks->process_names[i].process == process)
-            return report_string(tracks->report, tracks->process_names[i].name, length);
+    int64_t name = process_name_find(&tracks->process_names, process);
+
     *length = 0;
-    return "";
+    return name < 0 ? "" : report_string(tracks->report, name, length);
 }
 
 const char *tracks_thread_name(const struct tracks *tracks, int64_t thread, size_t *length)

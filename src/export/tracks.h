@@ -12,8 +12,7 @@ struct tracks {
     struct keys devices;
     struct keys streams;   /* device, lane, stream, process */
     struct thread_names thread_names;
-    struct process_name { int64_t process, name; } *process_names; /* owned */
-    size_t process_name_count;
+    struct process_names process_names;
     int64_t last_thread, last_device, last_lane; /* what the last event was on */
     int has_last_thread, has_last_stream;
 };
