@@ -1,0 +1,122 @@
+// What the tests of the page share: a report in a scratch folder, `tacho view` on it, a headless Chromium on that, and tests that
+// run one after the other in it. What is missing on this machine skips the script, visibly.
+//
+//   import { report, view, test, finish } from "./lib.mjs";
+//   const shown = await view(report("nsys/resnet18.sqlite.gz"));
+//   await test("what it does", async () => { … shown.page … });
+//   await finish();
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+export { assert };
+
+const { TACHO, WEB, PAGE } = process.env;
+const golden = join(dirname(fileURLToPath(import.meta.url)), "..", "golden");
+const closers = [];
+let failures = 0;
+
+export function skip(why) {
+  console.log(`skipped: ${why}`);
+  process.exit(77);
+}
+
+function findBrowser() {
+  const names = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["chromium", "chromium-browser", "google-chrome"];
+  const places = names.flatMap((name) => (name.includes("/") ? [name] : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name))));
+  return places.find((place) => existsSync(place)) ?? skip("chromium is not installed");
+}
+
+function loadPlaywright() {
+  try {
+    return createRequire(join(WEB ?? "", "package.json"))("playwright-core");
+  } catch {
+    return skip("playwright-core is not there (npm's packages were not fetched when this was built)");
+  }
+}
+
+/** A folder that is gone at the end. */
+export function scratch() {
+  const folder = mkdtempSync(join(tmpdir(), "tacho-web-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A stored report of tests/golden, unpacked into a folder of its own, so that notes beside it are this run's. */
+export function report(path) {
+  const packed = readFileSync(join(golden, path));
+  const place = join(scratch(), basename(path).replace(/\.gz$/, ""));
+  writeFileSync(place, path.endsWith(".gz") ? gunzipSync(packed) : packed);
+  return place;
+}
+
+/** Starts `tacho view` and gives its address once it is printed. */
+export async function serve(file, ...options) {
+  if (!existsSync(join(PAGE ?? "", "index.html"))) skip("the page was not built");
+  const child = spawn(TACHO, ["view", "--no-browser", "--port", "0", ...options, file], { stdio: ["ignore", "pipe", "pipe"] });
+  closers.push(() => child.kill("SIGTERM"));
+  let said = "";
+  return new Promise((resolve, reject) => {
+    const hear = (bytes) => {
+      said += bytes;
+      const address = /http:\/\/localhost:\d+\/\?token=[0-9a-f]+/.exec(said);
+      if (address) resolve({ address: address[0], child, said: () => said });
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", (status) => reject(new Error(`tacho view ended with ${status}: ${said}`)));
+  });
+}
+
+let started = null;
+export function browser() {
+  started ??= loadPlaywright().chromium.launch({ executablePath: findBrowser(), args: ["--no-sandbox"] });
+  return started;
+}
+
+/** A page at an address, with every complaint of the browser kept: a test that leaves some behind has failed. */
+export async function openPage(address, options = {}) {
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"], ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.setDefaultTimeout(20_000);
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  await page.goto(address);
+  return { page, context, complaints };
+}
+
+/** A report shown in a browser, ready to be looked at. */
+export async function view(file, options = {}) {
+  const server = await serve(file);
+  const opened = await openPage(server.address, options);
+  await opened.page.waitForFunction(() => window.tachoTest !== undefined);
+  return { ...server, ...opened };
+}
+
+export async function test(name, body) {
+  try {
+    await body();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    failures++;
+    console.log(`FAILED  ${name}\n${error.stack ?? error}`);
+  }
+}
+
+/** A picture for those who look, where SHOTS names a folder. */
+export async function shot(page, name) {
+  if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
+}
+
+export async function finish() {
+  if (started) await (await started).close();
+  for (const close of closers.reverse()) close();
+  process.exit(failures > 0 ? 1 : 0);
+}
