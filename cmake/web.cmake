@@ -87,6 +87,56 @@ add_custom_command(
   WORKING_DIRECTORY ${web_folder}
   DEPENDS ${page_sources} ${web_source}/index.html ${web_source}/vite.config.ts ${lock_stamp}
   COMMENT "Building the timeline page")
-add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html)
 
+# ---- tacho.wasm: what of src/ a page needs, for one thread, with SQLite inside. src/wasm has what the system lacks there and the
+# files that take the place of others: those that use threads, a disk or zstd's library.
+set(wasm_folder ${CMAKE_BINARY_DIR}/wasm)
+set(sqlite_folder ${web_folder}/node_modules/better-sqlite3/deps/sqlite3) # npm's package is the carrier of SQLite's source
+file(GLOB wasm_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/report/*.c
+  ${CMAKE_SOURCE_DIR}/src/query/*.c ${CMAKE_SOURCE_DIR}/src/import/*.c ${CMAKE_SOURCE_DIR}/src/analyze/*.c
+  ${CMAKE_SOURCE_DIR}/src/view/*.c ${CMAKE_SOURCE_DIR}/src/wasm/*.c)
+list(FILTER wasm_sources EXCLUDE REGEX "/src/(base/parallel|report/(host|output|recover|api))\\.c$")
+find_path(xxhash_folder xxhash.h REQUIRED)
+file(COPY ${xxhash_folder}/xxhash.h DESTINATION ${wasm_folder}/include) # alone: the host's other headers are not for WebAssembly
+set(wasm_flags --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -DTACHO_VERSION="${PROJECT_VERSION}"
+  -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end
+  -isystem ${CMAKE_SOURCE_DIR}/src/wasm/include -include lacking.h -isystem ${sqlite_folder} -isystem ${wasm_folder}/include
+  $<$<BOOL:${TACHO_WERROR}>:-Werror>)
+# Without what needs a disk or threads; the functions are those that Debian's has too.
+set(sqlite_flags --target=wasm32-wasi -Oz -w -DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_MAX_MMAP_SIZE=0
+  -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE
+  -DSQLITE_ENABLE_MATH_FUNCTIONS)
+
+# tacho_wasm_object(source flag…): compiles one file and adds it to wasm_objects.
+function(tacho_wasm_object source)
+  string(REPLACE "${CMAKE_SOURCE_DIR}/src/" "" name ${source})
+  string(REGEX REPLACE "[^A-Za-z0-9_.]" "_" name ${name})
+  if(source MATCHES "/sqlite3\\.c$")
+    set(name sqlite3.c)
+  endif()
+  set(object ${wasm_folder}/${name}.o)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${CLANG} ${ARGN} -MD -MF ${object}.d -c ${source} -o ${object}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMAND_EXPAND_LISTS VERBATIM
+    COMMENT "Compiling ${name} for the page")
+  set(wasm_objects ${wasm_objects} ${object} PARENT_SCOPE)
+endfunction()
+
+set(wasm_objects)
+tacho_wasm_object(${sqlite_folder}/sqlite3.c ${sqlite_flags})
+foreach(source ${wasm_sources})
+  tacho_wasm_object(${source} ${wasm_flags})
+endforeach()
+add_custom_command(
+  OUTPUT ${page_folder}/tacho.wasm
+  COMMAND ${CLANG} --target=wasm32-wasi -mexec-model=reactor -O2 -Wl,--strip-all,--stack-first,-z,stack-size=4194304,--max-memory=4294967296
+    -o ${page_folder}/tacho.wasm ${wasm_objects}
+  DEPENDS ${wasm_objects}
+  COMMENT "Linking tacho.wasm")
+
+add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html)
+add_custom_target(tacho_wasm DEPENDS ${page_folder}/tacho.wasm)
 install(DIRECTORY ${page_folder} DESTINATION share/tacho)

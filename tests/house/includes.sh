@@ -15,6 +15,7 @@ analyze: base report
 export: base report query import analyze
 view: base report query analyze
 serve: base report query import analyze view
+wasm: base report import view
 collect: base wire report symbols
 libtacho: base wire report
 cmd: base wire report query import analyze export view serve collect"
@@ -23,7 +24,7 @@ libraries="zstd.h: report import symbols
 zlib.h: import export symbols serve
 lzma.h: symbols
 xxhash.h: report base
-sqlite3.h: query import export
+sqlite3.h: query import export wasm
 event2/: collect serve
 libiberty/: symbols
 elfutils/: symbols"

@@ -33,7 +33,10 @@ export class Reader {
       // 0, or 1 for bytes that are not what they should be
       page_decompress: (packed: number, packedLength: number, raw: number, rawLength: number): number => {
         try {
-          return decompress(bytes(packed, packedLength), bytes(raw, rawLength)).length === rawLength >>> 0 ? 0 : 1;
+          const unpacked = decompress(bytes(packed, packedLength)); // with a buffer of ours it would not say how much it filled
+          if (unpacked.length !== rawLength >>> 0) return 1;
+          bytes(raw, rawLength).set(unpacked);
+          return 0;
         } catch {
           return 1;
         }

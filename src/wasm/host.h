@@ -1,0 +1,16 @@
+/* A report in the page's memory. */
+#ifndef TACHO_WASM_HOST_H
+#define TACHO_WASM_HOST_H
+
+#include "../base/error.h"
+#include "../report/reader.h"
+
+struct page_file {
+    int fd;
+    struct report *report; /* NULL: nothing is open */
+};
+
+int page_file_open(struct page_file *file, const char *path, struct error *err);
+void page_file_close(struct page_file *file);
+
+#endif

@@ -1,0 +1,1 @@
+/* Nothing can be mapped or advised: code that only advises leaves it. */

@@ -1,0 +1,45 @@
+/* The file that a writer appends to (report/output.h), in the page's memory: it has no disk that could be full, so there is no
+ * room to reserve. */
+#include "../report/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+int output_open(struct output *output, const char *path, int overwrite, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | (overwrite ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0 && errno == EEXIST)
+        return error_set(err, ERR_EXISTS, "%s exists already", path);
+    if (fd < 0)
+        return error_set_errno(err, "cannot create %s", path);
+    *output = (struct output){.fd = fd, .limit = UINT64_MAX, .cannot_allocate = 1};
+    return 0;
+}
+
+int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
+{
+    uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
+    for (size_t done = 0; done < size;) {
+        ssize_t written = pwrite(output->fd, (const char *)bytes + done, size - done, (off_t)(start + done));
+        if (written <= 0)
+            return ERR_IO;
+        done += (size_t)written;
+    }
+    atomic_store_explicit(&output->end, start + size, memory_order_release);
+    return 0;
+}
+
+int output_close(struct output *output)
+{
+    int status = close(output->fd);
+    output->fd = -1;
+    return status ? ERR_IO : 0;
+}
+
+void output_discard(struct output *output, const char *path)
+{
+    output_close(output);
+    unlink(path);
+}

@@ -1,0 +1,85 @@
+/* What the page calls: opens one report, imported first if it is of another profiler, and answers the timeline's requests.
+ * There is one of it in an instance of the module, so its state is static. */
+#include "page.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../import/import.h"
+#include "../view/view.h"
+#include "host.h"
+
+#define IMPORTED "/imported.tacho"
+
+static struct page {
+    struct page_file file;
+    struct view *view;
+    struct text answer;
+    const char *type;
+} page;
+
+void *page_alloc(size_t size)
+{
+    return malloc(size);
+}
+
+void page_free(void *bytes)
+{
+    free(bytes);
+}
+
+const char *page_bytes(void)
+{
+    return page.answer.bytes;
+}
+
+size_t page_length(void)
+{
+    return page.answer.length;
+}
+
+const char *page_type(void)
+{
+    return page.type;
+}
+
+static int failed(const struct error *err)
+{
+    text_clear(&page.answer);
+    text_add(&page.answer, err->text);
+    return err->code;
+}
+
+void page_close(void)
+{
+    if (page.view)
+        view_close(page.view);
+    page.view = NULL;
+    page_file_close(&page.file);
+    unlink(IMPORTED);
+}
+
+int page_open(const char *path)
+{
+    struct error err = {0};
+    const struct importer *importer = importer_for(path);
+    page_close();
+    text_clear(&page.answer);
+    if (importer && importer->import(path, IMPORTED, 1, &err))
+        return failed(&err);
+    if (page_file_open(&page.file, importer ? IMPORTED : path, &err) || view_open(page.file.report, &page.view, &err)) {
+        page_close();
+        return failed(&err);
+    }
+    return 0;
+}
+
+int page_answer(const char *request, const char *body, size_t body_length)
+{
+    struct error err = {0};
+    text_clear(&page.answer);
+    page.type = "";
+    if (view_answer(page.view, request, body, body_length, &page.answer, &page.type, &err))
+        return failed(&err);
+    return 0;
+}

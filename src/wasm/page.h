@@ -1,0 +1,24 @@
+/* What tacho.wasm exports: the calls that web/src/engine/reader.ts makes. */
+#ifndef TACHO_WASM_PAGE_H
+#define TACHO_WASM_PAGE_H
+
+#include <stddef.h>
+
+#define PAGE_EXPORT(name) __attribute__((export_name(#name))) name
+
+/* Memory for what the page passes in. */
+void *PAGE_EXPORT(page_alloc)(size_t size);
+void PAGE_EXPORT(page_free)(void *bytes);
+
+/* Opens a file of the page's memory: a report, or one of another profiler, which is imported first. What was open before is
+ * closed. Both return 0, or an ERR_ code with a sentence where the answer would be. */
+int PAGE_EXPORT(page_open)(const char *path);
+int PAGE_EXPORT(page_answer)(const char *request, const char *body, size_t body_length);
+void PAGE_EXPORT(page_close)(void);
+
+/* The answer: valid until the next call. */
+const char *PAGE_EXPORT(page_bytes)(void);
+size_t PAGE_EXPORT(page_length)(void);
+const char *PAGE_EXPORT(page_type)(void);
+
+#endif
