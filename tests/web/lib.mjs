@@ -11,14 +11,17 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { basename, delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
 export { assert };
 
-const { TACHO, WEB, PAGE } = process.env;
-const golden = join(dirname(fileURLToPath(import.meta.url)), "..", "golden");
+const { TACHO } = process.env;
+const [WEB, PAGE] = [process.env.WEB, process.env.PAGE].map((folder) => resolve(folder ?? ""));
+const here = dirname(fileURLToPath(import.meta.url));
+const golden = join(here, "..", "golden");
+const web = join(here, "..", "..", "web", "src");
 const closers = [];
 let failures = 0;
 
@@ -35,10 +38,23 @@ function findBrowser() {
 
 function loadPlaywright() {
   try {
-    return createRequire(join(WEB ?? "", "package.json"))("playwright-core");
+    return createRequire(join(WEB, "package.json"))("playwright-core");
   } catch {
     return skip("playwright-core is not there (npm's packages were not fetched when this was built)");
   }
+}
+
+/** A file of web/src as a module of this process, for what needs no browser. */
+export async function loadSource(path) {
+  let bundled;
+  try {
+    const { buildSync } = createRequire(join(WEB, "package.json"))("esbuild");
+    bundled = buildSync({ entryPoints: [join(web, path)], bundle: true, format: "esm", write: false, logLevel: "error", loader: { ".css": "empty" } });
+  } catch (error) {
+    if (error.code === "MODULE_NOT_FOUND") skip("esbuild is not there (npm's packages were not fetched when this was built)");
+    throw error;
+  }
+  return import(`data:text/javascript;base64,${Buffer.from(bundled.outputFiles[0].text).toString("base64")}`);
 }
 
 /** A folder that is gone at the end. */
@@ -58,7 +74,7 @@ export function report(path) {
 
 /** Starts `tacho view` and gives its address once it is printed. */
 export async function serve(file, ...options) {
-  if (!existsSync(join(PAGE ?? "", "index.html"))) skip("the page was not built");
+  if (!existsSync(join(PAGE, "index.html"))) skip("the page was not built");
   const child = spawn(TACHO, ["view", "--no-browser", "--port", "0", ...options, file], { stdio: ["ignore", "pipe", "pipe"] });
   closers.push(() => child.kill("SIGTERM"));
   let said = "";

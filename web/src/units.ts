@@ -15,14 +15,13 @@ const BYTE_UNITS: readonly [unit: string, bytes: number][] = [
   ["B", 1],
 ];
 
-/** Four significant digits, whole where the unit is the smallest one. */
+/** Four significant digits, whole where the unit is the smallest one. What would be rounded up to the next unit is given in it. */
 function scaled(value: number, units: readonly [string, number][]): string {
   const size = Math.abs(value);
-  const [unit, one] = units.find(([, least]) => size >= least) ?? units[units.length - 1]!;
+  const [unit, one] = units.find(([, least]) => Number((size / least).toPrecision(4)) >= 1) ?? units[units.length - 1]!;
   const number = value / one;
   if (one === 1) return `${Number.isInteger(number) ? number : number.toFixed(1)} ${unit}`;
-  const decimals = Math.max(0, 3 - Math.floor(Math.log10(Math.abs(number))));
-  return `${number.toFixed(decimals)} ${unit}`;
+  return `${size / one < 1000 ? number.toPrecision(4) : number.toFixed(0)} ${unit}`;
 }
 
 /** A length of time: "1.234 ms", "12 ns"; minutes from 100 s on. */
@@ -31,7 +30,7 @@ export function duration(ns: number): string {
   if (Math.abs(ns) < 100e9) return scaled(ns, TIME_UNITS);
   const seconds = Math.round(Math.abs(ns) / 1e9);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
-  return `${ns < 0 ? "−" : ""}${hours > 0 ? `${hours} h ` : ""}${minutes} min ${rest} s`;
+  return `${ns < 0 ? "-" : ""}${hours > 0 ? `${hours} h ` : ""}${minutes} min ${rest} s`;
 }
 
 /** A moment since the origin, to the nanosecond: "1.234 567 890 s". */
@@ -39,7 +38,7 @@ export function moment(ns: number): string {
   const whole = Math.round(Math.abs(ns));
   const fraction = String(whole % 1e9).padStart(9, "0");
   const groups = [0, 3, 6].map((at) => fraction.slice(at, at + 3)).join("\u202f");
-  return `${ns < 0 ? "−" : ""}${Math.floor(whole / 1e9)}.${groups} s`;
+  return `${ns < 0 ? "-" : ""}${Math.floor(whole / 1e9)}.${groups} s`;
 }
 
 export function bytes(value: number): string {
@@ -50,5 +49,5 @@ export function bytes(value: number): string {
 export function count(value: number): string {
   const [whole, fraction] = String(Math.abs(value)).split(".");
   const grouped = (whole ?? "").length > 4 ? (whole ?? "").replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : (whole ?? "");
-  return `${value < 0 ? "−" : ""}${grouped}${fraction ? `.${fraction}` : ""}`;
+  return `${value < 0 ? "-" : ""}${grouped}${fraction ? `.${fraction}` : ""}`;
 }
