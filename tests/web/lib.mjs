@@ -21,7 +21,6 @@ const { TACHO } = process.env;
 const [WEB, PAGE] = [process.env.WEB, process.env.PAGE].map((folder) => resolve(folder ?? ""));
 const here = dirname(fileURLToPath(import.meta.url));
 const golden = join(here, "..", "golden");
-const web = join(here, "..", "..", "web", "src");
 const closers = [];
 let failures = 0;
 
@@ -49,7 +48,7 @@ export async function loadSource(path) {
   let bundled;
   try {
     const { buildSync } = createRequire(join(WEB, "package.json"))("esbuild");
-    bundled = buildSync({ entryPoints: [join(web, path)], bundle: true, format: "esm", write: false, logLevel: "error", loader: { ".css": "empty" } });
+    bundled = buildSync({ entryPoints: [join(WEB, "src", path)], preserveSymlinks: true, bundle: true, format: "esm", write: false, logLevel: "error", loader: { ".css": "empty" } });
   } catch (error) {
     if (error.code === "MODULE_NOT_FOUND") skip("esbuild is not there (npm's packages were not fetched when this was built)");
     throw error;
