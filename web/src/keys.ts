@@ -51,6 +51,21 @@ export const KEYS = [
   { group: "Panels", keys: ["?"], what: "This list", command: "help" },
 ] as const satisfies readonly Key[];
 
+/** What the hand does, for the same list. */
+export const GESTURES: readonly (readonly [does: string, what: string])[] = [
+  ["Wheel", "Zoom at the pointer; over the names: scroll the rows"],
+  ["Shift + wheel", "Earlier and later"],
+  ["Alt + wheel", "Scroll the lanes of a row, or else the rows"],
+  ["Two fingers on a touch pad", "Scroll the rows; sideways: earlier and later"],
+  ["Pinch, Ctrl + wheel", "Zoom at the pointer"],
+  ["Drag", "Select a span; its ends can be dragged again"],
+  ["Shift, Space or middle button + drag", "Move the picture"],
+  ["Click", "Select an event; on nothing: let go"],
+  ["Double click", "Zoom to the event; on a name: fold or unfold"],
+  ["Drag a name", "Move the row among its siblings"],
+  ["Drop a file", "Open it in this page; nothing is sent anywhere"],
+];
+
 export type Command = (typeof KEYS)[number]["command"];
 
 const commands = new Map<string, () => void>();

@@ -1,31 +1,130 @@
-// Starts the page: finds the report, then hands it to the timeline and the panels.
+// Starts the page: finds the report, makes the state from it and from the link, and hands both to the timeline and the panels.
+// The link follows the state, so that what is copied from the address bar shows the same spot.
 
-import "./page.css";
+import "./theme.css";
 
+import { App, PLAIN_CHOICES, type State } from "./app";
 import type { Engine } from "./engine/engine";
 import { openFile } from "./engine/files";
 import { openEngine } from "./engine/open";
+import { listen, on } from "./keys";
+import { make } from "./panels/dom";
+import { listenForFiles, Welcome } from "./panels/drop";
+import { isText, recall, remember } from "./panels/memory";
+import { mountPanels } from "./panels/panels";
+import { provideCommands } from "./timeline/commands";
+import { provideHook } from "./timeline/hook";
+import { confined, whole } from "./timeline/lens";
+import { readPlace, writePlace } from "./timeline/place";
+import { Pointer } from "./timeline/pointer";
+import { Timeline } from "./timeline/timeline";
+import { Tooltip } from "./timeline/tooltip";
+
+const THEMES: readonly State["theme"][] = ["system", "light", "dark"];
+const LINK_MS = 250;
 
 const page = document.getElementById("page")!;
+const welcome = new Welcome(open);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let present: { engine: Engine; ended: AbortController } | null = null;
+
+async function stateOf(engine: Engine): Promise<State> {
+  const [about, rows] = await Promise.all([engine.about(), engine.rows()]);
+  const highest = rows.reduce((most, { id }) => Math.max(most, id), -1);
+  const given = readPlace(location.hash, highest + 1);
+  const steps = rows.filter(({ type, parent }) => type === "steps" && parent === -1).map(({ id }) => id);
+  const theme = THEMES.find((name) => name === recall("theme", isText, "system")) ?? "system";
+  return {
+    engine, about, rows, theme,
+    view: given.view ? confined(given.view, about) : whole(about),
+    span: given.span ?? null,
+    event: given.event ?? null,
+    search: given.search ?? null,
+    panel: given.panel ?? null,
+    choices: given.choices ?? { ...PLAIN_CHOICES, pinned: steps },
+    details: null, found: null, advice: null, notes: [], hover: null,
+  };
+}
+
+function paintTheme(theme: State["theme"]): void {
+  document.documentElement.dataset["theme"] = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
+}
 
 async function show(engine: Engine): Promise<void> {
-  const about = await engine.about();
-  document.title = `${about.name} – Tacho`;
-  page.textContent = `${about.name}: ${about.events} events in ${about.rows} rows`;
+  const app = new App(await stateOf(engine));
+  present?.ended.abort();
+  present?.engine.close();
+  const ended = new AbortController();
+  present = { engine, ended };
+  document.title = `${app.state.about.name} – Tacho`;
+  followTheme(app, ended.signal);
+  const timeline = new Timeline(app, ended.signal);
+  const toolbar = make("header", {});
+  const workspace = make("main", { class: "workspace" }, timeline.element);
+  page.replaceChildren(toolbar, workspace);
+  provideCommands(timeline, new Pointer(timeline, new Tooltip(timeline), ended.signal));
+  provideHook(timeline);
+  mountPanels({ toolbar, workspace, open }, app);
+  followLink(app, ended.signal);
 }
 
-function say(error: unknown): void {
-  page.textContent = error instanceof Error ? error.message : String(error);
-}
-
-function waitForFile(): void {
-  page.textContent = "Drop a report here: a .tacho, an SQLite export of nsys, or a trace of PyTorch's profiler (.json, .json.gz).";
-  addEventListener("dragover", (event) => event.preventDefault());
-  addEventListener("drop", (event) => {
-    event.preventDefault();
-    const file = event.dataTransfer?.files[0];
-    if (file) openFile(file).then(show).catch(say);
+function followTheme(app: App, signal: AbortSignal): void {
+  paintTheme(app.state.theme);
+  // Before the timeline hears of it, so that it finds the page in its new colours.
+  app.listen((changed) => {
+    if (!changed.has("theme")) return;
+    paintTheme(app.state.theme);
+    remember("theme", app.state.theme);
   });
+  dark.addEventListener("change", () => paintTheme(app.state.theme), { signal });
+  on("theme", () => app.set({ theme: THEMES[(THEMES.indexOf(app.state.theme) + 1) % THEMES.length]! }));
 }
 
-openEngine().then((engine) => (engine ? show(engine) : waitForFile())).catch(say);
+/** The address after the state, and the state after an address that the reader changes by hand. */
+function followLink(app: App, signal: AbortSignal): void {
+  let timer = 0;
+  let written = location.hash;
+  app.listen(() => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      if (signal.aborted) return;
+      const hash = `#${writePlace(app.state)}`;
+      if (hash === written) return;
+      written = hash;
+      history.replaceState(null, "", hash);
+    }, LINK_MS);
+  });
+  addEventListener(
+    "hashchange",
+    () => {
+      if (location.hash === written) return;
+      written = location.hash;
+      const { event, ...place } = readPlace(location.hash, app.state.rows.reduce((most, { id }) => Math.max(most, id), -1) + 1);
+      app.set({ span: null, search: null, ...place });
+      app.select(event ?? null);
+    },
+    { signal },
+  );
+}
+
+function open(file: File): void {
+  wait(`Reading ${file.name} …`);
+  openFile(file).then((engine) => {
+    history.replaceState(null, "", "#"); // the old report's spot means nothing in the new one
+    return show(engine);
+  }).catch(fail);
+}
+
+function wait(sentence: string): void {
+  welcome.say(sentence);
+  page.replaceChildren(welcome.element);
+}
+
+function fail(error: unknown): void {
+  wait(error instanceof Error ? error.message : String(error));
+}
+
+paintTheme("system");
+listen(document);
+listenForFiles(open);
+openEngine().then((engine) => (engine ? show(engine) : page.replaceChildren(welcome.element))).catch(fail);

@@ -1,0 +1,74 @@
+// What stands left of the minimap and the ruler: the report in a few words, the filter of rows, and the switches for them. It
+// also writes the names of rows into pictures, where there are no elements.
+
+import type { App } from "../app";
+import type { Span } from "../engine/engine";
+import { perform, on } from "../keys";
+import { make } from "../panels/dom";
+import type { Surface } from "../panels/surface";
+import { duration } from "../units";
+import type { Palette } from "./palette";
+import { FONT } from "./paint";
+import type { Shown } from "./row_list";
+import { RULER } from "./ruler";
+
+export class Heading {
+  readonly top = make("div", { class: "corner" });
+  private readonly length = make("strong", {});
+  private readonly part = make("span", {});
+  readonly side = make("div", { class: "row-tools" });
+
+  constructor(app: App) {
+    this.top.append(this.length, this.part);
+    const filter = make("input", { type: "search", class: "row-filter", placeholder: "Filter rows", "aria-label": "Filter rows by name", spellcheck: "false", autocomplete: "off" });
+    filter.value = app.state.choices.filter;
+    filter.addEventListener("input", () => app.set({ choices: { ...app.state.choices, filter: filter.value } }));
+    filter.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" && event.key !== "Enter") return;
+      event.stopPropagation();
+      if (event.key === "Escape") {
+        filter.value = "";
+        app.set({ choices: { ...app.state.choices, filter: "" } });
+      }
+      filter.blur();
+    });
+    const empty = make("button", { type: "button", class: "row-switch", title: "Hide rows that are empty in this view (H)", "aria-pressed": "false" }, "Hide empty");
+    empty.addEventListener("click", () => perform("rows-hide-empty"));
+    const pressed = (): void => empty.setAttribute("aria-pressed", String(app.state.choices.hideEmpty));
+    pressed();
+    app.listen((changed) => {
+      if (!changed.has("choices")) return;
+      pressed();
+      if (document.activeElement !== filter) filter.value = app.state.choices.filter;
+    });
+    on("rows-filter", () => filter.select());
+    this.side.append(filter, empty);
+  }
+
+  /** How much of the report is shown. */
+  show(view: Span, report: Span): void {
+    const [shown, all] = [view.to - view.from, report.to - report.from];
+    const length = duration(Math.min(shown, Math.max(all, 1)));
+    if (this.length.textContent === length) return;
+    this.length.textContent = length;
+    const share = (100 * shown) / Math.max(all, 1);
+    this.part.textContent = share > 99 ? "the whole report" : `${share >= 0.01 ? `${Number(share.toPrecision(2))} %` : "a sliver"} of ${duration(all)}`;
+  }
+
+  picture(surface: Surface, shown: readonly Shown[], width: number, height: number, palette: Palette): void {
+    surface.fillStyle = palette.paper;
+    surface.fillRect(0, 0, width, height);
+    surface.textBaseline = "middle";
+    surface.textAlign = "left";
+    for (const { line, y } of shown) {
+      if (y < RULER) continue;
+      surface.font = line.row.kind === "group" ? `600 ${FONT}` : FONT;
+      surface.fillStyle = palette.ink;
+      surface.fillText(line.row.label.slice(0, 36), 10 + line.depth * 12, y + 12);
+      surface.fillStyle = palette.line;
+      surface.fillRect(0, y + line.height - 1, width, 1);
+    }
+    surface.fillStyle = palette.line;
+    surface.fillRect(width - 1, 0, 1, height);
+  }
+}

@@ -1,0 +1,89 @@
+// window.tachoTest: what is on the picture, for tests that press keys and look. It reads; nothing runs unless it is called.
+
+import { laneOf } from "./hit";
+import type { Piece } from "./tiles";
+import type { Timeline } from "./timeline";
+
+export interface DrawnEvent {
+  row: number;
+  event: number;
+  name: string | undefined;
+  lane: number;
+  from: number;
+  to: number;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+export interface Seen {
+  view: { from: number; to: number };
+  moving: boolean;
+  pending: number;
+  rows: { id: number; label: string; type: string; x: number; y: number; w: number; h: number; open: boolean; pinned: boolean; drawn: number | null }[];
+  events: DrawnEvent[];
+  dense: { row: number; lane: number; count: number; x: number; w: number }[];
+  frames: number[];
+  tileBytes: number;
+}
+
+declare global {
+  interface Window {
+    tachoTest?: { seen(): Seen; laneOf(row: number, event: number, from: number, to: number): number | null };
+  }
+}
+
+/** Places are from the corner of the page, so that a test can point there. */
+export function provideHook(timeline: Timeline): void {
+  window.tachoTest = {
+    seen: () => look(timeline),
+    laneOf: (row, event, from, to) => laneOf(timeline.tiles, row, event, from, to, timeline.lens),
+  };
+}
+
+function look(timeline: Timeline): Seen {
+  const { lens, tiles, names, motion, height } = timeline;
+  const box = timeline.canvas.getBoundingClientRect();
+  const seen: Seen = {
+    view: motion.shown,
+    moving: motion.moving,
+    pending: tiles.pending + names.pending,
+    rows: [],
+    events: [],
+    dense: [],
+    frames: [...timeline.frames],
+    tileBytes: tiles.heldBytes,
+  };
+  for (const { line, y } of timeline.visible()) {
+    const { row, drawn } = line;
+    seen.rows.push({ id: row.id, label: row.label, type: row.type, x: box.left, y: box.top + y, w: lens.width, h: line.height, open: line.open, pinned: line.pinned, drawn: drawn?.id ?? null });
+    if (!drawn) continue;
+    const pieces: Piece[] = [];
+    tiles.pieces(drawn.id, lens.level, lens.from, lens.to, pieces);
+    const told = new Set<number>();
+    const first = timeline.firstLane(drawn.id);
+    for (const { tile, start, level, from, to } of pieces) {
+      const { slices, dense } = tile;
+      for (let i = 0; i < slices.count; i++) {
+        const lane = slices.lane[i]! - first;
+        const top = y + line.inset + lane * line.laneHeight;
+        if (lane < 0 || lane >= line.lanes || slices.to[i]! < lens.from || slices.from[i]! > lens.to || top > height || told.has(slices.event[i]!)) continue;
+        told.add(slices.event[i]!);
+        const x = Math.max(0, lens.x(slices.from[i]!));
+        const w = Math.min(lens.width, lens.x(slices.to[i]!)) - x;
+        seen.events.push({
+          row: drawn.id, event: slices.event[i]!, name: names.known(slices.name[i]!), lane: slices.lane[i]!, from: slices.from[i]!, to: slices.to[i]!,
+          x: box.left + x, y: box.top + top, w, h: line.laneHeight,
+        });
+      }
+      for (let i = 0; i < dense.count; i++) {
+        const begin = start + dense.pixel[i]! * 2 ** level;
+        const end = begin + dense.pixels[i]! * 2 ** level;
+        if (end < Math.max(from, lens.from) || begin > Math.min(to, lens.to)) continue;
+        seen.dense.push({ row: drawn.id, lane: dense.lane[i]!, count: dense.events[i]!, x: box.left + lens.x(begin), w: (end - begin) * lens.scale });
+      }
+    }
+  }
+  return seen;
+}

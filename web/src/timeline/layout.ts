@@ -1,0 +1,172 @@
+// Which rows stand where: the tree of rows with the reader's choices (folded, pinned, moved, filtered) laid out as lines from
+// the top. Made anew when a choice changes, never per frame; nothing here knows the screen.
+
+import type { Row } from "../engine/engine";
+import type { RowChoices } from "../app";
+
+export const LANE = 18;
+const PADDING = 3;
+const HEADING = 24;
+const GRAPH = 48;
+const FEW_LANES = 8;
+const MANY_LANES = 200;
+const FOLDED_LANES = 6;
+
+/** One row on the screen. */
+export interface Line {
+  row: Row;
+  /** The row whose events are drawn here: the row itself, a folded group's summary, or none. */
+  drawn: Row | null;
+  depth: number;
+  /** From the top of its section, the pinned or the scrolled one. */
+  y: number;
+  height: number;
+  lanes: number;
+  laneHeight: number;
+  /** Where the first lane begins within the line. */
+  inset: number;
+  /** Lanes that do not fit; the first lane shown is chosen by scrolling. */
+  hidden: number;
+  parent: boolean;
+  open: boolean;
+  pinned: boolean;
+}
+
+export interface Layout {
+  pinned: Line[];
+  lines: Line[];
+  pinnedHeight: number;
+  height: number;
+  /** The line of each row that is shown; of a pinned row the pinned one. */
+  byRow: Map<number, Line>;
+}
+
+/** The rows as a tree that can be asked. */
+export class Tree {
+  readonly byId = new Map<number, Row>();
+  private readonly firstOrder = new Map<number, Row[]>();
+  /** In the order of the reader. */
+  private children = new Map<number, Row[]>();
+
+  constructor(readonly rows: readonly Row[]) {
+    for (const row of rows) this.byId.set(row.id, row);
+    for (const row of rows) {
+      const siblings = this.firstOrder.get(row.parent);
+      if (siblings) siblings.push(row);
+      else this.firstOrder.set(row.parent, [row]);
+    }
+    this.children = this.firstOrder;
+  }
+
+  order(moves: RowChoices["moved"]): void {
+    this.children = new Map(this.firstOrder);
+    for (const [id, before] of moves) {
+      const row = this.byId.get(id);
+      if (!row) continue;
+      const siblings = (this.children.get(row.parent) ?? []).filter((sibling) => sibling !== row);
+      const at = siblings.findIndex((sibling) => sibling.id === before);
+      siblings.splice(at < 0 ? siblings.length : at, 0, row);
+      this.children.set(row.parent, siblings);
+    }
+  }
+
+  of(parent: number): readonly Row[] {
+    return this.children.get(parent) ?? [];
+  }
+
+  /** From the top down to the row itself. */
+  path(id: number): Row[] {
+    const path: Row[] = [];
+    for (let row = this.byId.get(id); row; row = this.byId.get(row.parent)) path.unshift(row);
+    return path;
+  }
+}
+
+export function isOpen(row: Row, choices: RowChoices): boolean {
+  return row.open !== choices.toggled.includes(row.id);
+}
+
+function measured(row: Row, drawn: Row | null, tall: boolean): Pick<Line, "height" | "lanes" | "laneHeight" | "inset" | "hidden"> {
+  if (!drawn) return { height: HEADING, lanes: 0, laneHeight: 0, inset: PADDING, hidden: 0 };
+  if (drawn.kind === "counter") return { height: drawn === row ? GRAPH : HEADING, lanes: 1, laneHeight: (drawn === row ? GRAPH : HEADING) - 8, inset: 4, hidden: 0 };
+  const lanes = Math.max(1, drawn.lanes);
+  if (drawn.kind === "states" || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, hidden: 0 };
+  if (drawn !== row) {
+    const shown = Math.min(lanes, FOLDED_LANES);
+    return { height: HEADING, lanes: shown, laneHeight: LANE / shown, inset: PADDING, hidden: lanes - shown };
+  }
+  const shown = Math.min(lanes, tall ? MANY_LANES : FEW_LANES);
+  return { height: shown * LANE + 2 * PADDING, lanes: shown, laneHeight: LANE, inset: PADDING, hidden: lanes - shown };
+}
+
+/** Rows that a filter keeps: those whose name has the text, what lies below them, and what leads to them. */
+function filtered(tree: Tree, text: string): Set<number> | null {
+  const needle = text.trim().toLowerCase();
+  if (needle === "") return null;
+  const kept = new Set<number>();
+  const visit = (row: Row, above: boolean): boolean => {
+    const self = above || `${row.label} ${row.detail}`.toLowerCase().includes(needle);
+    let below = false;
+    for (const child of tree.of(row.id)) below = visit(child, self) || below;
+    if (self || below) kept.add(row.id);
+    return self || below;
+  };
+  for (const row of tree.of(-1)) visit(row, false);
+  return kept;
+}
+
+export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<number>): Layout {
+  const layout: Layout = { pinned: [], lines: [], pinnedHeight: 0, height: 0, byRow: new Map() };
+  const toggled = new Set(choices.toggled);
+  const tall = new Set(choices.tall);
+  const pins = new Set(choices.pinned);
+  tree.order(choices.moved);
+  const kept = filtered(tree, choices.filter);
+
+  const lineOf = (row: Row, depth: number, pinned: boolean): Line => {
+    const parent = tree.of(row.id).length > 0;
+    const open = parent && (kept !== null || row.open !== toggled.has(row.id));
+    const summary = row.summary === undefined ? null : (tree.byId.get(row.summary) ?? null);
+    const drawn = row.kind !== "group" ? row : open && !pinned ? null : summary;
+    return { row, drawn, depth, y: 0, parent, open, pinned, ...measured(row, drawn, tall.has(row.id)) };
+  };
+  const shows = (row: Row): boolean => {
+    if (kept && !kept.has(row.id)) return false;
+    if (!choices.hideEmpty) return true;
+    const children = tree.of(row.id);
+    return children.length > 0 ? children.some(shows) || (row.kind !== "group" && !empty.has(row.id)) : !empty.has(row.id);
+  };
+  const visit = (row: Row, depth: number): void => {
+    if (!shows(row)) return;
+    const line = lineOf(row, depth, false);
+    line.y = layout.height;
+    layout.height += line.height;
+    layout.lines.push(line);
+    layout.byRow.set(row.id, line);
+    if (line.open) for (const child of tree.of(row.id)) visit(child, depth + 1);
+  };
+  for (const row of tree.of(-1)) if (!pins.has(row.id)) visit(row, 0);
+  for (const id of choices.pinned) {
+    const row = tree.byId.get(id);
+    if (!row) continue;
+    const line = lineOf(row, 0, true);
+    line.y = layout.pinnedHeight;
+    layout.pinnedHeight += line.height;
+    layout.pinned.push(line);
+    layout.byRow.set(id, line);
+  }
+  return layout;
+}
+
+/** The first line that reaches below y. */
+export function lineAt(lines: readonly Line[], y: number): number {
+  let low = 0;
+  let high = lines.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const line = lines[middle]!;
+    if (line.y + line.height <= y) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

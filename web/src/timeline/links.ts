@@ -1,0 +1,72 @@
+// Arrows from the selected event to what it is linked with: a call and its kernels, a record and its wait, forward and
+// backward. A folded row answers for the rows inside it; what is out of sight is pointed at from the edge.
+
+import type { EventDetails } from "../engine/engine";
+import type { Surface } from "../panels/surface";
+import type { Lens } from "./lens";
+import type { Palette } from "./palette";
+
+const MOST = 150;
+const HEAD = 5;
+
+/** Links whose arrow goes to the selected event, since the other comes first. */
+const INWARD = new Set(["launched-by", "waits-for", "forward", "allocated-by", "lock-holder"]);
+
+export interface Place {
+  y: number;
+  /** Above or below what is seen. */
+  outside: boolean;
+}
+
+export interface Arrow {
+  kind: string;
+  fromX: number;
+  fromY: number;
+  toX: number;
+  toY: number;
+}
+
+export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number, event: number, from: number, to: number) => Place | null): Arrow[] {
+  const here = place(details.row, details.event, details.from, details.to);
+  if (!here) return [];
+  const arrows: Arrow[] = [];
+  for (const link of details.links.slice(0, MOST)) {
+    const there = place(link.row, link.event, link.from, link.to);
+    if (!there || (here.outside && there.outside)) continue;
+    const inward = INWARD.has(link.kind);
+    const [first, second] = inward ? [link, details] : [details, link];
+    // An arrow leaves at the start of a call, for the call itself may wait for what it started.
+    const fromX = edge(lens, first.from);
+    const toX = edge(lens, second.from);
+    arrows.push({ kind: link.kind, fromX, toX, fromY: (inward ? there : here).y, toY: (inward ? here : there).y });
+  }
+  return arrows;
+}
+
+function edge(lens: Lens, time: number): number {
+  return Math.max(2, Math.min(lens.width - 2, lens.x(time)));
+}
+
+export function drawArrows(surface: Surface, arrows: readonly Arrow[], palette: Palette): void {
+  surface.strokeStyle = palette.accent;
+  surface.fillStyle = palette.accent;
+  surface.lineWidth = 1.25;
+  surface.globalAlpha = arrows.length > 20 ? 0.45 : 0.9;
+  for (const { fromX, fromY, toX, toY } of arrows) {
+    const bend = Math.max(16, Math.min(120, Math.abs(toX - fromX) / 2));
+    surface.beginPath();
+    surface.moveTo(fromX, fromY);
+    surface.bezierCurveTo(fromX + bend, fromY, toX - bend, toY, toX - HEAD, toY);
+    surface.stroke();
+    surface.beginPath();
+    surface.moveTo(toX, toY);
+    surface.lineTo(toX - HEAD - 2, toY - HEAD + 1);
+    surface.lineTo(toX - HEAD - 2, toY + HEAD - 1);
+    surface.closePath();
+    surface.fill();
+    surface.beginPath();
+    surface.arc(fromX, fromY, 2.5, 0, 2 * Math.PI);
+    surface.fill();
+  }
+  surface.globalAlpha = 1;
+}

@@ -1,0 +1,70 @@
+// Advice and notes on the picture: bars and flags at the foot of the ruler that say what they mean when pointed at. Of many on
+// one pixel one is drawn, but all are told.
+
+import type { State } from "../app";
+import type { Surface } from "../panels/surface";
+import type { Lens } from "./lens";
+import { type Palette, oklch } from "./palette";
+import { RULER } from "./ruler";
+
+const REACH = 5;
+const FLAG = 9;
+
+export interface Mark {
+  kind: "advice" | "note";
+  from: number;
+  to: number;
+  row: number;
+  event: number;
+  title: string;
+  text: string;
+  colour: number;
+}
+
+export function marksOf({ advice, notes }: Pick<State, "advice" | "notes">): Mark[] {
+  const marks: Mark[] = [];
+  for (const { from, to, row, event, title, text } of advice?.advice ?? []) marks.push({ kind: "advice", from, to, row, event, title, text, colour: 0 });
+  for (const { time, to, row, text, colour } of notes) {
+    marks.push({ kind: "note", from: time, to: to ?? time, row, event: -1, title: "Note", text, colour });
+  }
+  return marks;
+}
+
+export function noteColour(colour: number, dark: boolean): string {
+  const [r, g, b] = oklch(dark ? 0.74 : 0.58, 0.14, (colour * 67 + 20) % 360);
+  return `rgb(${r} ${g} ${b})`;
+}
+
+export function drawMarks(surface: Surface, marks: readonly Mark[], lens: Lens, palette: Palette): void {
+  let drawn = -Infinity;
+  for (const mark of marks) {
+    if (mark.to < lens.from || mark.from > lens.to) continue;
+    const x = lens.x(mark.from);
+    const width = Math.max(2, lens.x(mark.to) - x);
+    if (mark.kind === "advice") {
+      if (Math.round(x) === drawn && width <= 2) continue;
+      drawn = Math.round(x);
+      surface.fillStyle = palette.warning;
+      surface.globalAlpha = 0.85;
+      surface.fillRect(Math.max(0, x), RULER - 4, Math.min(width, lens.width - Math.max(0, x)), 3);
+      surface.globalAlpha = 1;
+    } else {
+      surface.fillStyle = noteColour(mark.colour, palette.dark);
+      surface.fillRect(x, RULER - 18, 1, 18);
+      surface.beginPath();
+      surface.moveTo(x, RULER - 18);
+      surface.lineTo(x + FLAG, RULER - 14);
+      surface.lineTo(x, RULER - 10);
+      surface.closePath();
+      surface.fill();
+      if (mark.to > mark.from) surface.fillRect(x, RULER - 3, width, 2);
+    }
+  }
+}
+
+/** The marks at a place of the ruler, the shortest first: what is small is meant. */
+export function marksAt(marks: readonly Mark[], x: number, lens: Lens): Mark[] {
+  return marks
+    .filter(({ from, to }) => lens.x(from) - REACH <= x && x <= lens.x(to) + REACH)
+    .sort((a, b) => a.to - a.from - (b.to - b.from));
+}

@@ -1,0 +1,240 @@
+// Draws the events of lines: dense parts and thin slices as columns, wide slices as boxes with their name, states, ticks and
+// counters. It reads tiles that are there and asks for nothing but names; a picture on paper comes from the same code.
+
+import type { Row } from "../engine/engine";
+import type { Surface } from "../panels/surface";
+import type { Columns } from "./columns";
+import type { Line } from "./layout";
+import type { Lens } from "./lens";
+import type { Names } from "./names";
+import { BRIGHT, DIM, TICK, type Palette } from "./palette";
+import type { Piece, Tiles } from "./tiles";
+
+export const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+const LABELLED = 22;
+const FLAG_NO_END = 1;
+const FLAG_FAILED = 4;
+
+/** Which names stand out. */
+export interface Emphasis {
+  /** When a search is on, all others are dimmed. */
+  found: ReadonlySet<number> | null;
+  same: number | null;
+}
+
+export interface Scene {
+  lens: Lens;
+  palette: Palette;
+  tiles: Tiles;
+  names: Names;
+  emphasis: Emphasis;
+  /** The first lane shown of a row that has more than fit. */
+  firstLane: (row: number) => number;
+}
+
+interface Label {
+  name: number;
+  x: number;
+  y: number;
+  width: number;
+  dim: boolean;
+}
+
+/** Boxes gathered by colour, so that the colour is set once for all of them. */
+class Boxes {
+  private byColour = new Map<string, number[]>();
+
+  add(colour: string, x: number, y: number, width: number, height: number): void {
+    let boxes = this.byColour.get(colour);
+    if (!boxes) this.byColour.set(colour, (boxes = []));
+    boxes.push(x, y, width, height);
+  }
+
+  draw(surface: Surface): void {
+    for (const [colour, boxes] of this.byColour) {
+      surface.fillStyle = colour;
+      for (let i = 0; i < boxes.length; i += 4) surface.fillRect(boxes[i]!, boxes[i + 1]!, boxes[i + 2]!, boxes[i + 3]!);
+    }
+  }
+}
+
+export class Painter {
+  private boxes = new Boxes();
+  private labels: Label[] = [];
+  private pieces: Piece[] = [];
+  private last = new Int32Array(0);
+  private graphs: (() => void)[] = [];
+
+  constructor(
+    private readonly surface: Surface,
+    private readonly columns: Columns,
+    private readonly ratio: number,
+    private readonly scene: Scene,
+  ) {}
+
+  /** Gathers what a line shows; `finish` draws it. */
+  line(line: Line, top: number): void {
+    const row = line.drawn;
+    if (!row) return;
+    const { lens, tiles } = this.scene;
+    this.pieces.length = 0;
+    tiles.pieces(row.id, lens.level, lens.from, lens.to, this.pieces);
+    if (this.pieces.length === 0) return;
+    if (row.kind === "counter") {
+      const pieces = [...this.pieces];
+      this.graphs.push(() => this.counter(row, pieces, top + line.inset, line.laneHeight));
+    } else {
+      this.slices(line, row, top);
+    }
+  }
+
+  finish(flush: (columns: Columns) => void): void {
+    flush(this.columns);
+    this.boxes.draw(this.surface);
+    this.write();
+    for (const graph of this.graphs) graph();
+  }
+
+  private snap(x: number): number {
+    return Math.round(x * this.ratio) / this.ratio;
+  }
+
+  private slices(line: Line, row: Row, top: number): void {
+    const { lens, palette, names, emphasis } = this.scene;
+    const first = this.scene.firstLane(row.id);
+    const gap = line.laneHeight >= 10 ? 1 : 0;
+    const height = line.laneHeight - gap;
+    const base = this.columns.lane(top + line.inset, height);
+    for (let lane = 1; lane < line.lanes; lane++) this.columns.lane(top + line.inset + lane * line.laneHeight, height);
+    if (this.last.length < line.lanes) this.last = new Int32Array(line.lanes);
+    this.last.fill(-1, 0, line.lanes);
+    const states = row.kind === "states";
+    const ticks = row.kind === "ticks";
+    const thin = 2 / this.ratio;
+    const edge = lens.width + 4;
+
+    for (const { tile, level, start, from, to } of this.pieces) {
+      const { slices, dense } = tile;
+      const pixel = 2 ** level;
+      for (let i = 0; i < dense.count; i++) {
+        const lane = dense.lane[i]! - first;
+        if (lane < 0 || lane >= line.lanes) continue;
+        const begin = Math.max(from, start + dense.pixel[i]! * pixel);
+        const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
+        if (begin >= end || end < lens.from || begin > lens.to) continue;
+        const name = dense.name[i]!;
+        const colour = states ? palette.state(names.text(name)).pixel : palette.word[ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis)]!;
+        const weight = ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : dense.busy[i]! / 255;
+        this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(80 + 175 * weight));
+      }
+      for (let i = 0; i < slices.count; i++) {
+        const lane = slices.lane[i]! - first;
+        const begin = slices.from[i]!;
+        const end = slices.to[i]!;
+        if (lane < 0 || lane >= line.lanes || end < lens.from || begin > lens.to || begin >= to || end < from) continue;
+        if (this.last[lane] === slices.event[i]) continue;
+        this.last[lane] = slices.event[i]!;
+        const x0 = Math.max(-4, lens.x(begin));
+        const x1 = Math.min(edge, lens.x(end));
+        const name = slices.name[i]!;
+        const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.colour[i]!, name, emphasis);
+        const state = states ? palette.state(names.text(name)) : null;
+        if (x1 - x0 < thin) {
+          this.columns.put(base + lane, x0, x1, state ? state.pixel : palette.word[shade]!, 255);
+          continue;
+        }
+        const left = this.snap(x0);
+        const width = Math.max(1 / this.ratio, this.snap(x1) - left - (x1 - x0 > 4 ? 1 / this.ratio : 0));
+        const y = top + line.inset + lane * line.laneHeight;
+        this.boxes.add(state ? state.css : palette.fill[shade]!, left, y, width, height);
+        const flags = slices.flags[i]!;
+        if (flags & FLAG_FAILED) this.boxes.add(palette.warning, left, y + height - 2, width, 2);
+        if (flags & FLAG_NO_END && width > 6) this.boxes.add(palette.paper, left + width - 3, y + 3, 1, height - 6);
+        if (!states && !ticks && width >= LABELLED && height >= 10) {
+          const inside = Math.max(0, left);
+          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, dim: shade >= DIM && shade < BRIGHT });
+        }
+      }
+    }
+  }
+
+  private shade(colour: number, name: number, emphasis: Emphasis): number {
+    if (name === emphasis.same) return BRIGHT + colour;
+    if (!emphasis.found) return colour;
+    return (emphasis.found.has(name) ? BRIGHT : DIM) + colour;
+  }
+
+  /** Moments are too thin for the colour of a name to be told; they are alike but for those that are looked for. */
+  private tick(name: number, emphasis: Emphasis): number {
+    const shade = this.shade(0, name, emphasis);
+    return shade === 0 ? TICK : shade;
+  }
+
+  private write(): void {
+    const { surface, labels } = this;
+    const { names, palette } = this.scene;
+    surface.font = FONT;
+    surface.textBaseline = "middle";
+    surface.textAlign = "left";
+    surface.fillStyle = palette.ink;
+    for (const { name, x, y, width, dim } of labels) {
+      if (dim) continue;
+      const text = names.fitting(name, width);
+      if (text !== "") surface.fillText(text, x, y + 0.5);
+    }
+    surface.fillStyle = palette.dimInk;
+    for (const { name, x, y, width, dim } of labels) {
+      if (!dim) continue;
+      const text = names.fitting(name, width);
+      if (text !== "") surface.fillText(text, x, y + 0.5);
+    }
+  }
+
+  private counter(row: Row, pieces: readonly Piece[], top: number, height: number): void {
+    const { surface } = this;
+    const { lens, palette } = this.scene;
+    const low = Math.min(0, row.min ?? 0);
+    const high = Math.max(low + Number.EPSILON, row.max ?? 1);
+    const y = (value: number): number => top + height - ((value - low) / (high - low || 1)) * height;
+    const points: { x: number; min: number; max: number; last: number }[] = [];
+    for (const { tile, from, to } of pieces) {
+      const { points: p } = tile;
+      for (let i = 0; i < p.count; i++) {
+        const time = p.time[i]!;
+        if (points.length > 0 && (time < from || time >= to)) continue;
+        points.push({ x: lens.x(time), min: y(p.min[i]!), max: y(p.max[i]!), last: y(p.last[i]!) });
+      }
+    }
+    if (points.length === 0) return;
+    const end = Math.min(lens.width + 1, lens.x(row.to));
+    surface.fillStyle = palette.accentSoft;
+    surface.beginPath();
+    this.steps(points, end, "last");
+    surface.lineTo(Math.max(end, points[0]!.x), top + height);
+    surface.lineTo(points[0]!.x, top + height);
+    surface.closePath();
+    surface.fill();
+    surface.fillStyle = palette.band;
+    for (let i = 0; i < points.length; i++) {
+      const { x, min, max } = points[i]!;
+      if (min - max < 1) continue;
+      const next = Math.max(x + 1, Math.min(points[i + 1]?.x ?? end, x + 1.5));
+      surface.fillRect(x, max, next - x, min - max);
+    }
+    surface.strokeStyle = palette.accent;
+    surface.lineWidth = 1;
+    surface.beginPath();
+    this.steps(points, end, "last");
+    surface.stroke();
+  }
+
+  private steps(points: readonly { x: number; last: number }[], end: number, value: "last"): void {
+    const { surface } = this;
+    surface.moveTo(points[0]!.x, points[0]![value]);
+    for (let i = 1; i < points.length; i++) {
+      surface.lineTo(points[i]!.x, points[i - 1]![value]);
+      surface.lineTo(points[i]!.x, points[i]![value]);
+    }
+    if (end > points[points.length - 1]!.x) surface.lineTo(end, points[points.length - 1]![value]);
+  }
+}

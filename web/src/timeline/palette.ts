@@ -1,0 +1,118 @@
+// Colours of events. A name's colour byte picks a hue and a lightness together, so that two names differ for colour-blind eyes
+// as well; the hues avoid the pairs that those confuse. Text on a slice is dark on light paper and light on dark, always readable.
+
+const HUES = [255, 70, 195, 320, 110, 225, 40, 165, 290, 85] as const;
+const PLAIN = 0;
+export const DIM = 256;
+export const BRIGHT = 512;
+export const GREY = 768;
+export const TICK = 769;
+
+interface Look {
+  lightness: readonly number[];
+  chroma: number;
+  bright: { lightness: readonly number[]; chroma: number };
+  /** How much a dimmed colour goes towards the paper. */
+  fade: number;
+}
+
+const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72 };
+const DARK: Look = { lightness: [0.49, 0.43, 0.55], chroma: 0.075, bright: { lightness: [0.58, 0.52, 0.64], chroma: 0.13 }, fade: 0.68 };
+
+type Rgb = readonly [number, number, number];
+
+/** OKLCH to sRGB; what the screen cannot show is cut. */
+export function oklch(lightness: number, chroma: number, hue: number): Rgb {
+  const angle = (hue * Math.PI) / 180;
+  const a = chroma * Math.cos(angle);
+  const b = chroma * Math.sin(angle);
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
+  const gamma = (value: number): number => {
+    const v = value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055;
+    return Math.round(255 * Math.min(1, Math.max(0, v)));
+  };
+  return [
+    gamma(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+    gamma(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+    gamma(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
+  ];
+}
+
+function mix(a: Rgb, b: Rgb, share: number): Rgb {
+  const at = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
+  return [at(0), at(1), at(2)];
+}
+
+const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
+
+/** What a thread or processor does; the same in every report. The keys are words of the state's name. */
+const STATES: readonly (readonly [word: RegExp, light: Rgb, dark: Rgb])[] = [
+  [/runnable|ready|preempt/i, oklch(0.8, 0.13, 80), oklch(0.68, 0.12, 80)],
+  [/run|busy|user/i, oklch(0.66, 0.1, 180), oklch(0.6, 0.09, 180)],
+  [/kernel|system|irq/i, oklch(0.6, 0.12, 255), oklch(0.58, 0.11, 255)],
+  [/disk|i\/?o|uninterrupt/i, oklch(0.62, 0.14, 35), oklch(0.58, 0.13, 35)],
+  [/stop|trace|dead|exit|zombie/i, oklch(0.55, 0.03, 300), oklch(0.5, 0.03, 300)],
+  [/block|wait|sleep|idle|interrupt/i, oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)],
+];
+
+/** The colours of one theme: 256 plain, 256 dimmed, 256 bright, and grey. */
+export class Palette {
+  /** For fillStyle. */
+  readonly fill: string[] = [];
+  /** For pixels, as a little-endian RGBA word without alpha. */
+  readonly word = new Uint32Array(TICK + 1);
+  readonly ink: string;
+  readonly dimInk: string;
+  readonly paper: string;
+  readonly line: string;
+  readonly faint: string;
+  readonly accent: string;
+  readonly accentSoft: string;
+  readonly secondary: string;
+  readonly warning: string;
+  readonly band: string;
+  readonly shade: string;
+  private readonly states: { word: RegExp; css: string; pixel: number }[];
+
+  constructor(readonly dark: boolean) {
+    const look = dark ? DARK : LIGHT;
+    const paper: Rgb = dark ? [22, 24, 29] : [255, 255, 255];
+    const set = (key: number, colour: Rgb): void => {
+      this.fill[key] = css(colour);
+      this.word[key] = colour[0] | (colour[1] << 8) | (colour[2] << 16);
+    };
+    for (let byte = 0; byte < 256; byte++) {
+      const hue = HUES[byte % HUES.length]!;
+      const shade = Math.floor(byte / HUES.length) % 3;
+      const plain = oklch(look.lightness[shade]!, look.chroma, hue);
+      set(PLAIN + byte, plain);
+      set(DIM + byte, mix(plain, paper, look.fade));
+      set(BRIGHT + byte, oklch(look.bright.lightness[shade]!, look.bright.chroma, hue));
+    }
+    set(GREY, dark ? [88, 94, 106] : [176, 182, 192]);
+    set(TICK, dark ? [140, 154, 180] : [92, 108, 138]);
+    this.ink = dark ? "#f1f3f7" : "#171b22";
+    this.dimInk = dark ? "#7d8594" : "#8a93a1";
+    this.paper = css(paper);
+    this.line = dark ? "#2a2e37" : "#e6e9ee";
+    this.faint = dark ? "#1c1f25" : "#f7f8fa";
+    this.accent = dark ? "#7cb0ff" : "#1f5fd0";
+    this.accentSoft = dark ? "rgb(124 176 255 / 0.16)" : "rgb(31 95 208 / 0.10)";
+    this.secondary = dark ? "#a5adba" : "#59616e";
+    this.warning = dark ? "#ffb454" : "#b45f00";
+    this.band = dark ? "rgb(124 176 255 / 0.28)" : "rgb(31 95 208 / 0.20)";
+    this.shade = dark ? "rgb(0 0 0 / 0.38)" : "rgb(70 80 100 / 0.12)";
+    this.states = STATES.map(([word, light, night]) => {
+      const colour = dark ? night : light;
+      return { word, css: css(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
+    });
+  }
+
+  /** The colour of a state by its name; grey until the name is known. */
+  state(name: string | undefined): { css: string; pixel: number } {
+    const found = name === undefined ? undefined : this.states.find(({ word }) => word.test(name));
+    return found ?? { css: this.fill[GREY]!, pixel: this.word[GREY]! };
+  }
+}

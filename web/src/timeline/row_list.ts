@@ -1,0 +1,197 @@
+// The names of the rows: a tree of plain elements beside the canvas, of which only those in sight exist. It shows the layout
+// and passes what the reader does to it (fold, pin, all lanes, move by dragging); it decides nothing.
+
+import type { Row } from "../engine/engine";
+import { count } from "../units";
+import { make } from "../panels/dom";
+import type { Layout, Line } from "./layout";
+
+export interface RowActions {
+  fold(row: Row): void;
+  pin(row: Row): void;
+  expand(row: Row): void;
+  focus(row: Row): void;
+  /** Puts a row before a sibling, or behind all (-1). */
+  move(row: Row, before: number): void;
+}
+
+interface Item {
+  element: HTMLElement;
+  fold: HTMLButtonElement;
+  label: HTMLElement;
+  detail: HTMLElement;
+  badge: HTMLElement;
+  pin: HTMLButtonElement;
+  lanes: HTMLButtonElement;
+  line: Line;
+  shown: string;
+}
+
+export interface Shown {
+  line: Line;
+  /** From the top of the list. */
+  y: number;
+}
+
+const INDENT = 14;
+const DRAG_BEGINS = 5;
+
+function iconButton(className: string, path: string): HTMLButtonElement {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  shape.setAttribute("d", path);
+  svg.append(shape);
+  const button = make("button", { type: "button", class: className, tabindex: -1 });
+  button.append(svg);
+  return button;
+}
+
+export class RowList {
+  readonly element = make("div", { class: "row-list", role: "tree", "aria-label": "Rows" });
+  private readonly scrolled = make("div", { class: "row-part", role: "presentation" });
+  private readonly pinned = make("div", { class: "row-part pinned", role: "presentation" });
+  private readonly target = make("div", { class: "row-target", hidden: true });
+  private items = new Map<string, Item>();
+  private focused = -1;
+  private matches = new Map<number, number>();
+  private layout: Layout | null = null;
+  private top = 0;
+
+  constructor(private readonly actions: RowActions) {
+    this.element.append(this.scrolled, this.pinned, this.target);
+  }
+
+  /** Shows these lines, and no others. */
+  show(layout: Layout, shown: readonly Shown[], top: number, height: number, focused: number, matches: Map<number, number>): void {
+    this.layout = layout;
+    this.top = top;
+    this.scrolled.style.top = `${top + Math.min(layout.pinnedHeight, height)}px`;
+    this.pinned.style.top = `${top}px`;
+    this.pinned.style.height = `${layout.pinnedHeight}px`;
+    this.focused = focused;
+    this.matches = matches;
+    const kept = new Set<string>();
+    for (const { line, y } of shown) {
+      const key = `${line.row.id}${line.pinned ? "p" : ""}`;
+      kept.add(key);
+      const item = this.items.get(key) ?? this.add(key, line);
+      this.update(item, line);
+      item.element.style.transform = `translateY(${line.pinned ? line.y : y - top - layout.pinnedHeight}px)`;
+    }
+    for (const [key, { element }] of this.items) {
+      if (kept.has(key)) continue;
+      element.remove();
+      this.items.delete(key);
+    }
+  }
+
+  /** Gives a row the keyboard; it must be in sight. */
+  focusRow(row: number): void {
+    (this.items.get(`${row}`) ?? this.items.get(`${row}p`))?.element.focus({ preventScroll: true });
+  }
+
+  private add(key: string, line: Line): Item {
+    const fold = iconButton("row-fold", "M6 4l4 4-4 4");
+    const label = make("bdi", { class: "row-label", dir: "auto" });
+    const detail = make("bdi", { class: "row-detail", dir: "auto" });
+    const badge = make("span", { class: "row-badge" });
+    const lanes = make("button", { type: "button", class: "row-lanes", tabindex: -1 });
+    const pin = iconButton("row-pin", "M5.5 2.5h5l-.8 4.2 2.3 2.3H4l2.3-2.3zM8 9v5");
+    const element = make("div", { class: "row", role: "treeitem" }, fold, make("span", { class: "row-text" }, label, detail), badge, lanes, pin);
+    const item: Item = { element, fold, label, detail, badge, pin, lanes, line, shown: "" };
+    fold.addEventListener("click", () => this.actions.fold(item.line.row));
+    pin.addEventListener("click", () => this.actions.pin(item.line.row));
+    lanes.addEventListener("click", () => this.actions.expand(item.line.row));
+    element.addEventListener("focus", () => this.actions.focus(item.line.row));
+    element.addEventListener("dblclick", () => item.line.parent && this.actions.fold(item.line.row));
+    element.addEventListener("pointerdown", (event) => this.press(event, item));
+    element.style.setProperty("--depth", `${line.depth * INDENT}px`);
+    (line.pinned ? this.pinned : this.scrolled).append(element);
+    this.items.set(key, item);
+    return item;
+  }
+
+  /** Writes to the document only what changed since the last frame. */
+  private update(item: Item, line: Line): void {
+    item.line = line;
+    const { row } = line;
+    const found = this.matches.get(row.id) ?? 0;
+    const shown = `${line.depth} ${line.height} ${line.parent} ${line.open} ${line.hidden} ${line.lanes} ${found} ${row.id === this.focused}`;
+    if (shown === item.shown) return;
+    item.shown = shown;
+    const { element } = item;
+    element.style.height = `${line.height}px`;
+    element.style.setProperty("--depth", `${line.depth * INDENT}px`);
+    element.dataset["row"] = String(row.id);
+    element.dataset["type"] = row.type;
+    element.tabIndex = row.id === this.focused ? 0 : -1;
+    element.classList.toggle("focused", row.id === this.focused);
+    element.classList.toggle("group", row.kind === "group");
+    element.setAttribute("aria-level", String(line.depth + 1));
+    if (line.parent) element.setAttribute("aria-expanded", String(line.open));
+    else element.removeAttribute("aria-expanded");
+    item.fold.hidden = !line.parent;
+    item.fold.title = line.open ? "Fold (O)" : "Unfold (O)";
+    item.fold.setAttribute("aria-label", item.fold.title);
+    item.label.textContent = row.label;
+    item.detail.textContent = row.detail;
+    element.title = row.detail ? `${row.label} – ${row.detail}` : row.label;
+    item.badge.hidden = found === 0;
+    item.badge.textContent = count(found);
+    item.badge.title = `${count(found)} matches`;
+    const tall = line.drawn === row && line.lanes > 8;
+    item.lanes.hidden = line.drawn !== row || (line.hidden === 0 && !tall);
+    item.lanes.textContent = tall ? "fewer lanes" : `+${line.hidden} lanes`;
+    item.lanes.title = tall ? "Show few lanes (E)" : "Show all lanes (E); Alt and the wheel scroll them";
+    item.pin.title = line.pinned ? "Unpin (P)" : "Pin to the top (P)";
+    item.pin.setAttribute("aria-label", item.pin.title);
+    item.pin.classList.toggle("on", line.pinned);
+  }
+
+  /** A row that is dragged goes among its siblings; a mere click gives it the keyboard. */
+  private press(down: PointerEvent, item: Item): void {
+    if (down.button !== 0 || (down.target instanceof Element && down.target.closest("button"))) return;
+    const { element, line } = item;
+    let before: number | null = null;
+    const move = (event: PointerEvent): void => {
+      if (before === null && Math.abs(event.clientY - down.clientY) < DRAG_BEGINS) return;
+      element.setPointerCapture(down.pointerId);
+      element.classList.add("dragged");
+      before = this.placeFor(line, event.clientY);
+    };
+    const end = (): void => {
+      element.removeEventListener("pointermove", move);
+      element.removeEventListener("pointerup", end);
+      element.removeEventListener("pointercancel", end);
+      element.classList.remove("dragged");
+      this.target.hidden = true;
+      if (before !== null && before !== line.row.id) this.actions.move(line.row, before);
+    };
+    element.addEventListener("pointermove", move);
+    element.addEventListener("pointerup", end);
+    element.addEventListener("pointercancel", end);
+  }
+
+  /** The sibling before which a row dropped at that height would stand, with a line drawn there. */
+  private placeFor(line: Line, clientY: number): number {
+    const layout = this.layout;
+    if (!layout) return line.row.id;
+    const list = line.pinned ? layout.pinned : layout.lines;
+    const part = line.pinned ? this.pinned : this.scrolled;
+    const base = this.element.getBoundingClientRect().top;
+    const siblings = list.filter((other) => other.row.parent === line.row.parent);
+    const place = (other: Line): number => {
+      const shown = this.items.get(`${other.row.id}${other.pinned ? "p" : ""}`);
+      return shown ? shown.element.getBoundingClientRect().top : other.y < line.y ? -Infinity : Infinity;
+    };
+    const next = siblings.find((other) => place(other) + other.height / 2 > clientY);
+    const last = siblings[siblings.length - 1]!;
+    const y = next ? place(next) : place(last) + last.height;
+    this.target.hidden = !Number.isFinite(y);
+    this.target.style.top = `${Math.max(this.top, y - base)}px`;
+    part.dataset["dragging"] = "";
+    return next ? next.row.id : -1;
+  }
+}

@@ -1,0 +1,519 @@
+// The timeline: one canvas with the ruler and the rows, their names beside it, the minimap above. It turns the state into a
+// picture, once a frame and only when something changed; what the hand and the keys do is in pointer.ts and commands.ts.
+
+import type { App, Change, RowChoices } from "../app";
+import type { Row, Span } from "../engine/engine";
+import type { Drawing } from "../panels/picture";
+import type { Surface } from "../panels/surface";
+import { make } from "../panels/dom";
+import { Columns } from "./columns";
+import { hitLine, laneOf, type Hit } from "./hit";
+import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
+import { confined, Lens, sameSpan } from "./lens";
+import { arrowsOf, drawArrows, type Place } from "./links";
+import { drawMarks, marksOf, type Mark } from "./marks";
+import { Minimap } from "./minimap";
+import { Motion } from "./motion";
+import { Names } from "./names";
+import { FONT, Painter, type Scene } from "./paint";
+import { Palette } from "./palette";
+import { Heading } from "./heading";
+import { RowList, type Shown } from "./row_list";
+import { drawGrid, drawRuler, RULER } from "./ruler";
+import { Tiles } from "./tiles";
+import { ViewHistory } from "./view_history";
+
+const REST_MS = 400;
+const FRAMES_KEPT = 240;
+const LABELS_WIDTH = 240;
+
+export class Timeline {
+  readonly element = make("div", { class: "timeline" });
+  readonly canvas = make("canvas", { class: "tracks", tabindex: 0, role: "application", "aria-label": "Timeline. Press ? for its keys.", "aria-describedby": "timeline-live" });
+  readonly area = make("div", { class: "tracks-area" });
+  readonly history = new ViewHistory();
+  readonly motion: Motion;
+  readonly tiles: Tiles;
+  readonly names: Names;
+  readonly tree: Tree;
+  readonly minimap: Minimap;
+  readonly rowList: RowList;
+  /** Milliseconds that the last frames took to draw, for those who measure. */
+  readonly frames: number[] = [];
+  layout: Layout;
+  palette: Palette;
+  focusedRow: number;
+  marks: Mark[] = [];
+  /** The name of the selected event or the one under the pointer, to light up. */
+  sameName: number | null = null;
+  /** Called after each picture: what is under the pointer may have changed. */
+  drawn: () => void = () => {};
+  /** A span that is being drawn by the hand. */
+  draft: Span | null = null;
+  width = 0;
+  height = 0;
+
+  private readonly context: CanvasRenderingContext2D;
+  private readonly columns = new Columns();
+  private readonly heading: Heading;
+  private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
+  private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
+  private readonly laneScroll = new Map<number, number>();
+  private found: ReadonlySet<number> | null = null;
+  private matches = new Map<number, number>();
+  private empty: ReadonlySet<number> = new Set();
+  private scrollY = 0;
+  private requested = 0;
+  private stale = true;
+  private restTimer = 0;
+  private ratio = 1;
+
+  constructor(
+    readonly app: App,
+    private readonly ended: AbortSignal,
+  ) {
+    const { engine, rows, view, choices } = app.state;
+    const context = this.canvas.getContext("2d", { alpha: false });
+    if (!context) throw new Error("This browser gives no canvas to draw on.");
+    this.context = context;
+    this.motion = new Motion(view);
+    this.palette = new Palette(isDark());
+    this.tree = new Tree(rows);
+    this.layout = layOut(this.tree, choices, this.empty);
+    this.focusedRow = this.layout.lines[0]?.row.id ?? -1;
+    const redraw = (): void => this.invalidate();
+    const fail = (error: Error): void => app.fail(error);
+    this.tiles = new Tiles(engine, redraw, fail);
+    this.names = new Names(engine, redraw, fail, (text) => {
+      this.context.font = FONT;
+      return this.context.measureText(text).width;
+    });
+    this.minimap = new Minimap(app, (to) => this.jump(to));
+    this.minimap.ready = redraw;
+    this.rowList = new RowList({
+      fold: (row) => this.fold(row),
+      pin: (row) => this.pin(row),
+      expand: (row) => this.expand(row),
+      focus: (row) => this.focus(row.id),
+      move: (row, before) => this.choose({ moved: [...this.app.state.choices.moved, [row.id, before]] }),
+    });
+    this.heading = new Heading(app);
+    this.build();
+    app.listen((changed) => this.changed(changed));
+    app.picture = () => this.picture();
+    this.history.rest(view);
+    if (app.state.event) app.select(app.state.event);
+  }
+
+  get lens(): Lens {
+    return new Lens(this.motion.shown.from, this.motion.shown.to, Math.max(1, this.width));
+  }
+
+  /** Moves at once, as the hand does. */
+  jump(to: Span): void {
+    const view = confined(to, this.app.state.about);
+    this.motion.jump(view);
+    this.app.set({ view });
+    this.invalidate();
+  }
+
+  /** Moves smoothly, from where the last movement will end. */
+  glide(to: Span): void {
+    this.app.set({ view: confined(to, this.app.state.about) });
+  }
+
+  choose(part: Partial<RowChoices>): void {
+    this.app.set({ choices: { ...this.app.state.choices, ...part } });
+  }
+
+  fold(row: Row): void {
+    const { toggled } = this.app.state.choices;
+    this.choose({ toggled: toggled.includes(row.id) ? toggled.filter((id) => id !== row.id) : [...toggled, row.id] });
+  }
+
+  pin(row: Row): void {
+    const { pinned } = this.app.state.choices;
+    this.choose({ pinned: pinned.includes(row.id) ? pinned.filter((id) => id !== row.id) : [...pinned, row.id] });
+  }
+
+  expand(row: Row): void {
+    const { tall } = this.app.state.choices;
+    this.laneScroll.delete(row.id);
+    this.choose({ tall: tall.includes(row.id) ? tall.filter((id) => id !== row.id) : [...tall, row.id] });
+  }
+
+  focus(row: number): void {
+    this.focusedRow = row;
+    this.invalidate();
+  }
+
+  scrollTo(y: number): void {
+    const room = Math.max(0, this.layout.height - this.scrolledHeight());
+    this.scrollY = Math.min(room, Math.max(0, y));
+    this.invalidate();
+  }
+
+  scrollBy(dy: number): void {
+    this.scrollTo(this.scrollY + dy);
+  }
+
+  /** Scrolls the lanes of one row; false where they all fit. */
+  scrollLanes(line: Line, lanes: number): boolean {
+    const { drawn, hidden } = line;
+    if (!drawn || hidden <= 0) return false;
+    this.laneScroll.set(drawn.id, Math.min(hidden, Math.max(0, this.firstLane(drawn.id) + lanes)));
+    this.invalidate();
+    return true;
+  }
+
+  firstLane = (row: number): number => this.laneScroll.get(row) ?? 0;
+
+  /** Where a line begins on the canvas. */
+  topOf(line: Line): number {
+    return RULER + (line.pinned ? line.y : this.layout.pinnedHeight + line.y - this.scrollY);
+  }
+
+  lineUnder(y: number): Line | null {
+    const { pinned, lines, pinnedHeight } = this.layout;
+    if (y < RULER) return null;
+    const inPinned = y - RULER < pinnedHeight;
+    const list = inPinned ? pinned : lines;
+    const offset = inPinned ? y - RULER : y - RULER - pinnedHeight + this.scrollY;
+    const line = list[lineAt(list, offset)];
+    return line && offset >= line.y ? line : null;
+  }
+
+  hit(x: number, y: number): Hit | null {
+    const line = this.lineUnder(y);
+    return line && hitLine(line, y - this.topOf(line), x, this.lens, this.tiles, line.drawn ? this.firstLane(line.drawn.id) : 0);
+  }
+
+  /** The line that shows a row: its own, or that of the folded row around it. */
+  lineFor(row: number): Line | null {
+    const path = this.tree.path(row).reverse();
+    for (const { id } of path) {
+      const line = this.layout.byRow.get(id);
+      if (line) return line;
+    }
+    return null;
+  }
+
+  /** Unfolds what hides a row and scrolls it into sight. */
+  reveal(row: number): void {
+    const { choices } = this.app.state;
+    const folded = this.tree.path(row).slice(0, -1).filter(({ id, open }) => open === choices.toggled.includes(id));
+    if (folded.length > 0) {
+      const ids = new Set(folded.map(({ id }) => id));
+      const kept = choices.toggled.filter((id) => !ids.has(id));
+      const added = folded.filter(({ id }) => !choices.toggled.includes(id)).map(({ id }) => id);
+      this.choose({ toggled: [...kept, ...added] });
+      this.relayout();
+    }
+    const line = this.layout.byRow.get(row);
+    if (!line || line.pinned) return;
+    const room = this.scrolledHeight();
+    if (line.y < this.scrollY) this.scrollTo(line.y - 24);
+    else if (line.y + line.height > this.scrollY + room) this.scrollTo(line.y + Math.min(line.height, room) - room + 24);
+  }
+
+  invalidate(): void {
+    if (this.requested === 0) this.requested = requestAnimationFrame((now) => this.frame(now));
+  }
+
+  /** The lines in sight, the scrolled ones first. */
+  visible(): Shown[] {
+    const { pinned, lines } = this.layout;
+    const shown: Shown[] = [];
+    const end = this.scrollY + this.scrolledHeight();
+    for (let i = lineAt(lines, this.scrollY); i < lines.length && lines[i]!.y < end; i++) shown.push({ line: lines[i]!, y: this.topOf(lines[i]!) });
+    for (const line of pinned) if (this.topOf(line) < this.height) shown.push({ line, y: this.topOf(line) });
+    return shown;
+  }
+
+  private scrolledHeight(): number {
+    return Math.max(0, this.height - RULER - this.layout.pinnedHeight);
+  }
+
+  private build(): void {
+    this.area.append(this.canvas);
+    this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.live);
+    this.element.style.setProperty("--labels", `${LABELS_WIDTH}px`);
+    this.scrollbar.addEventListener("scroll", () => {
+      if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
+    });
+    new ResizeObserver(() => this.resize()).observe(this.area);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => this.recolour(), { signal: this.ended });
+  }
+
+  private resize(): void {
+    const { width, height } = this.area.getBoundingClientRect();
+    this.width = width;
+    this.height = height;
+    this.fitCanvas();
+    this.minimap.resize(width);
+    this.scrollTo(this.scrollY);
+    this.draw();
+  }
+
+  /** As many pixels as the screen has; the browser's zoom changes that too. */
+  private fitCanvas(): void {
+    this.ratio = devicePixelRatio;
+    this.canvas.width = Math.max(1, Math.round(this.width * this.ratio));
+    this.canvas.height = Math.max(1, Math.round(this.height * this.ratio));
+  }
+
+  private recolour(): void {
+    this.palette = new Palette(isDark());
+    this.minimap.dirty = true;
+    this.invalidate();
+  }
+
+  private changed(changed: ReadonlySet<Change>): void {
+    const { state } = this.app;
+    if (changed.has("view") && !sameSpan(state.view, this.motion.goal)) this.motion.glide(state.view, performance.now());
+    if (changed.has("view")) this.restLater();
+    if (changed.has("choices")) this.stale = true;
+    if (changed.has("theme")) this.recolour();
+    if (changed.has("advice") || changed.has("notes")) this.marks = marksOf(state);
+    if (changed.has("found")) {
+      this.found = state.found && new Set(state.found.names);
+      this.matches = new Map(state.found?.rows.map(({ row, count }) => [row, count]));
+    }
+    if (changed.has("event") && state.event) this.reveal(state.event.row);
+    if (changed.has("event") && !state.event) this.sameName = null;
+    if (changed.has("details")) this.tell();
+    this.invalidate();
+  }
+
+  /** Words for those who cannot see the picture, and the name to light up. */
+  private tell(): void {
+    const { details } = this.app.state;
+    if (!details) return;
+    const row = this.tree.byId.get(details.row);
+    this.live.textContent = `${details.name}, ${row?.label ?? ""}, selected`;
+    if (this.sameName !== null && this.names.known(this.sameName) === details.name) return;
+    this.app.state.engine.find({ text: details.name, mode: "exact", case: true, row: details.row }).then(
+      ({ names }) => {
+        if (this.app.state.details !== details) return;
+        this.sameName = names[0] ?? null;
+        this.invalidate();
+      },
+      () => {}, // lighting up is a comfort, no reason for a message
+    );
+  }
+
+  private restLater(): void {
+    clearTimeout(this.restTimer);
+    this.restTimer = window.setTimeout(() => {
+      this.history.rest(this.app.state.view);
+      if (this.app.state.choices.hideEmpty) this.stale = true;
+      this.invalidate();
+    }, REST_MS);
+  }
+
+  private relayout(): void {
+    this.stale = false;
+    if (this.app.state.choices.hideEmpty) this.empty = this.emptyRows();
+    this.layout = layOut(this.tree, this.app.state.choices, this.empty);
+    this.scrollTo(this.scrollY);
+  }
+
+  /** Rows without an event in this view: by their first and last event, and by tiles where those are here. */
+  private emptyRows(): Set<number> {
+    const { view, rows } = this.app.state;
+    const { level } = new Lens(view.from, view.to, Math.max(1, this.width));
+    const empty = new Set<number>();
+    for (const row of rows) {
+      if (row.kind === "group") continue;
+      const outside = row.to < view.from || row.from > view.to;
+      if (outside || this.tiles.empty(row.id, level, view.from, view.to)) empty.add(row.id);
+    }
+    return empty;
+  }
+
+  private frame(now: number): void {
+    this.requested = 0;
+    this.motion.step(now);
+    this.draw();
+    if (this.motion.moving) this.invalidate();
+  }
+
+  private draw(): void {
+    if (this.width === 0 || this.height === 0) return;
+    const began = performance.now();
+    if (devicePixelRatio !== this.ratio) this.fitCanvas();
+    if (this.stale) this.relayout();
+    const shown = this.visible();
+    this.request(shown);
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.paint(this.context, shown, this.ratio, (columns) => columns.toCanvas(this.context));
+    this.names.send();
+    this.tiles.send();
+    this.rowList.show(this.layout, shown, RULER, this.height - RULER, this.focusedRow, this.matches);
+    this.minimap.draw(this.motion.shown, this.palette);
+    this.heading.show(this.motion.shown, this.app.state.about);
+    this.drawn();
+    this.syncScrollbar();
+    this.frames.push(performance.now() - began);
+    if (this.frames.length > FRAMES_KEPT) this.frames.shift();
+  }
+
+  private syncScrollbar(): void {
+    const inner = this.scrollbar.firstElementChild as HTMLElement;
+    this.scrollbar.style.top = `${RULER + this.layout.pinnedHeight}px`;
+    inner.style.height = `${this.layout.height}px`;
+    if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollbar.scrollTop = this.scrollY;
+  }
+
+  /** What this view needs, then what the next one probably will: the goal of a glide, the neighbours, one level up. */
+  private request(shown: readonly Shown[]): void {
+    const { lens } = this;
+    const rows = [...new Set(shown.flatMap(({ line }) => (line.drawn ? [line.drawn.id] : [])))];
+    const goal = new Lens(this.motion.goal.from, this.motion.goal.to, lens.width);
+    this.tiles.begin();
+    this.tiles.want(rows, goal.level, goal.from, goal.to);
+    if (this.motion.moving) return;
+    const length = goal.to - goal.from;
+    this.tiles.want(rows, goal.level, goal.from - length / 2, goal.to + length / 2);
+    if (goal.level < 52) this.tiles.want(rows, goal.level + 1, goal.from, goal.to);
+  }
+
+  private paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
+    const { lens, palette, width, height } = this;
+    const scene: Scene = { lens, palette, tiles: this.tiles, names: this.names, emphasis: { found: this.found, same: this.sameName }, firstLane: this.firstLane };
+    surface.fillStyle = palette.paper;
+    surface.fillRect(0, 0, width, height);
+    this.paintPart(surface, scene, shown.filter(({ line }) => !line.pinned), RULER + this.layout.pinnedHeight, height, ratio, flush);
+    if (this.layout.pinned.length > 0) {
+      this.paintPart(surface, scene, shown.filter(({ line }) => line.pinned), RULER, RULER + this.layout.pinnedHeight, ratio, flush);
+      surface.fillStyle = palette.line;
+      surface.fillRect(0, RULER + this.layout.pinnedHeight - 1, width, 2);
+    }
+    this.paintSelection(surface, lens);
+    drawRuler(surface, lens, palette);
+    drawMarks(surface, this.marks, lens, palette);
+    this.paintSpanOnRuler(surface, lens);
+  }
+
+  private paintPart(surface: Surface, scene: Scene, shown: readonly Shown[], top: number, bottom: number, ratio: number, flush: (columns: Columns) => void): void {
+    surface.save();
+    surface.beginPath();
+    surface.rect(0, top, this.width, Math.max(0, bottom - top));
+    surface.clip();
+    surface.fillStyle = this.palette.paper;
+    surface.fillRect(0, top, this.width, bottom - top);
+    for (const { line, y } of shown) this.paintBackground(surface, line, y);
+    drawGrid(surface, scene.lens, this.palette, top, bottom);
+    this.columns.begin(this.width, ratio);
+    const painter = new Painter(surface, this.columns, ratio, scene);
+    for (const { line, y } of shown) painter.line(line, y);
+    painter.finish(flush);
+    surface.restore();
+  }
+
+  private paintBackground(surface: Surface, line: Line, y: number): void {
+    const { palette } = this;
+    if (line.row.kind === "group") {
+      surface.fillStyle = palette.faint;
+      surface.fillRect(0, y, this.width, line.height);
+    }
+    surface.fillStyle = palette.line;
+    surface.fillRect(0, y + line.height - 1, this.width, 1);
+  }
+
+  private paintSelection(surface: Surface, lens: Lens): void {
+    const { event, details } = this.app.state;
+    const { palette, width, height } = this;
+    const span = this.draft ?? this.app.state.span;
+    if (span) {
+      const [left, right] = [lens.x(span.from), lens.x(span.to)];
+      surface.fillStyle = palette.shade;
+      if (left > 0) surface.fillRect(0, RULER, Math.min(width, left), height - RULER);
+      if (right < width) surface.fillRect(Math.max(0, right), RULER, width - Math.max(0, right), height - RULER);
+      surface.fillStyle = palette.accent;
+      surface.fillRect(Math.round(left), RULER, 1, height - RULER);
+      surface.fillRect(Math.round(right), RULER, 1, height - RULER);
+    }
+    if (!event || !details) return;
+    surface.save();
+    surface.beginPath();
+    surface.rect(0, RULER, width, height - RULER);
+    surface.clip();
+    this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
+    for (const link of details.links.slice(0, 150)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    drawArrows(surface, arrowsOf(details, lens, (row, id, from, to) => this.placeOf(row, id, from, to)), palette);
+    surface.restore();
+  }
+
+  private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {
+    const line = this.layout.byRow.get(row);
+    if (!line || to < lens.from || from > lens.to || line.drawn?.id !== row) return;
+    const lane = laneOf(this.tiles, row, event, from, to, lens);
+    const box = this.laneBox(line, lane);
+    if (!box || (!line.pinned && box.y < RULER + this.layout.pinnedHeight - line.height)) return;
+    const left = Math.max(-3, lens.x(from));
+    const right = Math.min(lens.width + 3, Math.max(left + 2, lens.x(to)));
+    surface.strokeStyle = this.palette.accent;
+    surface.lineWidth = weight;
+    surface.strokeRect(left - weight / 2, box.y - weight / 2, right - left + weight, box.height + weight);
+  }
+
+  private laneBox(line: Line, lane: number | null): { y: number; height: number } | null {
+    const top = this.topOf(line) + line.inset;
+    if (lane === null) return { y: top, height: Math.max(1, line.height - 2 * line.inset) };
+    const shown = lane - (line.drawn ? this.firstLane(line.drawn.id) : 0);
+    if (shown < 0 || shown >= line.lanes) return null;
+    return { y: top + shown * line.laneHeight, height: Math.max(1, line.laneHeight - 1) };
+  }
+
+  /** The height at which an arrow meets an event. */
+  private placeOf(row: number, event: number, from: number, to: number): Place | null {
+    const line = this.lineFor(row);
+    if (!line) return null;
+    const own = line.drawn?.id === row;
+    const lane = own ? laneOf(this.tiles, row, event, from, to, this.lens) : null;
+    const box = (own && this.laneBox(line, lane)) || { y: this.topOf(line), height: line.height };
+    const middle = box.y + box.height / 2;
+    const top = line.pinned ? RULER : RULER + this.layout.pinnedHeight;
+    const y = Math.max(top + 3, Math.min(this.height - 3, middle));
+    return { y, outside: y !== middle };
+  }
+
+  private paintSpanOnRuler(surface: Surface, lens: Lens): void {
+    const span = this.draft ?? this.app.state.span;
+    if (!span) return;
+    const [left, right] = [Math.max(0, lens.x(span.from)), Math.min(lens.width, lens.x(span.to))];
+    if (right <= left) return;
+    surface.fillStyle = this.palette.accentSoft;
+    surface.fillRect(left, 0, right - left, RULER);
+    surface.fillStyle = this.palette.accent;
+    surface.fillRect(left, RULER - 2, right - left, 2);
+  }
+
+  /** The present picture with the names of its rows, for paper. */
+  private picture(): Drawing {
+    const shown = this.visible();
+    const { height, width } = this;
+    return {
+      width: width + LABELS_WIDTH,
+      height,
+      title: `${this.app.state.about.name} – Tacho`,
+      draw: (surface) => {
+        surface.save();
+        surface.translate(LABELS_WIDTH, 0);
+        surface.beginPath();
+        surface.rect(0, 0, width, height);
+        surface.clip();
+        this.paint(surface, shown, 2, (columns) => columns.toSurface(surface));
+        surface.restore();
+        this.heading.picture(surface, shown, LABELS_WIDTH, height, this.palette);
+      },
+    };
+  }
+}
+
+export function isDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}

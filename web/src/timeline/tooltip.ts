@@ -1,0 +1,174 @@
+// What is under the pointer, in words: a line with the time, and a box with the event's name, length and innermost frames.
+// Nothing is asked of the engine before the pointer rests.
+
+import type { Frame, Span } from "../engine/engine";
+import { make } from "../panels/dom";
+import { cut } from "../panels/text";
+import { count, duration, moment } from "../units";
+import type { Hit } from "./hit";
+import { marksAt, type Mark } from "./marks";
+import { RULER } from "./ruler";
+import type { Timeline } from "./timeline";
+
+const REST_MS = 120;
+const FRAMES = 4;
+const REMEMBERED = 200;
+const NAME_SHOWN = 300;
+
+export class Tooltip {
+  private readonly line = make("div", { class: "cursor", hidden: true }, make("span", { class: "cursor-time" }));
+  private readonly box = make("div", { class: "tip", role: "tooltip", hidden: true });
+  private readonly frames = new Map<string, readonly Frame[]>();
+  private shown = "";
+  private timer = 0;
+  private x = 0;
+  private y = 0;
+
+  constructor(private readonly timeline: Timeline) {
+    timeline.area.append(this.line, this.box);
+  }
+
+  hide(): void {
+    this.line.hidden = true;
+    this.close();
+    this.hovered(null);
+  }
+
+  /** The line that follows the pointer. */
+  cursor(x: number): void {
+    const label = this.line.firstElementChild as HTMLElement;
+    this.line.hidden = false;
+    this.line.style.transform = `translateX(${Math.round(x)}px)`;
+    label.textContent = moment(this.timeline.lens.time(x));
+    this.line.classList.toggle("flip", x > this.timeline.width - 140);
+  }
+
+  /** The length of a span while it is drawn. */
+  length(span: Span, x: number): void {
+    this.cursor(x);
+    (this.line.firstElementChild as HTMLElement).textContent = duration(span.to - span.from);
+  }
+
+  at(x: number, y: number): void {
+    this.x = x;
+    this.y = y;
+    this.cursor(x);
+    if (y < RULER) {
+      const marks = marksAt(this.timeline.marks, x, this.timeline.lens);
+      this.timeline.canvas.classList.toggle("pointing", marks.length > 0);
+      this.explain(marks);
+      this.hovered(null);
+      return;
+    }
+    const hit = this.timeline.hit(x, y);
+    this.timeline.canvas.classList.toggle("pointing", !!hit?.slice || !!hit?.dense);
+    this.hovered(hit);
+    if (hit?.slice) this.slice(hit);
+    else if (hit?.dense) this.dense(hit);
+    else if (hit?.value) this.value(hit);
+    else this.close();
+  }
+
+  private hovered(hit: Hit | null): void {
+    const { app, names } = this.timeline;
+    const { hover } = app.state;
+    if (!hit?.slice) {
+      if (hover) app.set({ hover: null });
+      return;
+    }
+    const { event, name } = hit.slice;
+    if (hover?.row === hit.row.id && hover.event === event) return;
+    app.set({ hover: { row: hit.row.id, event, name: names.known(name) ?? "" } });
+  }
+
+  private slice(hit: Hit): void {
+    const { names } = this.timeline;
+    const slice = hit.slice!;
+    const key = `${hit.row.id}.${slice.event}`;
+    const name = names.text(slice.name);
+    names.send();
+    if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", `${duration(slice.to - slice.from)}`, `${hit.row.label} · at ${moment(slice.from)}`);
+    const frames = this.frames.get(key);
+    if (frames) this.append(frames);
+    else this.ask(hit.row.id, slice.event, key);
+  }
+
+  private dense(hit: Hit): void {
+    const { names } = this.timeline;
+    const dense = hit.dense!;
+    const name = names.text(dense.name);
+    names.send();
+    this.open(`${hit.row.id}/${dense.from}`, `${count(dense.count)} events`, `longest: ${cut(name ?? "…", 120)}`, `${hit.row.label} · zoom in to see each`);
+  }
+
+  private value(hit: Hit): void {
+    const { last, min, max } = hit.value!;
+    const unit = hit.row.unit ?? "";
+    const text = (value: number): string => `${count(Math.round(value * 1000) / 1000)} ${unit}`.trim();
+    this.open(`${hit.row.id}=${hit.time}`, text(last), min === max ? "" : `between ${text(min)} and ${text(max)}`, hit.row.label);
+  }
+
+  private explain(marks: readonly Mark[]): void {
+    const [first] = marks;
+    if (!first) {
+      this.close();
+      return;
+    }
+    const more = marks.length > 1 ? `and ${count(marks.length - 1)} more here` : "";
+    this.open(`mark ${first.from} ${first.title}`, first.title, first.text, [first.to > first.from ? duration(first.to - first.from) : "", more].filter(Boolean).join(" · "));
+  }
+
+  private open(key: string, title: string, main: string, rest: string): void {
+    if (this.shown !== key) {
+      clearTimeout(this.timer);
+      this.timer = 0;
+    }
+    this.shown = key;
+    const words = [
+      make("bdi", { class: "tip-name", dir: "auto" }, cut(title === "" ? "(no name)" : title, NAME_SHOWN)),
+      make("div", { class: "tip-main" }, main),
+      make("div", { class: "tip-rest" }, rest),
+    ];
+    this.box.replaceChildren(...words.filter(({ textContent }) => textContent !== ""));
+    this.box.hidden = false;
+    this.place();
+  }
+
+  private close(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.shown = "";
+    this.box.hidden = true;
+  }
+
+  private place(): void {
+    const { width, height } = this.timeline;
+    const [w, h] = [this.box.offsetWidth, this.box.offsetHeight];
+    const left = this.x + 16 + w > width ? Math.max(0, this.x - w - 12) : this.x + 16;
+    const top = this.y + 20 + h > height ? Math.max(0, this.y - h - 12) : this.y + 20;
+    this.box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+  }
+
+  /** The frames, once the pointer rests. */
+  private ask(row: number, event: number, key: string): void {
+    if (this.timer !== 0) return;
+    this.timer = window.setTimeout(() => {
+      this.timeline.app.state.engine.event(row, event).then(
+        ({ python, stack }) => {
+          const inner = python?.frames.length ? python.frames : (stack?.frames ?? []);
+          if (this.frames.size > REMEMBERED) this.frames.clear();
+          this.frames.set(key, inner.slice(0, FRAMES));
+          if (this.shown === key) this.append(inner.slice(0, FRAMES));
+        },
+        () => {}, // the box says enough without frames; a click tells what is wrong
+      );
+    }, REST_MS);
+  }
+
+  private append(frames: readonly Frame[]): void {
+    if (frames.length === 0 || this.box.querySelector(".tip-frames")) return;
+    const rows = frames.map(({ name, file, line }) => make("li", {}, make("bdi", { dir: "auto" }, cut(name, 80)), file ? make("span", {}, ` ${file.split("/").pop() ?? ""}${line ? `:${line}` : ""}`) : ""));
+    this.box.append(make("ol", { class: "tip-frames" }, ...rows));
+    this.place();
+  }
+}
