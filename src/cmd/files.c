@@ -13,10 +13,12 @@
 #include "command.h"
 #include "nsys_rep.h"
 #include "open.h"
+#include "share.h"
 #include "wanted.h"
 
 struct settings {
     const char *output, *type, *ts_shift, *samples;
+    const char *file_name; /* of what is exported, without its folder */
     struct option_list tables, times;
     struct export_options export;
     struct part_settings part;
@@ -167,9 +169,9 @@ const struct command command_import = {
 
 static const char *const *type_names(void)
 {
-    static const char *names[16];
+    static const char *names[32];
 
-    for (size_t i = 0; exporters[i] && i + 1 < 16; i++)
+    for (size_t i = 0; exporters[i] && i + 1 < 32; i++)
         names[i] = exporters[i]->name;
     return names;
 }
@@ -181,10 +183,20 @@ static const char *const *sample_kinds(void)
     return kinds;
 }
 
+static int take_max_size(void *settings, const char *value, struct error *err)
+{
+    uint64_t bytes = option_size(value, 1000);
+
+    if (bytes == 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-size is a size such as 25MB, not '%s'", value);
+    ((struct settings *)settings)->export.max_bytes = bytes;
+    return 0;
+}
+
 static const struct option export_options[] = {
     { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
-      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, pprof or "
-              "svg. Default: sqlite." },
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, pprof, "
+              "svg, tacho or html. Default: sqlite." },
     OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
     OVERWRITE_ROW,
     QUIET_ROW,
@@ -209,6 +221,8 @@ static const struct option export_options[] = {
       .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, where there are some." },
     { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
       .help = "folded, speedscope, pprof, svg: samples of threads that waited count too." },
+    { .name = "max-size", .kind = OPTION_CUSTOM, .take = take_max_size, .value = "SIZE",
+      .help = "html, tacho: cut the middle part out of the report that makes a file of at most this size, such as 25MB." },
     { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
       .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
@@ -276,6 +290,7 @@ static int write_part(struct report *report, const char *output, const struct ex
     const struct wanted no_report = {0};
     struct part part = {0};
     struct filter filter = {0};
+    struct text note = {0};
     int code = part_find(&settings->part, report, &part, err);
 
     if (code == 0) {
@@ -283,8 +298,14 @@ static int write_part(struct report *report, const char *output, const struct ex
         code = filter_open(&filter, report, &request, err);
     }
     options.filter = filter.only.only || filter.span ? &filter : NULL;
+    options.page_folder = share_page_folder();
+    options.name = settings->file_name;
+    options.note = &note;
     if (code == 0)
         code = export_file(exporter, report, output, settings->overwrite, &options, err);
+    if (code == 0 && note.length && !settings->quiet)
+        fprintf(stderr, "tacho export: %s\n", text_string(&note));
+    text_free(&note);
     filter_close(&filter);
     part_free(&part);
     return code;
@@ -320,6 +341,8 @@ static int run_export(const struct command *self, int argc, char **argv)
 
     if (!prepare(self, argc, argv, &settings, &file, &status))
         return status;
+    const char *slash = strrchr(file, '/');
+    settings.file_name = slash ? slash + 1 : file;
     int code = take_export_options(&settings, &exporter, &err);
     if (code == 0) {
         char ending[64];

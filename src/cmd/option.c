@@ -1,6 +1,8 @@
 /* The option parser: it looks an option up, finds its value, and stores it where its row says. */
 #include "option.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,23 @@ int option_bool(const char *value)
         if (strcasecmp(value, words[i].text) == 0)
             return words[i].truth;
     return -1;
+}
+
+uint64_t option_size(const char *value, unsigned thousand)
+{
+    static const char suffixes[] = "KMGT";
+    char *end;
+    uint64_t bytes = (errno = 0, strtoull(value, &end, 10));
+    const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+
+    if (suffix) {
+        for (const char *step = suffixes; step <= suffix; step++)
+            bytes = bytes > UINT64_MAX / thousand ? 0 : bytes * thousand;
+        end++;
+        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
+            end += strlen(end);
+    }
+    return isdigit((unsigned char)*value) && *end == 0 && errno == 0 ? bytes : 0;
 }
 
 char **option_split(const char *value, size_t *count)

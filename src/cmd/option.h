@@ -54,6 +54,9 @@ int options_parse(struct option_parse *parse, int argc, char **argv, struct erro
 /* true, false, yes, no, on, off, 1, 0: 1 or 0; -1 for anything else. */
 int option_bool(const char *value);
 
+/* A size such as 64M or 25MB, where a K is so many (1000, 1024); 0 for anything else. */
+uint64_t option_size(const char *value, unsigned thousand);
+
 /* Splits at commas; empty parts (a trailing comma) are left out. A backslash keeps the next character as it is. The parts
  * are allocated: a NULL-terminated list to be freed with one free(), or NULL when memory is short. */
 char **option_split(const char *value, size_t *count);

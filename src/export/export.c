@@ -12,7 +12,7 @@
 
 const struct exporter *const exporters[] = {
     &export_sqlite, &export_csv, &export_json, &export_jsonlines, &export_text, &export_chrome, &export_perfetto, &export_stacks, &export_folded,
-    &export_speedscope, &export_pprof, &export_svg, NULL,
+    &export_speedscope, &export_pprof, &export_svg, &export_tacho, &export_html, NULL,
 };
 
 const struct exporter *exporter_find(const char *name)
@@ -86,6 +86,8 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
         return error_set(err, ERR_BAD_ARGUMENT, "--append is for files that can be added to: --type sqlite");
     if (options->gzip && !exporter->gzips)
         return error_set(err, ERR_BAD_ARGUMENT, "--gzip is not for --type %s", exporter->name);
+    if (options->max_bytes && !exporter->limits)
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-size is for --type html and tacho");
     if (!overwrite && !options->append && there)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
     if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */

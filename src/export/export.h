@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include "../base/error.h"
+#include "../base/text.h"
 #include "../report/reader.h"
 
 struct filter;
@@ -25,6 +26,10 @@ struct export_options {
     size_t pattern_count;
     struct report_span *ranges; /* owned; events that overlap one are exported; none: all are */
     size_t range_count;
+    uint64_t max_bytes;   /* of the file; 0: as large as it gets */
+    const char *page_folder; /* html: where the page's files are */
+    const char *name;     /* html: what the page calls the report; NULL: report.tacho */
+    struct text *note;    /* gets a sentence on what was left out to stay below max_bytes; may be NULL */
     const struct filter *filter; /* of the analyses, open; events that do not count are left out. NULL: all do */
 };
 
@@ -48,6 +53,7 @@ struct exporter {
     const char *extension; /* of the file; with folder set: what is added to the name of the folder */
     int folder;            /* it makes a folder of files, or one file if it is told to */
     int gzips;             /* knows export_options.gzip */
+    int limits;            /* knows export_options.max_bytes */
     int appends;           /* knows export_options.append: path is then a copy of the file that is there */
     /* Writes the report to a file (or folder) that must not exist. What it leaves on failure is removed. */
     int (*export_report)(struct report *report, const char *path, const struct export_options *options, struct error *err);
@@ -62,6 +68,6 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
                 const struct export_options *options, struct error *err);
 
 extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome, export_perfetto,
-    export_stacks, export_folded, export_speedscope, export_pprof, export_svg;
+    export_stacks, export_folded, export_speedscope, export_pprof, export_svg, export_tacho, export_html;
 
 #endif

@@ -1,0 +1,371 @@
+/* Copying rows from a report to a writer, table by table. Tables that this version does not know are left out: their strings
+ * could not be told from their numbers. */
+#include "cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../report/writer.h"
+#include "cut_window.h"
+#include "rows.h"
+
+#define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
+#define CACHED_STRINGS (1 << 26)
+#define TRIES 8 /* to cut to a size; two are usual */
+#define AIM 0.95 /* of the size: strings and what is kept whole do not get fewer in proportion */
+
+/* Rows that say what others mean, though they have a time or a thread. */
+static const char *const kept_whole[] = {
+    "TACHO_PROCESS", "TACHO_THREAD", "TACHO_CLOCK", "TACHO_RANGE", "TACHO_SAMPLING", "TACHO_CUPTI", "TACHO_MODULE", "TACHO_RESOURCE",
+    "DIAGNOSTIC_EVENT", "TACHO_TORCH_STEP", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", /* sums over time need all */
+};
+
+/* Stacks by number, and who has them. */
+enum { CHAIN_TABLES = 5, CHAIN_USERS = 4 };
+static const struct chain_table {
+    const char *name;
+    struct { const char *table, *column; } users[CHAIN_USERS];
+} chain_tables[CHAIN_TABLES] = {
+    { "SAMPLING_CALLCHAINS", { { "COMPOSITE_EVENTS", "id" } } },
+    { "CUDA_CALLCHAINS", { { "CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId" } } },
+    { "OSRT_CALLCHAINS", { { "OSRT_API", "callchainId" } } },
+    { "SYSCALL_CALLCHAINS", { { "SYSCALL", "callchainId" } } },
+    { "TACHO_PYTHON_CALLCHAINS", { { "TACHO_PYTHON_SAMPLE", "callchainId" }, { "CUPTI_ACTIVITY_KIND_RUNTIME", "pythonCallchainId" },
+                                   { "OSRT_API", "pythonCallchainId" }, { "COMPOSITE_EVENTS", "pythonCallchainId" } } },
+};
+
+struct numbers {
+    int64_t *values; /* owned; sorted once all are there */
+    size_t count, capacity;
+};
+
+struct cut {
+    struct report *report;
+    struct writer *writer;
+    const struct export_options *part; /* which rows */
+    int64_t *strings;                  /* owned; the writer's id by ours, 0: not asked yet */
+    size_t string_count;
+    struct numbers used[CHAIN_TABLES]; /* stacks of the rows that were kept */
+    int failed;                        /* memory was short */
+};
+
+/* A table on its way. */
+struct passage {
+    struct cut *cut;
+    const struct report_table *from;
+    enum table_id to;
+    int columns[EXPORT_COLUMNS_MAX]; /* of `from`, in the order of `to`; -1: it has none */
+    size_t count;
+    uint64_t strings;                /* a bit for each column that is an id of a string */
+    int used[CHAIN_TABLES];          /* the column that holds numbers of those stacks, or -1 */
+    const struct numbers *only;      /* rows of stacks: only these; NULL: all */
+    int event_type;                  /* the column of NVTX_EVENTS, or -1 */
+    int descriptions;                /* of NVTX_EVENTS only names of domains and the like, or only what is none */
+};
+
+/* ---- numbers of stacks ------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void add_number(struct cut *cut, struct numbers *numbers, int64_t value)
+{
+    if (numbers->count && numbers->values[numbers->count - 1] == value)
+        return;
+    if (numbers->count == numbers->capacity) {
+        size_t capacity = numbers->capacity ? numbers->capacity * 2 : 1024;
+        int64_t *values = realloc(numbers->values, capacity * sizeof *values);
+        if (!values) {
+            cut->failed = 1;
+            return;
+        }
+        numbers->values = values;
+        numbers->capacity = capacity;
+    }
+    numbers->values[numbers->count++] = value;
+}
+
+static int has_number(const struct numbers *numbers, int64_t value)
+{
+    return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, by_value) != NULL;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static int64_t new_string(struct cut *cut, int64_t id)
+{
+    size_t length;
+
+    if (id <= 0)
+        return 0;
+    if ((uint64_t)id >= cut->string_count && id < CACHED_STRINGS) {
+        size_t count = cut->string_count ? cut->string_count : 4096;
+        while (count <= (uint64_t)id)
+            count *= 2;
+        int64_t *strings = realloc(cut->strings, count * sizeof *strings);
+        if (strings) {
+            memset(strings + cut->string_count, 0, (count - cut->string_count) * sizeof *strings);
+            cut->strings = strings;
+            cut->string_count = count;
+        }
+    }
+    int64_t *cached = (uint64_t)id < cut->string_count ? &cut->strings[id] : NULL;
+    if (cached && *cached)
+        return *cached;
+    const char *bytes = report_string(cut->report, id, &length);
+    int64_t made = writer_string(cut->writer, bytes, length);
+    if (cached)
+        *cached = made;
+    return made;
+}
+
+/* Domains, categories and names given to things are rows of NVTX_EVENTS too. */
+static int is_description(int64_t event_type)
+{
+    return !((event_type >= 34 && event_type <= 38) || event_type == 59 || event_type == 60 || (event_type >= 65 && event_type <= 71));
+}
+
+static int wants_row(const struct passage *passage, const struct export_window *window)
+{
+    if (passage->only && !has_number(passage->only, window->values[0][window->at])) /* `id` comes first in all of them */
+        return 0;
+    return passage->event_type < 0 || is_description(window->values[passage->event_type][window->at]) == passage->descriptions;
+}
+
+static void copy_row(struct passage *passage, const struct export_window *window)
+{
+    uint64_t row[EXPORT_COLUMNS_MAX + 1]; /* as struct row_<TABLE> is */
+    uint64_t all = passage->count == 64 ? UINT64_MAX : (UINT64_C(1) << passage->count) - 1;
+
+    row[0] = all & ~window->null_masks[window->at];
+    for (size_t c = 0; c < passage->count; c++) {
+        int64_t value = window->values[c][window->at];
+        if (!(row[0] >> c & 1))
+            row[c + 1] = 0;
+        else
+            row[c + 1] = (uint64_t)(passage->strings >> c & 1 ? new_string(passage->cut, value) : value);
+    }
+    for (size_t i = 0; i < CHAIN_TABLES; i++)
+        if (passage->used[i] >= 0 && row[0] >> passage->used[i] & 1)
+            add_number(passage->cut, &passage->cut->used[i], (int64_t)row[passage->used[i] + 1]);
+    writer_append(passage->cut->writer, passage->to, row);
+}
+
+static int copy_rows(struct passage *passage, const struct export_options *part, struct error *err)
+{
+    struct export_rows *rows;
+    int code = export_rows_open(passage->cut->report, passage->from, passage->columns, passage->count, part, 0, &rows, err);
+
+    if (code != 0)
+        return code;
+    while ((code = export_rows_next(rows, err)) == 1) {
+        const struct export_window *window = export_window(rows);
+        if (wants_row(passage, window))
+            copy_row(passage, window);
+    }
+    export_rows_close(rows);
+    return code == 0 && passage->cut->failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+static int is_named(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+static int chain_index(const char *name)
+{
+    for (int i = 0; i < CHAIN_TABLES; i++)
+        if (strcmp(chain_tables[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int column_of(const struct schema_table *table, const char *name)
+{
+    for (size_t c = 0; c < table->column_count; c++)
+        if (strcmp(table->columns[c].name, name) == 0)
+            return (int)c;
+    return -1;
+}
+
+static void begin_passage(struct passage *passage, struct cut *cut, const struct report_table *table, enum table_id to)
+{
+    const struct schema_table *schema = &schema_tables[to];
+
+    *passage = (struct passage){ .cut = cut, .from = table, .to = to, .count = schema->column_count, .event_type = -1 };
+    for (size_t c = 0; c < schema->column_count; c++) {
+        int column = report_column(table, schema->columns[c].name);
+        int is_string = schema->columns[c].type == COLUMN_TEXT || schema->columns[c].type == COLUMN_STRING;
+        if (column >= 0) { /* a column whose type has changed since would not mean the same */
+            enum column_type type = table->columns[column].type;
+            column = is_string == (type == COLUMN_TEXT || type == COLUMN_STRING) ? column : -1;
+        }
+        passage->columns[c] = column;
+        passage->strings |= (uint64_t)is_string << c;
+    }
+    for (size_t i = 0; i < CHAIN_TABLES; i++) {
+        passage->used[i] = -1;
+        for (size_t u = 0; u < CHAIN_USERS && chain_tables[i].users[u].table; u++)
+            if (strcmp(chain_tables[i].users[u].table, table->name) == 0)
+                passage->used[i] = column_of(schema, chain_tables[i].users[u].column);
+    }
+}
+
+/* Stacks come second: by then it is known which are used. */
+static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
+{
+    static const struct export_options everything = { .lazy = 1 };
+    int to = schema_find(table->name), chain = chain_index(table->name), is_cut = cut->part->range_count || cut->part->filter;
+    struct passage passage;
+
+    if (to < 0 || to == TABLE_StringIds || table->rows == 0 || (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
+        return 0;
+    begin_passage(&passage, cut, table, (enum table_id)to);
+    if (chain >= 0 && is_cut) {
+        struct numbers *numbers = &cut->used[chain];
+        if (numbers->count)
+            qsort(numbers->values, numbers->count, sizeof *numbers->values, by_value);
+        passage.only = numbers;
+    }
+    int whole = is_named(table->name, kept_whole, sizeof kept_whole / sizeof *kept_whole);
+    if (to != TABLE_NVTX_EVENTS || !is_cut)
+        return copy_rows(&passage, whole ? &everything : cut->part, err);
+    passage.event_type = NVTX_EVENTS_eventType;
+    passage.descriptions = 1;
+    int code = copy_rows(&passage, &everything, err);
+    passage.descriptions = 0;
+    return code == 0 ? copy_rows(&passage, cut->part, err) : code;
+}
+
+static int copy_tables(struct cut *cut, struct error *err)
+{
+    int code = 0;
+
+    for (int of_stacks = 0; of_stacks < 2; of_stacks++)
+        for (size_t i = 0; i < report_table_count(cut->report) && code == 0; i++)
+            code = copy_table(cut, report_table_at(cut->report, i), of_stacks, err);
+    return code;
+}
+
+/* Writes one part, and says how large it became. */
+static int write_part(struct report *report, const char *path, const struct export_options *part, uint64_t *bytes, struct error *err)
+{
+    struct cut cut = { .report = report, .part = part };
+    struct error closing;
+    int code = writer_open(path, &(struct writer_options){ .overwrite = 1, .level = LEVEL }, &cut.writer, err);
+
+    if (code != 0)
+        return code;
+    code = copy_tables(&cut, err);
+    for (size_t i = 0; i < CHAIN_TABLES; i++)
+        free(cut.used[i].values);
+    free(cut.strings);
+    int closed = writer_close(cut.writer, &closing);
+    if (code == 0 && closed != 0) {
+        *err = closing;
+        code = closed;
+    }
+    struct stat status;
+    if (code == 0 && stat(path, &status) != 0)
+        code = error_set_errno(err, "cannot read '%s' back", path);
+    *bytes = code == 0 ? (uint64_t)status.st_size : 0;
+    return code;
+}
+
+/* ---- to a size --------------------------------------------------------------------------------------------------- */
+
+/* The ranges that were asked for, as far as they lie in the window. The caller frees them. */
+static struct report_span *narrow(const struct export_options *options, struct report_span window, size_t *count)
+{
+    struct report_span *ranges = malloc((options->range_count + 1) * sizeof *ranges);
+
+    *count = 0;
+    if (ranges && options->range_count == 0)
+        ranges[(*count)++] = window;
+    for (size_t i = 0; ranges && i < options->range_count; i++) {
+        struct report_span range = options->ranges[i];
+        range.from_ns = range.from_ns > window.from_ns ? range.from_ns : window.from_ns;
+        range.to_ns = range.to_ns < window.to_ns ? range.to_ns : window.to_ns;
+        if (range.from_ns <= range.to_ns)
+            ranges[(*count)++] = range;
+    }
+    return ranges;
+}
+
+static int write_window(struct report *report, const char *path, const struct export_options *options, struct report_span window,
+                        uint64_t *bytes, struct error *err)
+{
+    struct export_options part = *options;
+    static const struct report_span nothing = { INT64_MAX, INT64_MIN };
+
+    part.ranges = narrow(options, window, &part.range_count);
+    if (!part.ranges)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (part.range_count == 0)
+        part.ranges[part.range_count++] = nothing;
+    int code = write_part(report, path, &part, bytes, err);
+    free(part.ranges);
+    return code;
+}
+
+static void say_what_is_left(const struct export_options *options, const struct cut_density *density, struct report_span window, double share)
+{
+    if (options->note)
+        text_addf(options->note, "kept %.6f s to %.6f s of the capture's %.6f s to %.6f s, which is the middle %.1f %% of its events, to stay below the size",
+                  (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9, (double)density->to_ns / 1e9, share * 100);
+}
+
+/* Smaller windows around the middle, until one fits: the next guess is the last one's size in proportion. */
+static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most, uint64_t bytes, struct error *err)
+{
+    struct cut_density density;
+    double share = 1;
+    int code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err);
+
+    for (int try = 0; code == 0 && bytes > most && try < TRIES; try++) {
+        share *= AIM * (double)most / (double)bytes;
+        struct report_span window = cut_window(&density, share);
+        code = write_window(report, path, options, window, &bytes, err);
+        if (code == 0 && bytes <= most)
+            say_what_is_left(options, &density, window, share);
+    }
+    if (code == 0 && bytes > most)
+        code = error_set(err, ERR_NO_SPACE, "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
+                         (unsigned long long)bytes, (unsigned long long)most);
+    return code;
+}
+
+int cut_report(struct report *report, const char *path, const struct export_options *options, struct cut_size size, struct error *err)
+{
+    uint64_t bytes, most = options->max_bytes > size.taken ? (options->max_bytes - size.taken) / size.scale_percent * 100 : 0;
+
+    if (options->shift_ns || options->normalize)
+        return error_set(err, ERR_BAD_ARGUMENT, "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
+    if (options->max_bytes && most == 0)
+        return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
+    int code = write_part(report, path, options, &bytes, err);
+    if (code == 0 && options->max_bytes && bytes > most)
+        code = cut_to(report, path, options, most, bytes, err);
+    return code;
+}
+
+/* ---- as an export ------------------------------------------------------------------------------------------------ */
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    return cut_report(report, path, options, (struct cut_size){ 0, 100 }, err);
+}
+
+const struct exporter export_tacho = {
+    .name = "tacho", .help = "a part of the report as a report", .extension = "part.tacho", .limits = 1, .export_report = export_report,
+};

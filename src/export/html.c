@@ -1,0 +1,277 @@
+/* The timeline in one file: the page, the reader compiled to WebAssembly, and the report (or the part of it that was asked for), which
+ * opens from a disk without a server. docs/view-api.md says how the page finds them.
+ *
+ * The report is base64 in an element that browsers do not run, so that no name in it can become markup; the policy in the head
+ * allows only the scripts that were put in here, by a number that nobody could know before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cut.h"
+#include "outfile.h"
+
+#define PART_BYTES (3u << 16) /* read at a time; divisible by three, so that parts of base64 can be put together */
+#define PAGE_MOST (64 << 20)
+#define BASE64_PERCENT 134    /* 4 bytes for 3, and a bit */
+
+static const char data_type[] = "application/octet-stream;base64";
+
+struct html {
+    const struct export_options *options;
+    struct outfile *output;
+    struct text text; /* on its way to the file */
+    struct text index, style, script;
+    char wasm_path[4096];
+    uint64_t wasm_bytes;
+    char nonce[33];
+};
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+static int name_file(const struct html *html, const char *name, char path[4096], struct error *err)
+{
+    const char *folder = html->options->page_folder ? html->options->page_folder : "";
+
+    if (snprintf(path, 4096, "%s/%s", folder, name) >= 4096)
+        return error_set(err, ERR_BAD_ARGUMENT, "the path of the page is too long");
+    if (access(path, R_OK) != 0)
+        return error_set(err, ERR_NOT_FOUND, "this Tacho was built without the timeline's page (%s is missing): install nodejs, npm, clang, lld and "
+                         "wasi-libc and build again", path);
+    return 0;
+}
+
+static int read_page_file(const struct html *html, const char *name, struct text *out, struct error *err)
+{
+    char path[4096], part[65536];
+    int code = name_file(html, name, path, err);
+    size_t length;
+
+    if (code != 0)
+        return code;
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return error_set_errno(err, "cannot read '%s'", path);
+    while (out->length < PAGE_MOST && (length = fread(part, 1, sizeof part, file)) > 0)
+        text_add_bytes(out, part, length);
+    fclose(file);
+    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+}
+
+static int read_page(struct html *html, struct error *err)
+{
+    const struct { const char *name; struct text *out; } files[] = {
+        { "index.html", &html->index }, { "page.css", &html->style }, { "page.js", &html->script },
+    };
+    unsigned char random[16];
+    struct stat status;
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files && code == 0; i++)
+        code = read_page_file(html, files[i].name, files[i].out, err);
+    if (code == 0)
+        code = name_file(html, "tacho.wasm", html->wasm_path, err);
+    if (code == 0 && stat(html->wasm_path, &status) != 0)
+        code = error_set_errno(err, "cannot read '%s'", html->wasm_path);
+    if (code == 0 && getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        code = error_set_errno(err, "the kernel gives no random numbers");
+    if (code != 0)
+        return code;
+    html->wasm_bytes = (uint64_t)status.st_size;
+    for (size_t i = 0; i < sizeof random; i++)
+        sprintf(html->nonce + 2 * i, "%02x", random[i]);
+    return 0;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static void add_base64(struct text *out, const unsigned char *bytes, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        unsigned value = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = { digits[value >> 18], digits[value >> 12 & 63], left > 1 ? digits[value >> 6 & 63] : '=', left > 2 ? digits[value & 63] : '=' };
+        text_add_bytes(out, four, sizeof four);
+    }
+}
+
+/* A file as base64, written as it is read. */
+static int put_file(struct html *html, const char *path, struct error *err)
+{
+    unsigned char *part = malloc(PART_BYTES);
+    FILE *file = fopen(path, "rbe");
+    int code = file ? 0 : error_set_errno(err, "cannot read '%s'", path);
+    size_t length;
+
+    if (!part)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    while (code == 0 && (length = fread(part, 1, PART_BYTES, file)) > 0) {
+        add_base64(&html->text, part, length);
+        code = outfile_put(html->output, &html->text, 1, err);
+    }
+    if (code == 0 && ferror(file))
+        code = error_set(err, ERR_IO, "cannot read '%s'", path);
+    if (file)
+        fclose(file);
+    free(part);
+    return code;
+}
+
+/* As an attribute or an element's text has it. */
+static void add_escaped(struct text *out, const char *bytes)
+{
+    for (; *bytes; bytes++) {
+        const char *special = strchr("<>&\"'", *bytes);
+        if (special || (unsigned char)*bytes < ' ')
+            text_addf(out, "&#%d;", (unsigned char)*bytes);
+        else
+            text_add_char(out, *bytes);
+    }
+}
+
+/* A script may have the words that end its element, or seem to begin a comment, in its strings: there a backslash changes nothing. */
+static void add_script(struct text *out, const struct text *script)
+{
+    static const struct { const char *found, *instead; } words[] = { { "</script", "<\\/script" }, { "<!--", "<\\!--" }, { "<script", "<\\script" } };
+    const char *at = text_string(script), *end = at + script->length;
+
+    while (at < end) {
+        const char *next = memchr(at, '<', (size_t)(end - at));
+        text_add_bytes(out, at, (size_t)((next ? next : end) - at));
+        at = next ? next : end;
+        if (at == end)
+            break;
+        size_t i = 0;
+        while (i < sizeof words / sizeof *words && strncasecmp(at, words[i].found, strlen(words[i].found)) != 0)
+            i++;
+        if (i < sizeof words / sizeof *words) {
+            text_add(out, words[i].instead);
+            at += strlen(words[i].found);
+        } else
+            text_add_char(out, *at++);
+    }
+}
+
+static void add_policy(struct html *html)
+{
+    text_addf(&html->text,
+              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-%s' 'wasm-unsafe-eval' blob:; "
+              "style-src 'nonce-%s'; img-src data: blob:; font-src data:; connect-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">\n"
+              "<meta name=\"referrer\" content=\"no-referrer\">\n",
+              html->nonce, html->nonce);
+}
+
+static int put_data(struct html *html, const char *id, const char *name, const char *path, struct error *err)
+{
+    text_addf(&html->text, "<script type=\"%s\" id=\"%s\"", data_type, id);
+    if (name) {
+        text_add(&html->text, " data-name=\"");
+        add_escaped(&html->text, name);
+        text_add_char(&html->text, '"');
+    }
+    text_add_char(&html->text, '>');
+    int code = put_file(html, path, err);
+    text_add(&html->text, "</script>\n");
+    return code;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* An element of index.html: from its "<" on, behind its ">" (and what closes it). */
+struct place { size_t from, to; };
+
+/* The element that begins so and names that file. */
+static int find_element(const struct text *index, const char *tag, const char *file, const char *closing, struct place *out)
+{
+    const char *text = text_string(index);
+
+    for (const char *at = text; (at = strstr(at, tag)); at++) {
+        const char *end = strchr(at, '>'), *named = strstr(at, file);
+        if (!end || !named || named > end)
+            continue;
+        const char *close = *closing ? strstr(end, closing) : end + 1;
+        if (!close)
+            continue;
+        *out = (struct place){ (size_t)(at - text), (size_t)(close - text) + strlen(closing) };
+        return 1;
+    }
+    return 0;
+}
+
+static int put_page(struct html *html, const char *report_path, struct error *err)
+{
+    const char *index = text_string(&html->index), *head = strstr(index, "<head>");
+    struct place style, script;
+
+    if (!head || !find_element(&html->index, "<link", "page.css", "", &style) || !find_element(&html->index, "<script", "page.js", "</script>", &script) ||
+        (size_t)(head - index) > style.from || style.to > script.from)
+        return error_set(err, ERR_BAD_FORMAT, "index.html of the timeline's page is not as it was built");
+    size_t inside = (size_t)(head - index) + strlen("<head>");
+    text_add_bytes(&html->text, index, inside);
+    text_add_char(&html->text, '\n');
+    add_policy(html);
+    text_add_bytes(&html->text, index + inside, style.from - inside);
+    text_addf(&html->text, "<style nonce=\"%s\">", html->nonce);
+    text_add_bytes(&html->text, text_string(&html->style), html->style.length);
+    text_add(&html->text, "</style>");
+    text_add_bytes(&html->text, index + style.to, script.from - style.to);
+    int code = put_data(html, "tacho-wasm", NULL, html->wasm_path, err);
+    if (code == 0)
+        code = put_data(html, "tacho-report", html->options->name ? html->options->name : "report.tacho", report_path, err);
+    text_addf(&html->text, "<script nonce=\"%s\">", html->nonce);
+    add_script(&html->text, &html->script);
+    text_add(&html->text, "</script>");
+    text_add_bytes(&html->text, index + script.to, html->index.length - script.to);
+    return code == 0 ? outfile_put(html->output, &html->text, 1, err) : code;
+}
+
+static int write_html(struct html *html, const char *path, const char *report_path, struct error *err)
+{
+    struct error closing;
+    int code = outfile_open(path, 0, &html->output, err);
+
+    if (code != 0)
+        return code;
+    code = put_page(html, report_path, err);
+    int closed = outfile_close(html->output, &closing);
+    if (code == 0 && closed != 0) {
+        *err = closing;
+        code = closed;
+    }
+    return code;
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    struct html html = { .options = options };
+    char *report_path = NULL;
+    int code = read_page(&html, err);
+
+    if (code == 0 && asprintf(&report_path, "%s.tacho", path) < 0) {
+        report_path = NULL;
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    if (code == 0) {
+        uint64_t page = html.index.length + html.style.length + html.script.length + html.wasm_bytes * BASE64_PERCENT / 100 + 4096;
+        code = cut_report(report, report_path, options, (struct cut_size){ page, BASE64_PERCENT }, err);
+    }
+    if (code == 0)
+        code = write_html(&html, path, report_path, err);
+    if (report_path)
+        unlink(report_path);
+    free(report_path);
+    text_free(&html.index);
+    text_free(&html.style);
+    text_free(&html.script);
+    text_free(&html.text);
+    return code;
+}
+
+const struct exporter export_html = {
+    .name = "html", .help = "the timeline in one file", .extension = "html", .limits = 1, .export_report = export_report,
+};
