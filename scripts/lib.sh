@@ -82,6 +82,17 @@ known_packages() {
     done
 }
 
+# What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the
+# packages. Without them everything but the page is built.
+install_page_packages() {
+    local wanted="lld wasi-libc"
+    command -v node >/dev/null || wanted="$wanted nodejs"
+    command -v npm >/dev/null || wanted="$wanted npm"
+    command -v clang >/dev/null || wanted="$wanted clang"
+    [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] || wanted="$wanted libclang-rt-dev-wasm32"
+    (install_packages $(known_packages $wanted)) || say "Going on without the timeline page."
+}
+
 # configure DIRECTORY [CMake options]; cheap when nothing changed.
 configure() {
     local directory=$1

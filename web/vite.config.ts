@@ -13,6 +13,8 @@ const classicScript: Plugin = {
       .replace("</body>", '<script src="./page.js"></script>\n</body>'),
 };
 
+const banner = "/*! Tacho's timeline. Apache-2.0. Holds fzstd: MIT, Copyright (c) 2020 Arjun Barrett. */";
+
 export default defineConfig({
   base: "./",
   resolve: { preserveSymlinks: true },
@@ -27,6 +29,7 @@ export default defineConfig({
     rollupOptions: {
       output: {
         format: "iife",
+        banner,
         inlineDynamicImports: true,
         entryFileNames: "page.js",
         assetFileNames: "page[extname]",
