@@ -132,6 +132,7 @@ class Case(unittest.TestCase):
 
     longMessage = True
     maxDiff = None
+    samples = SANITIZE != "thread"  # names for them take TSan two seconds a capture: there only tests that are about samples have any
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="tacho-test-")
@@ -145,10 +146,7 @@ class Case(unittest.TestCase):
             self.skipTest(f"{TORCH_PYTHON} has no torch: TACHO_TEST_TORCH can name a Python that has")
 
     def command(self, *arguments, options=(), output="report.tacho"):
-        # Names for the samples take TSan two seconds a capture: there only tests that are about samples, and say so, have any.
-        if SANITIZE == "thread" and not any(str(option).startswith(("-s", "--sample")) for option in options):
-            options = ["-s", "none", *options]
-        return [TACHO, "profile", "-o", self.path(output), "-f", "true", *options, *arguments]
+        return [TACHO, "profile", *([] if self.samples else ["-s", "none"]), "-o", self.path(output), "-f", "true", *options, *arguments]
 
     def run_tacho(self, *arguments, options=(), output="report.tacho", **more):
         """Profiles a program to its end. The process with its status, stdout and stderr."""

@@ -39,6 +39,8 @@ def perf_is_allowed():
 
 
 class Sampled(lib.Case):
+    samples = True
+
     def sample(self, *arguments, options=(), **more):
         # Samples are what is looked at, and a stack is known by its functions.
         report = self.profile(SAMPLING, *(arguments or (str(SECONDS),)), options=["-t", "none", *options], **more)
@@ -74,11 +76,12 @@ class Sampled(lib.Case):
 
     def check_total(self, report):
         """All samples of a thread together stand for the time that it ran, but for what came after its last one: on a busy machine a
-        thread that shares its CPU meets a tick of the clock seldom."""
+        thread that shares its CPU meets a tick of the clock seldom, and time that a hypervisor takes away counts for one clock and not for
+        the other."""
         for name in ("burner", "holder"):
             tid, cpu, _ = self.threads[name]
             weights = [weight for thread, weight, _ in self.stacks(report) if thread == tid]
-            self.assertAlmostEqual(sum(weights), cpu, delta=0.05 * cpu + 10 * MILLISECOND + 2 * max(weights), msg=name)
+            self.assertAlmostEqual(sum(weights), cpu, delta=0.2 * cpu + 10 * MILLISECOND + 2 * max(weights), msg=name)
 
     def sched_sum(self):
         done = subprocess.run([lib.TACHO, "stats", "-q", "-r", "sched_sum", "--format", "csv", self.path("report.tacho")],
@@ -236,6 +239,8 @@ class ByTimer(Sampled):
 
 
 class Signal(lib.Case):
+    samples = True
+
     """The program prints the same as without us, whatever use it has for the signal, and the report says why there are no samples."""
 
     def run_mode(self, mode, **more):
