@@ -1,0 +1,212 @@
+/* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline. */
+#include "advice.h"
+
+#include <string.h>
+
+#include "../analyze/analyze.h"
+#include "../analyze/events.h"
+#include "../base/json.h"
+#include "answers.h"
+#include "kept.h"
+
+void advice_add(struct advice *advice, const struct advice_item *item)
+{
+    struct text *out = &advice->items;
+
+    text_addf(out, "%s{\"rule\":\"%s\",\"title\":", out->length ? "," : "", item->rule);
+    json_add_text(out, item->title, strlen(item->title));
+    text_add(out, ",\"text\":");
+    json_add_text(out, text_string(item->text), item->text->length);
+    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld}", item->row, (long long)item->event,
+              (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
+}
+
+void advice_add_rule(struct advice *advice, const char *name, const char *title, const char *words, size_t count)
+{
+    struct text *out = &advice->rules;
+
+    text_addf(out, "%s{\"name\":\"%s\",\"title\":", out->length ? "," : "", name);
+    json_add_text(out, title, strlen(title));
+    text_add(out, ",\"advice\":");
+    json_add_text(out, words, strlen(words));
+    text_addf(out, ",\"count\":%zu}", count);
+}
+
+void advice_add_duration(struct text *out, int64_t ns)
+{
+    static const struct { double unit; const char *name; } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "µs" } };
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if ((double)ns >= units[i].unit) {
+            text_addf(out, "%.3g %s", (double)ns / units[i].unit, units[i].name);
+            return;
+        }
+    text_addf(out, "%lld ns", (long long)ns);
+}
+
+/* ---- where on the timeline ----------------------------------------------------------------------------------- */
+
+int advice_gpu_row(const struct view *view, int64_t gpu)
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_GPU && view->rows[r].device == gpu)
+            return (int)r;
+    return VIEW_NO_ROW;
+}
+
+static int is_of_process(const struct view_row *row, int64_t pid)
+{
+    return row->process != -1 && global_pid_number(row->process) == pid;
+}
+
+int advice_gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context && is_of_process(&view->rows[r], pid)) {
+            int row = view->rows[r].parent;
+            while (row != VIEW_NO_ROW && view->rows[row].type != ROW_GPU)
+                row = view->rows[row].parent;
+            return row;
+        }
+    return VIEW_NO_ROW;
+}
+
+/* The event of a row that begins at this very time, or -1. */
+static int64_t event_at(const struct view_events *events, int64_t start_ns)
+{
+    for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+        uint32_t event = events_from(events, lane, start_ns);
+        if (event < events->lanes[lane + 1] && events->start_ns[event] == start_ns)
+            return event;
+    }
+    return ADVICE_NO_EVENT;
+}
+
+/* ---- rows of rules ------------------------------------------------------------------------------------------- */
+
+/* What the columns of the rules' tables are called; the numbers that a row has of them. */
+enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
+static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
+
+/* What a row of each rule is. */
+static const struct { const char *rule, *words; } meanings[] = {
+    { "cuda_memcpy_async", "This copy was meant to be asynchronous, but one side of it is pageable memory: the call returned only when it was done" },
+    { "cuda_memcpy_sync", "The thread waited until this copy was done" },
+    { "cuda_memset_sync", "The thread waited until this fill was done" },
+    { "cuda_api_sync", "The thread waited here for the GPU" },
+    { "gpu_gaps", "The GPU had no work of this process" },
+    { "gpu_time_util", "The GPU was mostly idle here" },
+};
+
+static const char *meaning_of(const struct analysis *rule)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(rule->name, meanings[i].rule) == 0)
+            return meanings[i].words;
+    return rule->title;
+}
+
+static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *event)
+{
+    *event = ADVICE_NO_EVENT;
+    for (size_t r = 0; r < view->row_count; r++) {
+        const struct view_row *row = &view->rows[r];
+        int fits = numbers[TID] >= 0 ? row->type == ROW_CUDA_API && row->thread != -1 && global_tid_number(row->thread) == numbers[TID]
+                                     : numbers[STREAM] >= 0 && row->type == ROW_STREAM && row->stream == numbers[STREAM] && row->context == numbers[CONTEXT];
+        if (!fits || !is_of_process(row, numbers[PID]))
+            continue;
+        *event = event_at(&row->events, numbers[START]);
+        if (*event != ADVICE_NO_EVENT)
+            return (int)r;
+    }
+    return numbers[TID] < 0 && numbers[STREAM] < 0 ? advice_gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
+}
+
+/* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync. What to do." */
+static void describe(struct text *out, const struct analysis *rule, const struct table *table, const struct table_cell *cells, int64_t duration)
+{
+    const struct table_column *columns = table_columns(table);
+
+    text_clear(out);
+    text_addf(out, "%s: ", meaning_of(rule));
+    advice_add_duration(out, duration);
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
+            text_add(out, ", ");
+            text_add_bytes(out, cells[c].text.bytes, cells[c].text.length);
+        } else if (cells[c].kind == CELL_REAL)
+            text_addf(out, ", %.3g%s", cells[c].real, columns[c].unit == UNIT_MEGABYTES ? " MB" : columns[c].unit == UNIT_PERCENT ? " % in use" : "");
+    }
+    text_addf(out, ". %s", rule->advice);
+}
+
+static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table, struct text *text)
+{
+    int places[NUMBERS];
+
+    for (int n = 0; n < NUMBERS; n++) {
+        places[n] = -1;
+        for (size_t c = 0; c < table_column_count(table); c++)
+            if (strcmp(table_columns(table)[c].name, number_names[n]) == 0)
+                places[n] = (int)c;
+    }
+    for (size_t r = 0; r < table_row_count(table) && r < ADVICE_MOST; r++) {
+        const struct table_cell *cells = table_row(table, r);
+        int64_t numbers[NUMBERS];
+        for (int n = 0; n < NUMBERS; n++)
+            numbers[n] = places[n] >= 0 && cells[places[n]].kind == CELL_INT ? cells[places[n]].integer : -1;
+        struct advice_item item = { .rule = rule->name, .title = rule->title, .from_ns = numbers[START],
+                                    .to_ns = add_wrapping(numbers[START], numbers[DURATION]), .text = text };
+        if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST || numbers[START] < -VIEW_FURTHEST)
+            continue;
+        item.row = find_row(advice->view, numbers, &item.event);
+        describe(text, rule, table, cells, numbers[DURATION]);
+        advice_add(advice, &item);
+    }
+}
+
+/* A rule without data has nothing to say. */
+static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
+{
+    static const struct analysis_option limit = { "rows", "200" };
+    const struct analysis_request request = { .options = &limit, .option_count = 1 };
+    struct table *table;
+    struct text text = {0};
+
+    if (analysis_missing(rule, advice->view->report))
+        return 0;
+    int code = analysis_run(rule, advice->view->report, &request, &table, err);
+    if (code != 0)
+        return code == ERR_NO_DATA ? 0 : code;
+    add_rows(advice, rule, table, &text);
+    advice_add_rule(advice, rule->name, rule->title, table_row_count(table) ? rule->advice : rule->praise, table_row_count(table));
+    table_delete(table);
+    text_free(&text);
+    return 0;
+}
+
+int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct view_kept *kept = view_kept(view, err);
+    struct advice advice = { .view = view };
+    int code = kept ? 0 : err->code;
+
+    if (code == 0 && !kept->advice.length) {
+        for (size_t i = 0; rules[i] && code == 0; i++)
+            code = run_rule(&advice, rules[i], err);
+        if (code == 0)
+            code = advice_add_gaps(&advice, err);
+        if (code == 0) {
+            text_addf(&kept->advice, "{\"advice\":[%s],\"rules\":[%s]}", text_string(&advice.items), text_string(&advice.rules));
+            if (text_failed(&kept->advice) || text_failed(&advice.items) || text_failed(&advice.rules))
+                code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+        }
+        if (code != 0)
+            text_free(&kept->advice);
+        text_free(&advice.items);
+        text_free(&advice.rules);
+    }
+    if (code == 0)
+        text_add_bytes(out, kept->advice.bytes, kept->advice.length);
+    return code;
+}

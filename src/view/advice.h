@@ -1,0 +1,36 @@
+/* What the rules and the largest gaps of GPUs say of places in the timeline: parts of the answer to advice. */
+#ifndef TACHO_VIEW_ADVICE_H
+#define TACHO_VIEW_ADVICE_H
+
+#include "places.h"
+
+enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* of one rule */
+
+struct advice {
+    struct view *view;
+    struct text items, rules; /* members of the two lists */
+};
+
+/* One that was found; row and event are -1 for a stretch of time alone. text is a few sentences. */
+struct advice_item {
+    const char *rule, *title;
+    int row;
+    int64_t event;
+    int64_t from_ns, to_ns;
+    const struct text *text;
+};
+void advice_add(struct advice *advice, const struct advice_item *item);
+/* A rule that was looked at, with how much it found. */
+void advice_add_rule(struct advice *advice, const char *name, const char *title, const char *words, size_t count);
+
+/* "1.25 ms" */
+void advice_add_duration(struct text *out, int64_t ns);
+
+/* The row of a GPU, by its id or by a context of a process; VIEW_NO_ROW if there is none. */
+int advice_gpu_row(const struct view *view, int64_t gpu);
+int advice_gpu_row_of_context(const struct view *view, int64_t pid, int64_t context);
+
+/* The longest times in which a GPU had nothing to do, and what the thread did that launched the next work. */
+int advice_add_gaps(struct advice *advice, struct error *err);
+
+#endif

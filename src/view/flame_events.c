@@ -1,0 +1,139 @@
+/* A flame graph of the slices of a row: what lies in what, with the time of all that have the same names around them. */
+#include <stdlib.h>
+
+#include "../analyze/keys.h"
+#include "flame.h"
+
+enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
+
+struct figure { int64_t self_ns, total_ns; };
+struct open_slice { int64_t end_ns; uint32_t node; };
+
+struct summing {
+    struct view *view;
+    const struct view_events *events;
+    struct report_span span;
+    struct keys nodes;                    /* the node around it, and the name */
+    struct figure *figures;               /* owned; by node */
+    size_t room;
+    struct open_slice open[MOST_OPEN];    /* those that the next one may lie in, outermost first */
+    size_t open_count;
+    uint32_t heads[VIEW_MOST_LANES];      /* by lane: the next one */
+    uint64_t count;
+};
+
+static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
+{
+    uint32_t node = keys_add(&summing->nodes, (int64_t[PARTS]){ parent, name });
+
+    if (node != NO_KEY && node >= summing->room) {
+        size_t room = summing->room * 2 + 256;
+        struct figure *grown = realloc(summing->figures, room * sizeof *grown);
+        if (!grown)
+            return NO_KEY;
+        for (size_t i = summing->room; i < room; i++)
+            grown[i] = (struct figure){0};
+        summing->figures = grown;
+        summing->room = room;
+    }
+    return node;
+}
+
+/* What ends before the slice does cannot hold it, nor a later one. */
+static int add_slice(struct summing *summing, uint32_t event)
+{
+    int64_t start = summing->events->start_ns[event], end = event_end(summing->events, event);
+
+    start = start < summing->span.from_ns ? summing->span.from_ns : start;
+    end = end > summing->span.to_ns ? summing->span.to_ns : end;
+    if (end < start)
+        return 0;
+    while (summing->open_count && (start >= summing->open[summing->open_count - 1].end_ns || end > summing->open[summing->open_count - 1].end_ns))
+        summing->open_count--;
+    uint32_t parent = summing->open_count ? summing->open[summing->open_count - 1].node : ROOT;
+    uint32_t node = node_of(summing, parent, summing->events->name[event]);
+    if (node == NO_KEY)
+        return ERR_NO_MEMORY;
+    summing->figures[node].total_ns += end - start;
+    summing->figures[node].self_ns += end - start;
+    if (parent == ROOT)
+        summing->figures[ROOT].total_ns += end - start;
+    else
+        summing->figures[parent].self_ns -= end - start;
+    if (summing->open_count < MOST_OPEN)
+        summing->open[summing->open_count++] = (struct open_slice){ end, node };
+    summing->count++;
+    return 0;
+}
+
+/* The lane whose next slice comes first, the longer of two that begin together; -1 at the end. */
+static int next_lane(const struct summing *summing)
+{
+    const struct view_events *events = summing->events;
+    int best = -1;
+
+    for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+        uint32_t head = summing->heads[lane];
+        if (head == events->lanes[lane + 1] || events->start_ns[head] > summing->span.to_ns)
+            continue;
+        if (best >= 0) {
+            uint32_t other = summing->heads[best];
+            int64_t start = events->start_ns[head], other_start = events->start_ns[other];
+            if (start > other_start || (start == other_start && event_length(events, head) <= event_length(events, other)))
+                continue;
+        }
+        best = (int)lane;
+    }
+    return best;
+}
+
+/* Frames are names, each once. */
+static int add_nodes(struct flame *flame, const struct summing *summing, const char *kind)
+{
+    struct keys names = { .width = 1 };
+    int code = 0;
+
+    for (uint32_t node = 0; node < summing->nodes.count && code == 0; node++) {
+        const int64_t *key = keys_get(&summing->nodes, node);
+        const struct figure *figure = &summing->figures[node];
+        size_t before = names.count;
+        uint32_t frame = node == ROOT ? 0 : keys_add(&names, &key[NAME]);
+        code = frame == NO_KEY ? ERR_NO_MEMORY : 0;
+        if (node != ROOT && frame == before && code == 0) {
+            text_add(&flame->frames, flame->frame_count++ ? ",{\"name\":" : "{\"name\":");
+            view_add_name(summing->view, &flame->frames, (uint32_t)key[NAME]);
+            text_addf(&flame->frames, ",\"kind\":\"%s\"}", kind);
+        }
+        flame_add_node(flame, key[PARENT], node == ROOT ? -1 : (int64_t)frame, figure->self_ns < 0 ? 0 : figure->self_ns, figure->total_ns);
+    }
+    keys_free(&names);
+    return code;
+}
+
+int flame_of_events(struct flame *flame, struct view *view, int row, const struct report_span *span, struct error *err)
+{
+    struct summing *summing = calloc(1, sizeof *summing);
+    const struct view_events *events = &view->rows[row].events;
+    int code = summing ? 0 : ERR_NO_MEMORY, lane;
+
+    if (code == 0) {
+        summing->view = view;
+        summing->events = events;
+        summing->span = *span;
+        summing->nodes.width = PARTS;
+        for (uint32_t i = 0; i < events->lane_count; i++)
+            summing->heads[i] = span->from_ns == INT64_MIN ? events->lanes[i] : events_reaching(events, i, span->from_ns);
+        code = node_of(summing, -1, 0) == NO_KEY ? ERR_NO_MEMORY : 0;
+    }
+    while (code == 0 && (lane = next_lane(summing)) >= 0)
+        code = add_slice(summing, summing->heads[lane]++);
+    if (code == 0)
+        code = add_nodes(flame, summing, view->rows[row].type == ROW_PYTHON ? "python" : "native");
+    if (summing) {
+        flame->samples = (int64_t)summing->count;
+        keys_free(&summing->nodes);
+        free(summing->figures);
+    }
+    free(summing);
+    return code ? error_set(err, code, "not enough memory for the flame graph") : 0;
+}

@@ -1,0 +1,21 @@
+/* Where in the program an event came from: its stack, and the lines of Python. */
+#ifndef TACHO_VIEW_FRAMES_H
+#define TACHO_VIEW_FRAMES_H
+
+#include "places.h"
+
+/* Adds {"frames": […]}, or null for an event without a stack. */
+int frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
+
+/* What is known of the event that lines are wanted of. */
+struct frames_wanted {
+    struct view_place self;
+    struct view_place call;       /* that launched it, or NO_PLACE */
+    struct view_place forward;    /* of a backward operator, or NO_PLACE */
+    const struct places *around;  /* outermost first */
+    int64_t thread, from_ns, to_ns; /* of the call, if there is one */
+};
+/* Adds {"frames": […], "from": "sentence"}, or null. */
+int frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* The life of what answers keep; see kept.h. */
+#include "kept.h"
+
+#include <stdlib.h>
+
+#include "answers.h"
+
+struct view_kept *view_kept(struct view *view, struct error *err)
+{
+    if (!view->kept) {
+        view->kept = calloc(1, sizeof *view->kept);
+        if (!view->kept)
+            error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    return view->kept;
+}
+
+void view_kept_free(struct view *view)
+{
+    struct view_kept *kept = view->kept;
+
+    if (!kept)
+        return;
+    zones_free(&kept->zones);
+    search_free(&kept->search);
+    for (int source = 0; source < STACK_SOURCES; source++)
+        if (kept->has_stacks[source])
+            stacks_free(&kept->stacks[source]);
+    text_free(&kept->advice);
+    view_sql_close(kept);
+    free(kept);
+    view->kept = NULL;
+}

@@ -1,0 +1,24 @@
+/* What answers keep from one request to the next: made when it is first needed, dropped with the view. */
+#ifndef TACHO_VIEW_KEPT_H
+#define TACHO_VIEW_KEPT_H
+
+#include "../analyze/stacks.h"
+#include "search.h"
+#include "zones.h"
+
+struct query;
+
+struct view_kept {
+    struct zones zones;
+    struct search search;
+    struct stacks stacks[STACK_SOURCES]; /* all samples, with lines */
+    int has_stacks[STACK_SOURCES];
+    struct text advice;                  /* the whole answer; "" while it was not asked for */
+    struct query *query;                 /* NULL while there was no SQL */
+};
+
+/* NULL when memory is short. */
+struct view_kept *view_kept(struct view *view, struct error *err);
+void view_kept_free(struct view *view);
+
+#endif

@@ -1,0 +1,285 @@
+/* Substrings, whole names and POSIX regular expressions over the names of a timeline.
+ *
+ * A pattern comes from whoever has the page. Those that an expression's compiler or matcher could lose itself in (back-references,
+ * large counts) are refused, what is left has a limit of time, and only distinct names are ever matched. */
+#include "search.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analyze/calls.h"
+#include "../base/clock.h"
+
+enum {
+    LONGEST_PATTERN = 1000,
+    MOST_REPEATS = 1000,     /* of all counts of a pattern multiplied */
+    LONGEST_NAME = 4096,     /* as far as an expression looks */
+    LIMIT_MS = 3000,
+    NAMES_BETWEEN_LOOKS = 64, /* at the clock */
+    MOST_VERDICTS = 1 << 27   /* ids beyond that are of damaged reports, or of too many names to remember */
+};
+
+struct search_regex {
+    regex_t compiled;
+    char name[LONGEST_NAME + 1];
+};
+
+void search_free(struct search *search)
+{
+    if (search->regex)
+        regfree(&search->regex->compiled);
+    free(search->regex);
+    free(search->text);
+    free(search->verdicts[0]);
+    free(search->verdicts[1]);
+    *search = (struct search){0};
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------------------- */
+
+/* 0, or a sentence. */
+static int check_pattern(const char *pattern, size_t length, struct error *err)
+{
+    int64_t repeats = 1;
+    const char *set = NULL; /* where the one that we are in begins */
+
+    if (length > LONGEST_PATTERN || memchr(pattern, 0, length))
+        return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d characters, and none of them is NUL", LONGEST_PATTERN);
+    for (const char *at = pattern; *at; at++) {
+        if (set) {
+            if (*at == ']' && at != set + 1 && (at != set + 2 || set[1] != '^'))
+                set = NULL;
+        } else if (*at == '\\') {
+            if (isdigit((unsigned char)at[1]))
+                return error_set(err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not for searching names: they take too long", at[1]);
+            at += at[1] != 0;
+        } else if (*at == '[')
+            set = at;
+        else if (*at == '{') {
+            const char *comma = strpbrk(at, ",}");
+            int64_t least = strtol(at + 1, NULL, 10), most = comma && *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
+            int64_t count = least > most ? least : most;
+            if (count > MOST_REPEATS || (repeats *= count > 1 ? count : 1) > MOST_REPEATS)
+                return error_set(err, ERR_BAD_ARGUMENT, "the counts in braces of a regular expression make at most %d together", MOST_REPEATS);
+        }
+    }
+    return 0;
+}
+
+static int compile(struct search *search, const char *pattern, size_t length, struct error *err)
+{
+    char reason[200];
+    int code = check_pattern(pattern, length, err);
+
+    if (code != 0)
+        return code;
+    search->regex = malloc(sizeof *search->regex);
+    if (!search->regex)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int failure = regcomp(&search->regex->compiled, pattern, REG_EXTENDED | REG_NOSUB | (search->with_case ? 0 : REG_ICASE));
+    if (failure == 0)
+        return 0;
+    regerror(failure, &search->regex->compiled, reason, sizeof reason);
+    free(search->regex);
+    search->regex = NULL;
+    return error_set(err, ERR_BAD_ARGUMENT, "the regular expression is not valid: %s", reason);
+}
+
+static int read_mode(const struct arguments *arguments, enum search_mode *mode, struct error *err)
+{
+    static const char *const modes[] = { "substring", "regex", "exact" };
+    const char *given = argument_text(arguments, "mode", NULL);
+
+    *mode = SEARCH_SUBSTRING;
+    if (!given)
+        return 0;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(given, modes[i]) == 0) {
+            *mode = (enum search_mode)i;
+            return 0;
+        }
+    return error_set(err, ERR_BAD_ARGUMENT, "mode=%.40s: must be substring, regex or exact", given);
+}
+
+static void fold(char *to, const char *from, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        to[i] = (char)tolower((unsigned char)from[i]);
+}
+
+/* What is asked for, without its verdicts. */
+static int read_question(struct search *search, const struct arguments *arguments, struct error *err)
+{
+    int64_t with_case = 0, name = -1;
+    size_t length = 0;
+    const char *text = argument_text(arguments, "text", &length);
+    int code = argument_int(arguments, "case", 0, 1, &with_case, err);
+
+    if (code == 0)
+        code = argument_int(arguments, "name", 0, UINT32_MAX, &name, err);
+    if (code == 0)
+        code = read_mode(arguments, &search->mode, err);
+    if (code == 0 && !text && name < 0)
+        code = error_set(err, ERR_BAD_ARGUMENT, "%s: the argument text (or name) is missing", arguments->request);
+    if (code != 0)
+        return code;
+    if (name >= 0) {
+        *search = (struct search){ .mode = SEARCH_NAME, .name = (uint32_t)name };
+        text = "";
+        length = 0;
+    }
+    search->with_case = (int)with_case;
+    search->length = length;
+    search->text = malloc(length + 1);
+    if (!search->text)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (search->with_case || search->mode == SEARCH_REGEX)
+        memcpy(search->text, text, length);
+    else
+        fold(search->text, text, length);
+    search->text[length] = 0;
+    return 0;
+}
+
+static int is_same(const struct search *a, const struct search *b)
+{
+    return a->text && a->mode == b->mode && a->with_case == b->with_case && a->name == b->name && a->length == b->length &&
+           memcmp(a->text, b->text, a->length) == 0;
+}
+
+int search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
+{
+    struct search asked = {0};
+    int code = read_question(&asked, arguments, err);
+
+    if (code == 0 && is_same(search, &asked)) {
+        search_free(&asked);
+    } else if (code == 0) {
+        code = asked.mode == SEARCH_REGEX ? compile(&asked, asked.text, asked.length, err) : 0;
+        if (code == 0) {
+            search_free(search);
+            *search = asked;
+            asked = (struct search){0};
+        }
+    }
+    search_free(&asked);
+    search->end_ns = clock_monotonic_ns() + INT64_C(1000000) * LIMIT_MS;
+    return code;
+}
+
+/* ---- one name ------------------------------------------------------------------------------------------------ */
+
+static int is_equal(const struct search *search, const char *name, size_t length)
+{
+    if (length != search->length)
+        return 0;
+    if (search->with_case)
+        return memcmp(name, search->text, length) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (tolower((unsigned char)name[i]) != (unsigned char)search->text[i])
+            return 0;
+    return 1;
+}
+
+/* The tables of analyses show calls without their version and ranges behind their domain: ":forward" is the range "forward". */
+static int is_exact(const struct search *search, const char *name, size_t length)
+{
+    const char *colon = memchr(search->text, ':', search->length);
+    struct search behind = *search;
+
+    if (is_equal(search, name, length) || is_equal(search, name, call_name_length(name, length)))
+        return 1;
+    if (!colon)
+        return 0;
+    behind.text = search->text + (colon - search->text) + 1;
+    behind.length = search->length - (size_t)(colon - search->text) - 1;
+    return behind.length && is_equal(&behind, name, length);
+}
+
+static int is_inside(const struct search *search, const char *name, size_t length)
+{
+    const char *text = search->text;
+
+    if (search->length == 0)
+        return 1;
+    if (search->with_case)
+        return memmem(name, length, text, search->length) != NULL;
+    for (size_t i = 0; i + search->length <= length; i++) {
+        size_t at = 0;
+        while (at < search->length && tolower((unsigned char)name[i + at]) == (unsigned char)text[at])
+            at++;
+        if (at == search->length)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_like(struct search *search, const char *name, size_t length)
+{
+    char *copy = search->regex->name;
+
+    length = length < LONGEST_NAME ? length : LONGEST_NAME;
+    for (size_t i = 0; i < length; i++)
+        copy[i] = name[i] ? name[i] : ' ';
+    copy[length] = 0;
+    return regexec(&search->regex->compiled, copy, 0, NULL, 0) == 0;
+}
+
+static int is_name(const struct search *search, struct view *view, uint32_t name)
+{
+    size_t length, other_length;
+
+    if (name == search->name)
+        return 1;
+    if (!report_strings_repeat(view->report))
+        return 0;
+    const char *text = view_name(view, name, &length), *other = view_name(view, search->name, &other_length);
+    return length == other_length && memcmp(text, other, length) == 0;
+}
+
+/* Room for a verdict; they are few where names are, and as many as names else. */
+static int make_room(struct search *search, int is_own, size_t wanted)
+{
+    size_t room = search->verdict_room[is_own], more = wanted * 2 + 1024;
+
+    if (wanted < room)
+        return 0;
+    uint8_t *grown = realloc(search->verdicts[is_own], more);
+    if (!grown)
+        return ERR_NO_MEMORY;
+    memset(grown + room, VERDICT_UNKNOWN, more - room);
+    search->verdicts[is_own] = grown;
+    search->verdict_room[is_own] = more;
+    return 0;
+}
+
+int search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err)
+{
+    int is_own = (name & VIEW_OWN_NAME) != 0, matches = 0;
+    uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
+    size_t length;
+
+    if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+    if (++search->looked_at % NAMES_BETWEEN_LOOKS == 0 && clock_monotonic_ns() > search->end_ns)
+        return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);
+    const char *text = view_name(view, name, &length);
+    switch (search->mode) {
+    case SEARCH_SUBSTRING:
+        matches = is_inside(search, text, length);
+        break;
+    case SEARCH_REGEX:
+        matches = is_like(search, text, length);
+        break;
+    case SEARCH_EXACT:
+        matches = is_exact(search, text, length);
+        break;
+    default:
+        matches = is_name(search, view, name);
+    }
+    if (id < MOST_VERDICTS)
+        search->verdicts[is_own][id] = matches ? VERDICT_YES : VERDICT_NO;
+    return matches;
+}
