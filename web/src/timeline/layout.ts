@@ -30,6 +30,8 @@ export interface Line {
   parent: boolean;
   open: boolean;
   pinned: boolean;
+  /** The rows around a pinned one, whose place no longer tells them. */
+  around: string;
 }
 
 export interface Layout {
@@ -128,7 +130,8 @@ export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<numbe
     const open = parent && (kept !== null || row.open !== toggled.has(row.id));
     const summary = row.summary === undefined ? null : (tree.byId.get(row.summary) ?? null);
     const drawn = row.kind !== "group" ? row : open && !pinned ? null : summary;
-    return { row, drawn, depth, y: 0, parent, open, pinned, ...measured(row, drawn, tall.has(row.id)) };
+    const around = pinned ? tree.path(row.id).slice(0, -1).reverse().map(({ label }) => label).join(", ") : "";
+    return { row, drawn, depth, y: 0, parent, open, pinned, around, ...measured(row, drawn, tall.has(row.id)) };
   };
   const shows = (row: Row): boolean => {
     if (kept && !kept.has(row.id)) return false;

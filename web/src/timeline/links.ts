@@ -24,6 +24,8 @@ export interface Arrow {
   fromY: number;
   toX: number;
   toY: number;
+  /** Which way its head points: 1 to the right, -1 to the left when what it points at lies out of sight there. */
+  way: 1 | -1;
 }
 
 export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number, event: number, from: number, to: number) => Place | null): Arrow[] {
@@ -38,7 +40,8 @@ export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number,
     // An arrow leaves at the start of a call, for the call itself may wait for what it started.
     const fromX = edge(lens, first.from);
     const toX = edge(lens, second.from);
-    arrows.push({ kind: link.kind, fromX, toX, fromY: (inward ? there : here).y, toY: (inward ? here : there).y });
+    const way = lens.x(second.from) < 0 ? -1 : 1;
+    arrows.push({ kind: link.kind, fromX, toX, way, fromY: (inward ? there : here).y, toY: (inward ? here : there).y });
   }
   return arrows;
 }
@@ -52,16 +55,16 @@ export function drawArrows(surface: Surface, arrows: readonly Arrow[], palette: 
   surface.fillStyle = palette.accent;
   surface.lineWidth = 1.25;
   surface.globalAlpha = arrows.length > 20 ? 0.45 : 0.9;
-  for (const { fromX, fromY, toX, toY } of arrows) {
+  for (const { fromX, fromY, toX, toY, way } of arrows) {
     const bend = Math.max(16, Math.min(120, Math.abs(toX - fromX) / 2));
     surface.beginPath();
     surface.moveTo(fromX, fromY);
-    surface.bezierCurveTo(fromX + bend, fromY, toX - bend, toY, toX - HEAD, toY);
+    surface.bezierCurveTo(fromX + way * bend, fromY, toX - way * bend, toY, toX - way * HEAD, toY);
     surface.stroke();
     surface.beginPath();
     surface.moveTo(toX, toY);
-    surface.lineTo(toX - HEAD - 2, toY - HEAD + 1);
-    surface.lineTo(toX - HEAD - 2, toY + HEAD - 1);
+    surface.lineTo(toX - way * (HEAD + 2), toY - HEAD + 1);
+    surface.lineTo(toX - way * (HEAD + 2), toY + HEAD - 1);
     surface.closePath();
     surface.fill();
     surface.beginPath();

@@ -136,8 +136,9 @@ export class RowList {
     item.fold.title = line.open ? "Fold (O)" : "Unfold (O)";
     item.fold.setAttribute("aria-label", item.fold.title);
     item.label.textContent = row.label;
-    item.detail.textContent = row.detail;
-    element.title = row.detail ? `${row.label} – ${row.detail}` : row.label;
+    const detail = line.pinned && line.around !== "" ? line.around : row.detail;
+    item.detail.textContent = detail;
+    element.title = detail ? `${row.label} – ${detail}` : row.label;
     item.badge.hidden = found === 0;
     item.badge.textContent = count(found);
     item.badge.title = `${count(found)} matches`;

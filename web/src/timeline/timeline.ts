@@ -8,6 +8,7 @@ import type { Surface } from "../panels/surface";
 import { make } from "../panels/dom";
 import { Columns } from "./columns";
 import { hitLine, laneOf, type Hit } from "./hit";
+import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
 import { arrowsOf, drawArrows, type Place } from "./links";
@@ -25,7 +26,6 @@ import { ViewHistory } from "./view_history";
 
 const REST_MS = 400;
 const FRAMES_KEPT = 240;
-const LABELS_WIDTH = 240;
 
 export class Timeline {
   readonly element = make("div", { class: "timeline" });
@@ -56,6 +56,7 @@ export class Timeline {
   private readonly context: CanvasRenderingContext2D;
   private readonly columns = new Columns();
   private readonly heading: Heading;
+  private readonly grip = new LabelsGrip(this.element);
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
   private readonly laneScroll = new Map<number, number>();
@@ -236,8 +237,7 @@ export class Timeline {
 
   private build(): void {
     this.area.append(this.canvas);
-    this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.live);
-    this.element.style.setProperty("--labels", `${LABELS_WIDTH}px`);
+    this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.grip.element, this.live);
     this.scrollbar.addEventListener("scroll", () => {
       if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
     });
@@ -495,19 +495,20 @@ export class Timeline {
   private picture(): Drawing {
     const shown = this.visible();
     const { height, width } = this;
+    const labels = this.grip.width;
     return {
-      width: width + LABELS_WIDTH,
+      width: width + labels,
       height,
       title: `${this.app.state.about.name} – Tacho`,
       draw: (surface) => {
         surface.save();
-        surface.translate(LABELS_WIDTH, 0);
+        surface.translate(labels, 0);
         surface.beginPath();
         surface.rect(0, 0, width, height);
         surface.clip();
         this.paint(surface, shown, 2, (columns) => columns.toSurface(surface));
         surface.restore();
-        this.heading.picture(surface, shown, LABELS_WIDTH, height, this.palette);
+        this.heading.picture(surface, shown, labels, height, this.palette);
       },
     };
   }
