@@ -119,7 +119,8 @@ export type Cell = string | number | null;
 export interface Column {
   name: string;
   kind: "int" | "real" | "text";
-  unit: "none" | "ns" | "percent" | "bytes" | "megabytes" | "id";
+  /** time: nanoseconds since the origin. */
+  unit: "none" | "ns" | "time" | "percent" | "bytes" | "megabytes" | "id";
   decimals: number;
 }
 export interface Table {

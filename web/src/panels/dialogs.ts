@@ -2,7 +2,7 @@
 // that was lost on the way. Plus the sentence that appears when something fails.
 
 import type { App } from "../app";
-import { KEYS } from "../keys";
+import { GESTURES, KEYS } from "../keys";
 import { count, duration } from "../units";
 import { button, make, type Child } from "./dom";
 import { copyButton, whole } from "./text";
@@ -50,23 +50,13 @@ export class Help {
       }
       this.parts.body.append(make("section", {}, make("h3", {}, group), list));
     }
-    this.parts.body.append(make("section", {}, make("h3", {}, "Mouse and touch pad"), mouse()));
+    const gestures = make("dl", {}, ...GESTURES.flatMap(([does, what]) => [make("dt", {}, does), make("dd", {}, what)]));
+    this.parts.body.append(make("section", { class: "gestures" }, make("h3", {}, "Mouse and touch pad"), gestures));
   }
 
   toggle(): void {
     toggle(this.parts.box);
   }
-}
-
-function mouse(): HTMLElement {
-  const rows: readonly (readonly [string, string])[] = [
-    ["Ctrl wheel, pinch", "Zoom at the pointer"],
-    ["Wheel", "Rows up and down; sideways: earlier and later"],
-    ["Drag", "Select a span"],
-    ["Click", "Select an event"],
-    ["Drop a file", "Open it in this page; nothing is sent anywhere"],
-  ];
-  return make("dl", {}, ...rows.flatMap(([does, what]) => [make("dt", {}, make("kbd", {}, does)), make("dd", {}, what)]));
 }
 
 export class AboutBox {

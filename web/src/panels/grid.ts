@@ -8,6 +8,9 @@ import { copy, cut } from "./text";
 
 export interface GridColumn {
   title: string;
+  /** What it is called in a copy, where the unit must stand in the name; and a cell there. */
+  copied?: string;
+  copiedCell?: (cell: Cell) => string;
   /** Numbers stand on the right and sort from the largest. */
   numeric: boolean;
   /** What a person reads; the cell itself where absent. */
@@ -37,12 +40,14 @@ function compare(a: Cell, b: Cell): number {
 
 /** RFC 4180: quotes where there must be. TSV has no quoting, so that its separators become spaces. */
 export function separated(columns: readonly GridColumn[], rows: readonly (readonly Cell[])[], separator: "," | "\t"): string {
-  const field = (cell: Cell): string => {
-    const text = cell === null ? "" : String(cell);
+  const field = (cell: Cell, column?: GridColumn): string => {
+    const text = cell === null ? "" : (column?.copiedCell?.(cell) ?? String(cell));
     if (separator === "\t") return text.replace(/[\t\r\n]/g, " ");
     return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
-  return [columns.map((column) => column.title), ...rows].map((cells) => cells.map(field).join(separator)).join("\n") + "\n";
+  const head = columns.map((column) => field(column.copied ?? column.title));
+  const lines = rows.map((cells) => columns.map((column, index) => field(cells[index] ?? null, column)));
+  return [head, ...lines].map((cells) => cells.join(separator)).join("\n") + "\n";
 }
 
 export class Grid {

@@ -61,9 +61,9 @@ function openWithSelection(app: App, workspace: HTMLElement): void {
   });
 }
 
-/** Bookmarks and advice, which the timeline draws too. */
+/** Bookmarks and advice, which the timeline draws too. Advice is work for the engine: the first picture goes before it. */
 function askForMarks(app: App): void {
   const { engine } = app.state;
   engine.notes().then((notes) => app.set({ notes }), (error: Error) => app.fail(error));
-  engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
+  setTimeout(() => engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error)), 1_000);
 }

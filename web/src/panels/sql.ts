@@ -10,7 +10,7 @@ import { Latest, Panel } from "./panel";
 import { EXAMPLES, peek } from "./sql_examples";
 
 const HISTORY = 50;
-const TABLES = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name";
+const TABLES = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name LIKE 'ENUM%', name";
 
 export class SqlPanel extends Panel {
   readonly name = "sql";

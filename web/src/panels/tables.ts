@@ -2,7 +2,7 @@
 // goes to the next event of its name, so that a table leads back to the picture.
 
 import type { Change } from "../app";
-import type { Cell, Column, Filter, Table } from "../engine/engine";
+import type { Cell, Column, Event, Filter, Table } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, choice, make } from "./dom";
 import { Grid, type GridColumn } from "./grid";
@@ -11,22 +11,29 @@ import { Latest, Panel } from "./panel";
 
 const MOST_ROWS = 100_000;
 
+/** As `tacho stats` writes them behind a column's name. */
+const SUFFIXES: Partial<Record<Column["unit"], string>> = { ns: " (ns)", time: " (ns)", percent: " (%)", megabytes: " (MB)", bytes: " (B)" };
+
 const WORDS: Partial<Record<Column["unit"], (value: number, column: Column) => string>> = {
   ns: (value) => duration(value),
+  time: (value) => moment(value),
   bytes: (value) => bytes(value),
   percent: (value, column) => `${value.toFixed(Math.max(1, column.decimals))} %`,
   id: (value) => String(value),
 };
 
-function look(column: Column): GridColumn {
+function look(column: Column, goTo: (time: number) => void): GridColumn {
   const numeric = column.kind !== "text";
   const words = (cell: Cell): string => {
     if (typeof cell !== "number") return String(cell);
     const how = WORDS[column.unit];
     return how ? how(cell, column) : count(column.kind === "real" ? Number(cell.toFixed(column.decimals)) : cell);
   };
-  const percent = column.unit === "percent";
-  return { title: column.name, numeric, words, ...(percent ? { bar: (cell: Cell) => (typeof cell === "number" ? cell / 100 : 0) } : {}) };
+  const shown: GridColumn = { title: column.name, copied: column.name + (SUFFIXES[column.unit] ?? ""), numeric, words };
+  if (column.kind === "real") shown.copiedCell = (cell) => (typeof cell === "number" ? cell.toFixed(column.decimals) : String(cell));
+  if (column.unit === "percent") shown.bar = (cell) => (typeof cell === "number" ? cell / 100 : 0);
+  if (column.unit === "time") shown.link = (cell) => goTo(Number(cell));
+  return shown;
 }
 
 export class TablesPanel extends Panel {
@@ -81,27 +88,38 @@ export class TablesPanel extends Panel {
 
   private show(table: Table, filter: Filter): void {
     const { name_column: names } = table;
+    const times = table.columns.findIndex((column) => column.unit === "time");
     if (table.total > table.rows.length) this.place.append(`; the first ${count(table.rows.length)} of ${count(table.total)} rows`);
     this.grid.fill({
       label: table.title,
-      columns: table.columns.map(look),
+      columns: table.columns.map((column) => look(column, (time) => this.app.set({ view: this.app.around({ from: time, to: time }) }))),
       rows: table.rows,
-      ...(names === null ? {} : { act: (row: readonly Cell[]) => void this.goTo(String(row[names]), filter) }),
+      ...(names === null ? {} : { act: (row: readonly Cell[]) => void this.goTo(String(row[names]), filter, times < 0 ? null : row[times]) }),
     });
   }
 
-  /** The next event of that name behind the selected one, and at the end the first again; inside the span where there is one. */
-  private async goTo(name: string, filter: Filter): Promise<void> {
-    const { engine, details } = this.app.state;
+  /** The event of that name at that time; where the line tells none, the next one behind the selected event, and at the end the first
+   * again. An event that began before the span and reaches into it counts, as in the table. */
+  private async goTo(name: string, filter: Filter, time?: Cell): Promise<void> {
+    const { engine, details, about } = this.app.state;
     const query = { text: name, mode: "exact", case: true } as const;
-    const start = (filter.from ?? this.app.state.about.from) - 1;
-    const inside = (time: number): boolean => time >= start && time < (filter.to ?? Infinity);
+    const from = typeof time === "number" ? time : (filter.from ?? about.from);
+    const inside = (event: Event | null): event is Event => event !== null && event.to >= from && event.from <= (filter.to ?? Infinity);
+    const exact = typeof time === "number";
+    const after = !exact && details?.name === name && inside(details) ? details : null;
     try {
-      const after = details && details.name === name && inside(details.from) ? details : undefined;
-      let event = await engine.next(query, after?.from ?? start, false, after);
-      if (after && (!event || !inside(event.from))) event = await engine.next(query, start, false);
-      if (event) this.app.select(event, event);
-      else this.app.fail(new Error("No event of the timeline has this name."));
+      const steps = [
+        async () => (after ? engine.next(query, after.from, false, after) : null),
+        async () => (exact ? null : engine.next(query, from, true)),
+        () => engine.next(query, from - 1, false),
+      ];
+      for (const step of steps) {
+        const event = await step();
+        if (!inside(event)) continue;
+        this.app.select(event, event);
+        return;
+      }
+      this.app.fail(new Error("No event of the timeline has this name here."));
     } catch (error) {
       this.app.fail(error as Error);
     }
