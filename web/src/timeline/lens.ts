@@ -26,10 +26,10 @@ export class Lens {
   }
 }
 
-/** The whole report with a little air. */
-export function whole(report: Span): Span {
-  const length = Math.max(report.to - report.from, 1_000);
-  return { from: report.from - length * 0.01, to: report.to + length * 0.01 };
+/** The whole report with a little air; one that is a mere moment gets a microsecond. */
+export function whole({ from, to }: Span): Span {
+  const air = Math.max((to - from) * 0.01, (1_000 - (to - from)) / 2);
+  return { from: from - air, to: to + air };
 }
 
 /** A view that is neither too close nor loses the report from sight. */

@@ -37,7 +37,12 @@ interface Label {
   x: number;
   y: number;
   width: number;
-  dim: boolean;
+  /** Which of the three inks. */
+  ink: "ink" | "dimInk" | "brightInk";
+}
+
+function inkOf(shade: number): Label["ink"] {
+  return shade < DIM ? "ink" : shade < BRIGHT ? "dimInk" : "brightInk";
 }
 
 /** Boxes gathered by colour, so that the colour is set once for all of them. */
@@ -152,7 +157,7 @@ export class Painter {
         if (flags & FLAG_NO_END && width > 6) this.boxes.add(palette.paper, left + width - 3, y + 3, 1, height - 6);
         if (!states && !ticks && width >= LABELLED && height >= 10) {
           const inside = Math.max(0, left);
-          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, dim: shade >= DIM && shade < BRIGHT });
+          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, ink: inkOf(shade) });
         }
       }
     }
@@ -176,17 +181,12 @@ export class Painter {
     surface.font = FONT;
     surface.textBaseline = "middle";
     surface.textAlign = "left";
-    surface.fillStyle = palette.ink;
-    for (const { name, x, y, width, dim } of labels) {
-      if (dim) continue;
+    let now: Label["ink"] | null = null;
+    for (const { name, x, y, width, ink } of labels) {
       const text = names.fitting(name, width);
-      if (text !== "") surface.fillText(text, x, y + 0.5);
-    }
-    surface.fillStyle = palette.dimInk;
-    for (const { name, x, y, width, dim } of labels) {
-      if (!dim) continue;
-      const text = names.fitting(name, width);
-      if (text !== "") surface.fillText(text, x, y + 0.5);
+      if (text === "") continue;
+      if (ink !== now) surface.fillStyle = palette[(now = ink)];
+      surface.fillText(text, x, y + 0.5);
     }
   }
 

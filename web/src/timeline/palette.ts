@@ -17,7 +17,7 @@ interface Look {
 }
 
 const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72 };
-const DARK: Look = { lightness: [0.49, 0.43, 0.55], chroma: 0.075, bright: { lightness: [0.58, 0.52, 0.64], chroma: 0.13 }, fade: 0.68 };
+const DARK: Look = { lightness: [0.48, 0.42, 0.53], chroma: 0.075, bright: { lightness: [0.76, 0.71, 0.81], chroma: 0.12 }, fade: 0.68 };
 
 type Rgb = readonly [number, number, number];
 
@@ -65,6 +65,7 @@ export class Palette {
   readonly word = new Uint32Array(TICK + 1);
   readonly ink: string;
   readonly dimInk: string;
+  readonly brightInk: string;
   readonly paper: string;
   readonly line: string;
   readonly faint: string;
@@ -94,6 +95,7 @@ export class Palette {
     set(GREY, dark ? [88, 94, 106] : [176, 182, 192]);
     set(TICK, dark ? [140, 154, 180] : [92, 108, 138]);
     this.ink = dark ? "#f1f3f7" : "#171b22";
+    this.brightInk = "#10131a";
     this.dimInk = dark ? "#7d8594" : "#8a93a1";
     this.paper = css(paper);
     this.line = dark ? "#2a2e37" : "#e6e9ee";

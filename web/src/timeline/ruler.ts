@@ -7,9 +7,8 @@ import type { Palette } from "./palette";
 
 export const RULER = 40;
 const ROOM = 88;
+const ROOM_LONG = 112;
 const UNITS: readonly (readonly [unit: string, ns: number])[] = [
-  ["h", 3.6e12],
-  ["min", 6e10],
   ["s", 1e9],
   ["ms", 1e6],
   ["µs", 1e3],
@@ -21,7 +20,7 @@ const MAIN_FONT = `600 ${SECONDARY_FONT}`;
 
 /** The distance of ticks: 1, 2 or 5 of a power of ten up to half a minute, whole minutes and hours above. */
 export function tickStep(nsPerPixel: number): number {
-  const least = Math.max(1, nsPerPixel * ROOM);
+  const least = Math.max(1, nsPerPixel * (nsPerPixel > 1e7 ? ROOM_LONG : ROOM));
   if (least > 3e10) return STEPS_LONG.find((step) => step >= least) ?? Math.ceil(least / 8.64e13) * 8.64e13;
   const power = 10 ** Math.floor(Math.log10(least) + 1e-9);
   const step = [1, 2, 5, 10].find((times) => times * power >= least * (1 - 1e-9)) ?? 10;
@@ -32,8 +31,15 @@ function unitOf(ns: number): readonly [unit: string, ns: number] {
   return UNITS.find(([, one]) => ns >= one) ?? ["ns", 1];
 }
 
-/** A round moment in one unit without needless zeros. */
+/** A round moment without needless zeros: in one unit, from a minute on as hours, minutes and seconds. */
 function label(time: number, step: number): string {
+  const minutes = Math.floor(Math.abs(time) / 6e10);
+  if (minutes > 0) {
+    const rest = Math.abs(time) - minutes * 6e10;
+    const hours = Math.floor(minutes / 60);
+    const parts = [hours > 0 ? `${hours} h` : "", minutes % 60 > 0 ? `${minutes % 60} min` : "", rest > 0 ? label(rest, Math.min(step, 1e9)) : ""];
+    return `${time < 0 ? "−" : ""}${parts.filter(Boolean).join(" ")}`;
+  }
   const [unit, one] = unitOf(Math.max(Math.abs(time), step));
   if (time === 0) return "0";
   const decimals = Math.max(0, Math.ceil(Math.log10(one / step) - 1e-9));
@@ -54,14 +60,14 @@ export interface Tick {
 export function ticksOf(lens: Lens): { ticks: Tick[]; step: number; base: string | null } {
   const step = tickStep(1 / lens.scale);
   const [, one] = unitOf(step);
-  const larger = one < 6e10 ? one * 1000 : 3.6e12;
+  const larger = one * 1000;
   const offsets = step < 1e9 && Math.max(Math.abs(lens.from), Math.abs(lens.to)) >= larger;
   const ticks: Tick[] = [];
   for (let i = Math.ceil(lens.from / step); i * step <= lens.to; i++) {
     const time = i * step;
     const base = Math.floor(time / larger) * larger;
     const main = !offsets || time === base;
-    ticks.push({ time, main, text: main ? label(time, step) : `+${label(time - base, step)}` });
+    ticks.push({ time, main, text: main || base === 0 ? label(time, step) : `+${label(time - base, step)}` });
   }
   const left = Math.floor(lens.from / larger) * larger;
   return { ticks, step, base: offsets ? label(left, larger) : null };
