@@ -43,6 +43,18 @@ static int is_on_gpu(const struct asking *asking)
     return place == PLACE_CONTEXT || place == PLACE_GPU;
 }
 
+/* The range on the CPU that one on the GPU is the shadow of. */
+static int find_range(struct asking *asking, struct error *err)
+{
+    uint32_t table_row = place_table_row(asking->view, asking->self);
+    struct view_place range = NO_PLACE;
+    int code = view_locate(asking->view, place_table(asking->view, asking->self), &table_row, 1, &range, err);
+
+    if (code == 0 && range.row != VIEW_NO_ROW && range.row != asking->self.row)
+        code = places_add(&asking->calls, range, err);
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
 static int find_call(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
@@ -55,7 +67,9 @@ static int find_call(struct asking *asking, struct error *err)
     if (code != 0 || !is_on_gpu(asking))
         return code;
     asking->thread = -1;
-    if (asking->ids.count)
+    if (row->type == ROW_GPU_NVTX)
+        code = find_range(asking, err);
+    else if (asking->ids.count)
         code = related_calls(&asking->calls, view, &asking->ids, err);
     if (code != 0 || !asking->calls.count)
         return code;
@@ -173,6 +187,17 @@ static int link_range(struct asking *asking, struct error *err)
     return code;
 }
 
+/* A range on the GPU: that on the CPU, and its work. */
+static int link_projection(struct asking *asking, struct error *err)
+{
+    struct places kernels = {0};
+    int code = asking->thread < 0 ? 0 : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+
+    add_links(asking, &asking->calls, "launched-by", "the range on the CPU");
+    add_links(asking, &kernels, "kernels", "work on the GPU");
+    return code;
+}
+
 static int take_holder(void *context, const struct report_block *block, size_t row)
 {
     *(int64_t *)context = block_value(block, 0, row, 0);
@@ -198,7 +223,7 @@ static int link_lock(struct asking *asking, struct error *err)
 
 /* By what a row is about. */
 static const struct { enum row_type type; int (*add)(struct asking *asking, struct error *err); } linkers[] = {
-    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range },
+    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_GPU_NVTX, link_projection }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range },
     { ROW_TORCH, link_range }, { ROW_PYTHON, link_range }, { ROW_LIBRARY, link_range },
 };
 
@@ -227,7 +252,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     json_add_text(out, name, length < LONGEST_NAME ? length : LONGEST_NAME);
     text_add(out, ",\"table\":");
     json_add_text(out, table, strlen(table));
-    text_addf(out, ",\"rowid\":%llu,\"fields\":[", (unsigned long long)place_table_row(view, asking->self) + 1);
+    text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
     int code = fields_add(view, out, table, place_table_row(view, asking->self), err);
     text_add(out, "],\"around\":[");
     for (size_t i = 0; i < asking->around.count; i++) {

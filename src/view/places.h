@@ -40,9 +40,12 @@ static inline uint32_t place_name(const struct view *view, struct view_place pla
 {
     return view->rows[place.row].events.name[place.event];
 }
+/* "" of what was worked out and is in no table. */
 static inline const char *place_table(const struct view *view, struct view_place place)
 {
-    return view_event_table(&view->rows[place.row], place.event);
+    const char *table = view_event_table(&view->rows[place.row], place.event);
+
+    return table ? table : "";
 }
 static inline uint32_t place_table_row(const struct view *view, struct view_place place)
 {
