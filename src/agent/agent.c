@@ -10,6 +10,7 @@
 
 #include "agent.h"
 #include "core.h"
+#include "python.h"
 #include "sys.h"
 
 struct agent_switch agent_switch;
@@ -45,8 +46,10 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
     nvtx_after_attach();
-    if (origin == WIRE_ORIGIN_FORK)
+    if (origin == WIRE_ORIGIN_FORK) {
+        python_forget();
         torch_after_attach();
+    }
     atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns, memory_order_relaxed);
 }
 

@@ -5,6 +5,7 @@
 #include "chain.h"
 
 #include "../wire/registers.h"
+#include "python.h"
 #include "sys.h"
 
 #define PAGE 4096u
@@ -37,8 +38,9 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
 {
     if (atomic_load_explicit(&refused, memory_order_relaxed))
         return;
+    uint64_t python = python_stack_now(thread, WIRE_PYTHON_CALLS);
     size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
-    uint32_t head_words = WIRE_HEAD_WORDS + 2 + (uint32_t)__builtin_popcountll(registers->known);
+    uint32_t head_words = WIRE_HEAD_WORDS + 3 + (uint32_t)__builtin_popcountll(registers->known);
     enum wire_fate fate;
     struct wire_record *record = emit_reserve(thread, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
     if (!record)
@@ -46,8 +48,9 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
     record->a = (uint16_t)of->what;
     record->ticks = of->ticks;
     record->body[0] = of->key;
-    record->body[1] = registers->known;
-    uint64_t *to = record->body + 2;
+    record->body[1] = python;
+    record->body[2] = registers->known;
+    uint64_t *to = record->body + 3;
     for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
         if (registers->known >> i & 1)
             *to++ = registers->value[i];

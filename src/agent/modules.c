@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "os.h"
+#include "python.h"
 #include "sys.h"
 
 #define MODULES_MAX 4096
@@ -140,6 +141,7 @@ void agent_note_modules(void)
     }
     module_count = kept;
     atomic_store(&walking, 0);
+    python_found();
     if (torch_path[0])
         torch_found(torch_path);
     else

@@ -17,6 +17,7 @@
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
+#include "python.h"
 #include "sys.h"
 
 #define SAMPLE_MAX 64u       /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock
@@ -73,20 +74,30 @@ static uint32_t copy_stack(uint64_t from, uint64_t *to, uint32_t bytes)
     return copied;
 }
 
+/* A thread that has a stack of its own for handlers may have a small one. */
+static int has_room(const char *here)
+{
+    stack_t alternate = { 0 };
+    sys_sigaltstack(NULL, &alternate);
+    return !(alternate.ss_flags & SS_ONSTACK) || (size_t)(here - (const char *)alternate.ss_sp) > PYTHON_STACK_NEEDS;
+}
+
 static void emit_sample(struct agent_thread *thread, const ucontext_t *context, uint64_t periods)
 {
     const struct wire_sample_settings *settings = &agent.arena->samples;
     uint32_t room = settings->stack_bytes & ~7u;
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 1 + REGISTERS + room / 8);
+    uint64_t python = has_room(__builtin_frame_address(0)) ? python_stack_now(thread, WIRE_PYTHON_SAMPLES) : 0;
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
     if (!record)
         return;
     record->ticks = agent_ticks();
     record->body[0] = periods * settings->period_ns;
-    read_registers(context, record->body + 1);
-    uint32_t copied = room ? copy_stack(record->body[1 + STACK_POINTER], record->body + 1 + REGISTERS, room) : 0;
+    record->body[1] = python;
+    read_registers(context, record->body + 2);
+    uint32_t copied = room ? copy_stack(record->body[2 + STACK_POINTER], record->body + 2 + REGISTERS, room) : 0;
     record->a = REGISTERS;
     record->b = (uint16_t)copied;
-    record->words = (uint16_t)(WIRE_HEAD_WORDS + 1 + REGISTERS + copied / 8);
+    record->words = (uint16_t)(WIRE_HEAD_WORDS + 2 + REGISTERS + copied / 8);
     emit_commit(thread, record);
 }
 

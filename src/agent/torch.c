@@ -18,6 +18,7 @@
 #include "../wire/torch.h"
 #include "core.h"
 #include "os.h"
+#include "python.h"
 #include "sys.h"
 
 /* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. */
@@ -132,7 +133,7 @@ static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thre
         give_up_inputs();
         words = 0;
     }
-    return write_begin(thread, function, inputs, words, is_set(&with_stacks) ? torch_stack(thread) : 0);
+    return write_begin(thread, function, inputs, words, is_set(&with_stacks) ? python_stack_of_operator(thread) : 0);
 }
 
 static inline void *begin(const void *function)
@@ -350,7 +351,7 @@ static int wants_stacks(void)
     static int told;
     if (!(atomic_load(&agent.torch) & WIRE_TORCH_STACKS))
         return 0;
-    if (torch_stacks_prepare() == 0)
+    if (python_prepare() == 0)
         return 1;
     if (!told++)
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
@@ -432,7 +433,6 @@ void torch_found(const char *path)
 
 void torch_after_attach(void)
 {
-    torch_stacks_forget();
     atomic_store(&asked, 0); /* whoever was at it is not in this process */
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;

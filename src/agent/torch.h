@@ -34,12 +34,6 @@ int torch_inputs_are_refuted(void);
 /* Fills in items for so many values of torch: how many words, at most `room` (WIRE_TORCH_INPUT_WORDS). */
 uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, uint64_t count);
 
-/* The stacks of Python: 0 if they can be read here, else -1. A new arena knows none. */
-int torch_stacks_prepare(void);
-void torch_stacks_forget(void);
-/* The number of the calling thread's, which the collector has been told of; 0: it has none. */
-uint64_t torch_stack(struct agent_thread *thread);
-
 /* Our functions that stand before torch's. */
 struct torch_stand_in { const char *symbol; void *function; };
 extern const struct torch_stand_in torch_memory_functions[]; /* ends with one without a symbol */

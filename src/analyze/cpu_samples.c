@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "reports.h"
+#include "stacks_join.h"
 #include "stacks_tree.h"
 
 struct view {
@@ -26,6 +27,16 @@ static enum stack_source source_of(struct report *report, const struct analysis_
     return option_given(request, "python") || !samples || !samples->rows ? STACKS_PYTHON : STACKS_CPU;
 }
 
+static int read_samples(struct stacks *stacks, struct report *report, const struct analysis_request *request, const struct filter *filter,
+                        struct error *err)
+{
+    enum stack_source source = source_of(report, request);
+    int lines = option_given(request, "lines");
+
+    return source == STACKS_CPU && !option_given(request, "native") ? stacks_join_samples(stacks, lines, filter, err)
+                                                                     : stacks_read_samples(stacks, source, lines, filter, err);
+}
+
 static int view_read(struct view *view, struct report *report, const struct analysis_request *request, const struct stack_tree_request *shape,
                      struct error *err)
 {
@@ -38,7 +49,7 @@ static int view_read(struct view *view, struct report *report, const struct anal
         return err->code;
     int code = stacks_open(&view->stacks, report, err);
     if (code == 0)
-        code = stacks_read_samples(&view->stacks, source_of(report, request), option_given(request, "lines"), &filter, err);
+        code = read_samples(&view->stacks, report, request, &filter, err);
     if (code == 0)
         code = stack_tree_read(&view->tree, &view->stacks, &wanted, err);
     filter_close(&filter);
@@ -226,25 +237,26 @@ static int cpu_bottomup(struct report *report, const struct analysis_request *re
     return show_tree(report, request, 1, out, err);
 }
 
-#define OPTIONS_HELP " python takes the samples of Python code (the default where there are no others), lines tells their lines apart, and " \
-                     "waiting counts those of threads that did not run too."
+#define OPTIONS_HELP " Where Python was sampled too, its functions stand for the interpreter's frames, as far as the two fit together; native leaves " \
+                     "those as they are. python takes the samples of Python code (the default where there are no others), lines tells lines " \
+                     "apart, and waiting counts samples of threads that did not run too."
 
 const struct analysis analysis_cpu_sample_sum = {
-    .name = "cpu_sample_sum", .title = "CPU Sample Summary", .usage = "[:module|:thread][:python][:lines][:waiting]",
+    .name = "cpu_sample_sum", .title = "CPU Sample Summary", .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
     .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. Shares are of what "
             "the samples weigh. By module or by thread with these options." OPTIONS_HELP,
     .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_sample_sum,
 };
 
 const struct analysis analysis_cpu_topdown = {
-    .name = "cpu_topdown", .title = "CPU Samples Top-Down", .usage = "[:thread][:python][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .name = "cpu_topdown", .title = "CPU Samples Top-Down", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
     .help = "Samples of threads along the calls: each function below the one that called it, the one with the most samples first, down to "
             "min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
     .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_topdown,
 };
 
 const struct analysis analysis_cpu_bottomup = {
-    .name = "cpu_bottomup", .title = "CPU Samples Bottom-Up", .usage = "[:thread][:python][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .name = "cpu_bottomup", .title = "CPU Samples Bottom-Up", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
     .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often first, down to min "
             "percent (1) of all samples." OPTIONS_HELP,
     .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_bottomup,

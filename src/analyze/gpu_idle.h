@@ -21,7 +21,7 @@ struct idle_layers {
     struct report *report;
     struct thread_spans spans[IDLE_CAUSES];
     struct stacks native, python;                 /* of samples; native of call chains too */
-    struct stack_chains cuda_chains, os_chains;
+    struct stack_chains cuda_chains, os_chains, python_chains;
     struct intern texts;
     struct keys known;   /* where a text comes from: enum idle_text and a number there */
     uint32_t *text_ids;  /* owned; by known */

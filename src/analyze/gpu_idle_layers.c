@@ -19,7 +19,7 @@ static int waits(const char *call)
 
 static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, NULL, 0 };
+    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0 };
     struct thread_spans *calls = &layers->spans[IDLE_CALL], *syncs = &layers->spans[IDLE_SYNC];
     int64_t last_name = -1;
     int last_waits = 0, code = thread_spans_read(calls, layers->report, &source, filter, err);
@@ -42,14 +42,14 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
 
 static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
 {
-    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, 0 };
+    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
     struct ranges ranges = {0};
     int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
 
     for (size_t i = 0; i < ranges.count && code == 0; i++) {
         const struct range *range = &ranges.list[i];
-        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0 };
+        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
         if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
     }
@@ -71,6 +71,8 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
         code = stack_chains_read(&layers->cuda_chains, &layers->native, "CUDA_CALLCHAINS", STACKS_WITH_LINES, err);
     if (code == 0)
         code = stack_chains_read(&layers->os_chains, &layers->native, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = stack_chains_read(&layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES, err);
     if (code == 0 && (thread_spans_samples(&layers->spans[IDLE_PYTHON], &layers->python) != 0 ||
                       thread_spans_samples(&layers->spans[IDLE_NATIVE], &layers->native) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
@@ -79,8 +81,8 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
 
 int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span, struct error *err)
 {
-    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", NULL, "eventClass", EVENT_CLASS_OSRT };
-    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, 0 };
+    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", NULL, "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
     const struct filter filter = { .span = span };
 
     *layers = (struct idle_layers){ .report = report, .known.width = 2 };
@@ -113,6 +115,7 @@ void idle_layers_free(struct idle_layers *layers)
     stacks_free(&layers->python);
     stack_chains_free(&layers->cuda_chains);
     stack_chains_free(&layers->os_chains);
+    stack_chains_free(&layers->python_chains);
     intern_free(&layers->texts);
     keys_free(&layers->known);
     free(layers->text_ids);
@@ -207,14 +210,27 @@ static uint32_t caller_of(const struct idle_layers *layers, enum idle_cause caus
     return stack_caller(&layers->native, stack_chains_find(chains, span->chain, &hint));
 }
 
+/* The line of Python that a call came from, if that was recorded with it. */
+static uint32_t python_caller_of(const struct idle_layers *layers, const struct thread_span *span)
+{
+    size_t hint = 0;
+    uint32_t stack = span->python ? stack_chains_find(&layers->python_chains, span->python, &hint) : STACK_EMPTY;
+
+    return stack == STACK_EMPTY ? NO_KEY : stack_innermost(&layers->python, stack);
+}
+
 uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span, int64_t time_ns)
 {
+    uint32_t line = python_caller_of(layers, span);
+
     const struct thread_span *python = span_at(&layers->spans[IDLE_PYTHON], span->thread, time_ns);
     const struct thread_span *function = span_at(&layers->spans[IDLE_PYTHON_CALL], span->thread, time_ns);
     const struct thread_span *native = span_at(&layers->spans[IDLE_NATIVE], span->thread, time_ns);
 
     if (cause == IDLE_PYTHON || cause == IDLE_PYTHON_CALL)
         return IDLE_NO_TEXT;
+    if (line != NO_KEY)
+        return text_of(layers, TEXT_PYTHON_FRAME, line);
     if (python)
         return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)python->chain));
     if (function)

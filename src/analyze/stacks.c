@@ -10,11 +10,11 @@ enum { THREAD_STATE_WAITING = 7 }; /* of ENUM_SAMPLING_THREAD_STATE */
 #define WEIGHT_MOST (INT64_C(1) << 40) /* no counter counts so much from one sample to the next */
 
 /* The chain of a sample has the number of the sample, unless a column names it. */
-static const struct source { const char *samples, *chains, *columns[5]; } sources[STACK_SOURCES] = {
-    [STACKS_CPU] = { "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", { "start", "globalTid", "threadState", "id", "cpuCycles" } },
-    [STACKS_PYTHON] = { "TACHO_PYTHON_SAMPLE", "TACHO_PYTHON_CALLCHAINS", { "start", "globalTid", "threadState", "callchainId", "weight" } },
+static const struct source { const char *samples, *chains, *columns[6]; } sources[STACK_SOURCES] = {
+    [STACKS_CPU] = { "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", { "start", "globalTid", "threadState", "id", "cpuCycles", "pythonCallchainId" } },
+    [STACKS_PYTHON] = { "TACHO_PYTHON_SAMPLE", "TACHO_PYTHON_CALLCHAINS", { "start", "globalTid", "threadState", "callchainId", "weight", "pythonCallchainId" } },
 };
-enum { TIME, THREAD, STATE, CHAIN, WEIGHT, COLUMNS };
+enum { TIME, THREAD, STATE, CHAIN, WEIGHT, PYTHON, COLUMNS };
 const char *const stack_sample_tables[STACK_SOURCES + 1] = { "COMPOSITE_EVENTS", "TACHO_PYTHON_SAMPLE", NULL };
 
 int stacks_open(struct stacks *stacks, struct report *report, struct error *err)
@@ -44,6 +44,7 @@ static struct stack_sample sample_at(const struct report_columns *rows, size_t r
         .time_ns = rows->values[TIME][row], .thread = rows->values[THREAD][row],
         .weight = weight < 1 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : weight,
         .is_waiting = !columns_is_null(rows, STATE, row) && rows->values[STATE][row] == THREAD_STATE_WAITING,
+        .python = columns_is_null(rows, PYTHON, row) ? 0 : rows->values[PYTHON][row],
     };
 }
 

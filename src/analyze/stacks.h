@@ -10,7 +10,7 @@
 #include "keys.h"
 #include "threads.h"
 
-enum frame_kind { FRAME_NATIVE, FRAME_KERNEL, FRAME_PYTHON, FRAME_THREAD };
+enum frame_kind { FRAME_NATIVE, FRAME_KERNEL, FRAME_PYTHON, FRAME_THREAD, FRAME_PYTHON_ENTRY /* only STACKS_WITH_ENTRIES */ };
 
 /* What frames are told apart by, the parts of a key. Of a thread: its name, or FRAME_NO_NAME and its number as the module. */
 enum { FRAME_KIND, FRAME_SYMBOL, FRAME_MODULE, FRAME_SOURCE, FRAME_LINE, FRAME_PARTS };
@@ -26,6 +26,7 @@ struct stack_sample {
     int64_t time_ns, thread, weight; /* weight: 1, or what the counter counted */
     uint32_t stack;
     int is_waiting;                  /* not running, nor ready to */
+    int64_t python;                  /* the chain of Python frames that was read with it; 0: none was */
 };
 
 struct stacks {
@@ -36,8 +37,8 @@ struct stacks {
     size_t sample_count;
 };
 
-/* Whether frames have the file and line of the source, and differ by them. */
-enum { STACKS_WITHOUT_LINES, STACKS_WITH_LINES };
+/* Whether frames have the file and line of the source, and differ by them; and whether Python's differ by who called them. */
+enum { STACKS_WITHOUT_LINES, STACKS_WITH_LINES, STACKS_WITH_ENTRIES };
 
 int stacks_open(struct stacks *stacks, struct report *report, struct error *err);
 void stacks_free(struct stacks *stacks); /* of {0} too */

@@ -9,9 +9,9 @@
 
 #include "stacks.h"
 
-enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, SOURCE, LINE, COLUMNS };
-static const char *const native_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "sourceFile", "sourceLine" };
-static const char *const python_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line" };
+enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, SOURCE, LINE, ENTRY, COLUMNS };
+static const char *const native_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "sourceFile", "sourceLine", "calledByC" };
+static const char *const python_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line", "calledByC" };
 
 struct raw_frame { int64_t part[FRAME_PARTS]; };
 struct loose_row { int64_t id, depth; struct raw_frame frame; };
@@ -56,10 +56,11 @@ static struct raw_frame frame_of(const struct walk *walk, const struct report_bl
 {
     int is_unresolved = !block_is_null(block, UNRESOLVED, row) && block->values[UNRESOLVED][row];
     int is_kernel = !block_is_null(block, KERNEL, row) && block->values[KERNEL][row];
-    int has_source = walk->lines && !block_is_null(block, SOURCE, row) && !block_is_null(block, LINE, row);
+    int is_entry = (walk->lines & STACKS_WITH_ENTRIES) && !block_is_null(block, ENTRY, row) && block->values[ENTRY][row];
+    int has_source = (walk->lines & STACKS_WITH_LINES) && !block_is_null(block, SOURCE, row) && !block_is_null(block, LINE, row);
 
     return (struct raw_frame){{
-        [FRAME_KIND] = is_kernel ? FRAME_KERNEL : walk->kind,
+        [FRAME_KIND] = is_kernel ? FRAME_KERNEL : is_entry ? FRAME_PYTHON_ENTRY : walk->kind,
         [FRAME_SYMBOL] = is_unresolved ? FRAME_NO_NAME : block->values[SYMBOL][row],
         [FRAME_MODULE] = block->values[MODULE][row],
         [FRAME_SOURCE] = has_source ? block->values[SOURCE][row] : FRAME_NO_NAME,

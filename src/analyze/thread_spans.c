@@ -32,9 +32,9 @@ void thread_spans_free(struct thread_spans *spans)
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct span_source *source, const struct filter *filter,
                       struct error *err)
 {
-    enum { START, END, THREAD, NAME, CHAIN, OTHER, CLASS, COLUMNS };
+    enum { START, END, THREAD, NAME, CHAIN, OTHER, PYTHON, CLASS, COLUMNS };
     const char *names[COLUMNS] = { "start", "end", "globalTid", source->name, source->chain ? source->chain : "", source->other ? source->other : "",
-                                   source->class_column ? source->class_column : "" };
+                                   source->python ? source->python : "", source->class_column ? source->class_column : "" };
     struct report_columns rows = {0};
     int code = columns_read(report, source->table, names, COLUMNS, &rows, err);
 
@@ -45,6 +45,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
         struct thread_span span = {
             rows.values[THREAD][row], rows.values[START][row], rows.values[END][row], rows.values[NAME][row],
             columns_is_null(&rows, CHAIN, row) ? 0 : rows.values[CHAIN][row], columns_is_null(&rows, OTHER, row) ? 0 : rows.values[OTHER][row],
+            columns_is_null(&rows, PYTHON, row) ? 0 : rows.values[PYTHON][row],
         };
         if (span.end_ns > span.start_ns && filter_thread(filter, span.thread, span.start_ns, span.end_ns))
             code = thread_spans_add(spans, &span);
@@ -192,13 +193,13 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
         if (!columns_is_null(&rows, THREAD, row))
             code = thread_spans_add(&events, &(struct thread_span){ rows.values[THREAD][row], rows.values[START][row], rows.values[START][row],
                                                                     rows.values[IS_IN][row] != 0,
-                                                                    columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0 });
+                                                                    columns_is_null(&rows, STATE, row) ? 0 : rows.values[STATE][row], 0, 0 });
     if (rows.values)
         report_columns_free(&rows);
     put_in_order(&events);
     for (size_t i = 0; i + 1 < events.count && code == 0; i++) {
         const struct thread_span *out = &events.list[i], *in = &events.list[i + 1];
-        struct thread_span span = { out->thread, out->start_ns, in->start_ns, out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED, 0, 0 };
+        struct thread_span span = { out->thread, out->start_ns, in->start_ns, out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED, 0, 0, 0 };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
             filter_thread(filter, span.thread, span.start_ns, span.end_ns))
             code = thread_spans_add(spans, &span);
@@ -228,6 +229,33 @@ static int64_t usual_distance(const struct stack_sample *samples, size_t count, 
     return median < 1 ? 1 : median > LONGEST_SAMPLE_NS ? LONGEST_SAMPLE_NS : median;
 }
 
+/* The first sample of this thread or of one behind it. */
+static size_t first_of(const struct stacks *stacks, int64_t thread)
+{
+    size_t low = 0, high = stacks->sample_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stacks->samples[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t *out)
+{
+    size_t first = first_of(stacks, thread), behind = thread == INT64_MAX ? stacks->sample_count : first_of(stacks, thread + 1);
+    int64_t *scratch = malloc((behind - first + 1) * sizeof *scratch);
+
+    if (!scratch)
+        return ERR_NO_MEMORY;
+    *out = usual_distance(stacks->samples + first, behind - first, scratch);
+    free(scratch);
+    return 0;
+}
+
 static int add_thread(struct thread_spans *spans, const struct stack_sample *samples, size_t count, int64_t *scratch)
 {
     int64_t reach = usual_distance(samples, count, scratch);
@@ -238,7 +266,7 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
             before = add_wrapping(time, -(duration_of(samples[i - 1].time_ns, time) / 2));
         if (i + 1 < count && duration_of(time, samples[i + 1].time_ns) < 2 * reach)
             after = add_wrapping(samples[i + 1].time_ns, -(duration_of(time, samples[i + 1].time_ns) / 2));
-        struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack, 0 };
+        struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack, 0, 0 };
         if (before < after && thread_spans_add(spans, &span) != 0)
             return ERR_NO_MEMORY;
     }

@@ -9,6 +9,7 @@ struct thread_span {
     int64_t name;  /* in the string pool; of what has none, a number of its own */
     int64_t chain; /* of the call, 0: none; of a sample its stack */
     int64_t other; /* the thread that held a lock; 0: none */
+    int64_t python; /* the chain of Python code that a call came from; 0: none */
 };
 
 /* Starts from {0}. */
@@ -24,7 +25,7 @@ void thread_spans_free(struct thread_spans *spans);
 struct span_source {
     const char *table;
     const char *name, *chain; /* columns; chain may be NULL */
-    const char *other;        /* column; NULL: none */
+    const char *other, *python; /* columns; NULL: none */
     const char *class_column; /* only rows with class_value here; NULL: all */
     int64_t class_value;
 };
@@ -42,6 +43,9 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
 
 /* Samples as stretches: each reaches half way to its neighbours, but not further than their usual distance. */
 int thread_spans_samples(struct thread_spans *spans, const struct stacks *stacks);
+
+/* The usual distance of a thread's samples: ERR_NO_MEMORY or 0. */
+int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t *out);
 
 /* Of spans that do not overlap: the first of the thread that ends behind this time, if it is below `behind`, where the thread's end. */
 size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64_t time_ns, size_t *behind);

@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "reports.h"
+#include "stacks_join.h"
 #include "thread_spans.h"
 
 /* What has no name in the string pool. */
@@ -18,6 +19,7 @@ struct waits {
     struct thread_spans calls, off_cpu;
     struct stacks stacks;
     struct stack_chains chains;
+    struct stack_join join;
     struct thread_names names;
     struct keys keys; /* of KEY_PARTS */
     struct wait *list; /* owned; by key */
@@ -31,6 +33,7 @@ static void waits_free(struct waits *waits)
     thread_spans_free(&waits->off_cpu);
     stacks_free(&waits->stacks);
     stack_chains_free(&waits->chains);
+    stack_join_free(&waits->join);
     thread_names_free(&waits->names);
     keys_free(&waits->keys);
     free(waits->list);
@@ -39,7 +42,7 @@ static void waits_free(struct waits *waits)
 static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request, struct error *err)
 {
     /* nsys keeps its own notes in the same table, in another class. */
-    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "lockHolder", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "lockHolder", "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
     struct filter filter;
 
     *waits = (struct waits){ .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
@@ -52,6 +55,8 @@ static int waits_read(struct waits *waits, struct report *report, const struct a
         code = stacks_open(&waits->stacks, report, err);
     if (code == 0)
         code = stack_chains_read(&waits->chains, &waits->stacks, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = stack_join_open(&waits->join, report, STACKS_WITH_LINES, err);
     if (code == 0)
         code = thread_names_read(&waits->names, report, err);
     filter_close(&filter);
@@ -110,16 +115,32 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
     return sum;
 }
 
+/* Who made a call: the line of Python, if that is known, else the function. */
+struct caller { uint32_t frame, stack; };
+static int find_caller(struct waits *waits, const struct thread_span *call, size_t hints[2], struct caller *out)
+{
+    uint32_t native = call->chain ? stack_chains_find(&waits->chains, call->chain, &hints[0]) : STACK_EMPTY;
+    uint32_t python = call->python ? stack_chains_find(&waits->join.chains, call->python, &hints[1]) : STACK_EMPTY;
+    uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
+
+    *out = (struct caller){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
+    if (python != STACK_EMPTY)
+        out->frame = stack_join_frame(&waits->join, &waits->stacks, stack_innermost(&waits->join.python, python));
+    return joined == NO_KEY || (python != STACK_EMPTY && out->frame == NO_KEY) ? ERR_NO_MEMORY : 0;
+}
+
 static int sum_up(struct waits *waits)
 {
-    size_t hint = 0;
+    size_t hints[2] = { 0, 0 };
     int code = 0;
 
     for (size_t i = 0; i < waits->calls.count && code == 0; i++) {
         const struct thread_span *call = &waits->calls.list[i];
-        uint32_t stack = call->chain ? stack_chains_find(&waits->chains, call->chain, &hint) : STACK_EMPTY;
-        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, stack_caller(&waits->stacks, stack), waits->with_stacks ? stack : STACK_EMPTY };
-        code = add_wait(waits, key, duration_of(call->start_ns, call->end_ns), off_cpu_in(waits, call));
+        struct caller caller;
+        code = find_caller(waits, call, hints, &caller);
+        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame, waits->with_stacks ? caller.stack : STACK_EMPTY };
+        if (code == 0)
+            code = add_wait(waits, key, duration_of(call->start_ns, call->end_ns), off_cpu_in(waits, call));
     }
     for (size_t i = 0; i < waits->off_cpu.count && code == 0; i++)
         code = add_outside(waits, &waits->off_cpu.list[i]);
@@ -271,7 +292,8 @@ static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
 const struct analysis analysis_thread_wait_sum = {
     .name = "thread_wait_sum", .title = "Thread Wait Summary", .usage = "[:stack]",
     .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by the thread that held "
-            "the lock where that is known, and by the function that made the call where a chain was recorded (stack: by the whole of it). Off CPU is how much of it the thread did not run, where "
+            "the lock where that is known, and by the line of Python or the function that made the call where that was recorded (stack: by the "
+            "whole chain). Off CPU is how much of it the thread did not run, where "
             "the capture has its switches; time off the CPU outside of all calls has rows of its own.",
     .needs = {{ "OS Runtime trace data or thread switches", wait_tables }}, .run = thread_wait_sum,
 };

@@ -11,6 +11,7 @@ enum { PROFILE_EXPORTS_MAX = 64 };
 struct profile_cuda {
     int memory_usage, cpu_faults, gpu_faults, all_calls, flush_on_stop, yield, graph_nodes, events;
     uint32_t flush_interval_ms;
+    int backtrace_given;
     uint32_t backtrace_groups;
     int backtrace_unset;          /* some group has no threshold of its own: backtrace_ns counts for it */
     uint64_t backtrace_ns;        /* --cudabacktrace-threshold */
@@ -28,6 +29,7 @@ struct profile_pytorch {
 /* What is asked for of Python. */
 struct profile_python {
     int sampling, gil;            /* --python-sampling; python-gil in -t */
+    int backtrace;                /* --python-backtrace=cuda */
     unsigned frequency;           /* 0: it was not said */
 };
 

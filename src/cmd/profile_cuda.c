@@ -134,6 +134,7 @@ int profile_cuda_take_backtrace(void *settings, const char *value, struct error 
 
     if (!groups)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
+    fresh.backtrace_given = 1;
     fresh.backtrace_groups = 0;
     fresh.backtrace_unset = 0;
     fresh.least_ns = UINT64_MAX;
@@ -172,7 +173,7 @@ static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text
 
 void profile_cuda_finish(struct profile_settings *settings, struct collect_options *collect)
 {
-    const struct profile_cuda *cuda = &settings->cuda;
+    struct profile_cuda *cuda = &settings->cuda;
     const struct { int given; uint32_t flag; } flags[] = {
         { cuda->all_calls, WIRE_CUDA_ALL_CALLS }, { cuda->graph_nodes, WIRE_CUDA_GRAPH_NODES }, { cuda->events, WIRE_CUDA_EVENTS },
         { cuda->memory_usage, WIRE_CUDA_MEMORY }, { cuda->cpu_faults, WIRE_CUDA_CPU_FAULTS }, { cuda->gpu_faults, WIRE_CUDA_GPU_FAULTS },
@@ -186,6 +187,10 @@ void profile_cuda_finish(struct profile_settings *settings, struct collect_optio
         if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms)
             text_add(&settings->warnings, "the options for CUDA have no effect: --trace does not name cuda\n");
         return;
+    }
+    if (settings->python.backtrace && !cuda->backtrace_given) { /* Python frames stand beside the native ones */
+        cuda->backtrace_groups = group_bits("all", strlen("all"));
+        cuda->backtrace_unset = 1;
     }
     collect->cuda_flush_interval_ms = cuda->flush_interval_ms;
     collect->cuda_backtrace_groups = cuda->backtrace_groups;

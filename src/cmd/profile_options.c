@@ -572,6 +572,8 @@ const struct option profile_options[] = {
       .help = "Stacks of all Python threads, read without stopping the program." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_python_take_frequency,
       .help = "How many times a second, 1 to 2000. Default: 1000." },
+    { .name = "python-backtrace", .kind = OPTION_CUSTOM, .value = "cuda|none", .choices = profile_python_backtraces, .take = profile_python_take_backtrace,
+      .help = "cuda: the Python code that CUDA and OS calls came from, of those whose call chain is recorded; of CUDA's all that took long, unless --cudabacktrace says which." },
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_cpu_take_sample,
       .help = "Sample what CPUs do: process-tree (the program and all that it starts, the default), system-wide, none." },
     { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = profile_cpu_backtraces, .take = profile_cpu_take_backtrace,

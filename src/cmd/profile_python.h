@@ -10,6 +10,10 @@ int profile_python_take_frequency(void *settings, const char *value, struct erro
 /* The same for --python-functions-trace: a file, by its path from the root, since the program may be in another folder by then. */
 int profile_python_take_functions(void *settings, const char *value, struct error *err);
 
+/* The same for --python-backtrace. */
+int profile_python_take_backtrace(void *settings, const char *value, struct error *err);
+const char *const *profile_python_backtraces(void);
+
 /* Fills in what a capture is told; warns of what has no effect in it. */
 void profile_python_finish(struct profile_settings *settings, struct collect_options *collect);
 

@@ -203,6 +203,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     arena->samples = cpu_wire_settings(collector);
     arena->libraries = options->libraries;
     arena->torch = options->torch_flags;
+    arena->python = (options->python_backtrace ? WIRE_PYTHON_CALLS : 0u) | (options->python_frequency ? WIRE_PYTHON_SAMPLES : 0u);
     atomic_store(&arena->ranges_left, capture->armed && !capture->done ? capture->ranges_left : 0);
     atomic_store(&arena->recording, capture->on ? collector->sources : 0);
 }

@@ -482,6 +482,7 @@ static void take_down(struct collector *collector)
     cpu_free(collector);
     process_table_free(collector);
     stacks_stop(collector);
+    python_calls_free(collector);
     session_close(collector);
     capture_free(collector);
     drain_free(collector);

@@ -77,6 +77,7 @@ struct collect_options {
     int torch_replace;                 /* 1: Python programs find our classes in the place of torch.profiler's */
     const char *python_functions;      /* a file that names Python functions whose calls are NVTX ranges; absolute; NULL: none */
 
+    int python_backtrace;              /* 1: stacks of calls have their Python frames beside them */
     unsigned python_frequency;         /* Python stacks are sampled so often a second; 0: they are not */
 
     int64_t delay_ns;                  /* recording begins so long after the program */

@@ -16,6 +16,7 @@
 #include "perf.h"
 #include "process.h"
 #include "procfs.h"
+#include "python_calls.h"
 #include "sched.h"
 #include "session.h"
 #include "samples.h"
@@ -45,6 +46,8 @@ struct collector {
     struct cuda_gpus gpus;
     struct stacks *stacks;           /* NULL: memory was short, no call has a chain */
     struct python *python;           /* NULL: Python stacks are not sampled */
+    struct python_calls python_calls;
+    int64_t python_chains;           /* the last id of TACHO_PYTHON_CALLCHAINS */
     struct process_table processes;
     struct streams streams;
     struct process *primary;

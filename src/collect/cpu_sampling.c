@@ -120,19 +120,20 @@ int cpu_sample(const struct origin *origin, const struct wire_record *record, ui
     struct collector *collector = origin->collector;
     uint32_t count = record->a, stack_bytes = record->b;
     struct symbols_registers registers = {0};
-    if (count == 0 || count > SYMBOLS_REGISTERS || words < WIRE_HEAD_WORDS + 1 + count + (stack_bytes + 7u) / 8)
+    if (count == 0 || count > SYMBOLS_REGISTERS || words < WIRE_HEAD_WORDS + 2 + count + (stack_bytes + 7u) / 8)
         return -1;
     struct symbols_process *process = origin->process->space;
     if (!process)
         return -1;
     registers.known = (UINT64_C(1) << count) - 1;
-    memcpy(registers.value, record->body + 1, count * sizeof *registers.value);
-    struct symbols_sample sample = {.registers = &registers, .stack = record->body + 1 + count, .stack_bytes = stack_bytes};
+    memcpy(registers.value, record->body + 2, count * sizeof *registers.value);
+    struct symbols_sample sample = {.registers = &registers, .stack = record->body + 2 + count, .stack_bytes = stack_bytes};
     uint64_t address = registers.value[count - 1]; /* the instruction's */
     struct symbols_chain chain = {.addresses = &address, .count = 1, .method = SYMBOLS_BY_UNKNOWN};
     struct samples_event event = {
         .time_ns = clock_map_time(&collector->clock, record->ticks), .global_tid = process_global_tid(origin->process, origin->reader->tid),
         .weight = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : 0, .cpu = -1,
+        .python = python_calls_find(origin->process, record->body[1]),
         .walk = stack_bytes ? symbols_unwind(process, &sample) : symbols_stack_from_chain(process, &chain),
     };
     samples_add(collector, &event);

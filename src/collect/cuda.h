@@ -15,6 +15,7 @@
 
 #include "../report/writer.h"
 #include "../wire/wire.h"
+#include "call_chains.h"
 
 struct clock_map;
 struct cuda_process;
@@ -66,8 +67,8 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* Who made a call that is still to come: the number of its chain. */
-void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, int64_t chain);
+/* Who made a call that is still to come. */
+void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, struct call_chains chains);
 
 /* One of the records WIRE_CUDA_DEVICE, _STREAM, _WAIT, _CALL of a thread; `words` as the caller read and checked it. */
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid);

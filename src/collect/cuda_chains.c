@@ -59,24 +59,25 @@ static struct cuda_chain_id *place_of(const struct cuda_chains *chains, enum cud
     return &chains->waiting[hash_number((uint64_t)correlation << 1 | domain) >> 16 & (CUDA_CHAINS_WAITING - 1)];
 }
 
-void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, int64_t chain)
+void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, struct call_chains of)
 {
     struct cuda_chains *chains = &cuda->chains;
     enum cuda_domain domain = is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
     if (prepare(chains) != 0)
         return;
     chains->count++;
-    *place_of(chains, domain, correlation) = (struct cuda_chain_id){correlation, domain, chain + 1};
+    *place_of(chains, domain, correlation) = (struct cuda_chain_id){correlation, domain, of};
 }
 
-int64_t cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation)
+struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation)
 {
+    struct call_chains none = {0};
     if (!cuda->chains.count)
-        return -1;
+        return none;
     struct cuda_chain_id *place = place_of(&cuda->chains, domain, correlation);
-    if (!place->id || place->correlation != correlation || place->domain != (uint32_t)domain)
-        return -1;
-    int64_t chain = place->id - 1;
-    place->id = 0;
-    return chain;
+    if (place->correlation != correlation || place->domain != (uint32_t)domain)
+        return none;
+    struct call_chains chains = place->chains;
+    place->chains = none;
+    return chains;
 }

@@ -186,7 +186,7 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
 {
     enum cuda_domain domain = call->is_driver ? CUDA_DRIVER : CUDA_RUNTIME;
     const struct cuda_call_name *name = cuda_call_name(cuda, domain, callback_id);
-    int64_t chain = cuda_chain_of(cuda, domain, call->id);
+    struct call_chains chains = cuda_chain_of(cuda, domain, call->id);
     uint64_t present = ALL(CUPTI_ACTIVITY_KIND_RUNTIME);
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     row->start = cuda_time(cuda, (int64_t)call->from_ns);
@@ -196,7 +196,8 @@ static void add_call(struct cuda_process *cuda, uint32_t callback_id, const stru
     row->correlationId = call->id;
     row->nameId = name->name_id;
     row->returnValue = result;
-    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chain, chain >= 0);
+    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, callchainId, chains.native, chains.native != 0);
+    SET_OR_CLEAR(row, present, CUPTI_ACTIVITY_KIND_RUNTIME, pythonCallchainId, chains.python, chains.python != 0);
     row->present = present;
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_RUNTIME);
     if (result == 0)

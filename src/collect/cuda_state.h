@@ -79,7 +79,7 @@ struct cuda_waits {
 
 struct cuda_chain_id {
     uint32_t correlation, domain;
-    int64_t id;                            /* of the chain, plus one; 0: an empty slot */
+    struct call_chains chains;             /* none of both: an empty slot */
 };
 #define CUDA_CHAINS_WAITING 4096u          /* a power of two */
 #define CUDA_FRAMES_KNOWN 1024u            /* a power of two */
@@ -226,7 +226,7 @@ void cuda_waits_free(struct cuda_process *cuda);
 const struct cuda_frame *cuda_frame_of(struct cuda_process *cuda, uint64_t address);
 
 /* The call chain of a call, or -1. */
-int64_t cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation);
+struct call_chains cuda_chain_of(struct cuda_process *cuda, enum cuda_domain domain, uint32_t correlation);
 void cuda_chains_free(struct cuda_process *cuda);
 
 #endif

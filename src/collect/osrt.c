@@ -63,7 +63,7 @@ static int is_lock(uint32_t function)
     return 0;
 }
 
-int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, uint32_t chain)
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, struct call_chains chains)
 {
     uint32_t function = record->a;
     if (words < WIRE_HEAD_WORDS + 2 || function >= OSRT_FUNCTION_COUNT)
@@ -79,7 +79,9 @@ int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record 
     }
     ROW_SET(row, OSRT_API, returnValue, value);
     ROW_SET(row, OSRT_API, nestingLevel, record->b);
-    ROW_SET(row, OSRT_API, callchainId, chain);
+    ROW_SET(row, OSRT_API, callchainId, chains.native);
+    if (chains.python)
+        ROW_SET(row, OSRT_API, pythonCallchainId, chains.python);
     if (error)
         ROW_SET(row, OSRT_API, errnoValue, error);
     writer_commit(osrt->writer, TABLE_OSRT_API, 1);

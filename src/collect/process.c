@@ -436,6 +436,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     }
     if (process->cuda)
         finish_cuda(process);
+    python_calls_process_ends(process);
     detach(process);
     free(process->readers);
     process->readers = NULL;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "call_chains.h"
 #include "machine.h"
 #include "../wire/wire.h"
 
@@ -18,6 +19,7 @@ struct cuda_process;
 struct event;
 struct nvtx_process;
 struct nvtx_thread;
+struct python_numbers;
 struct symbols_process;
 struct torch_process;
 struct torch_thread;
@@ -36,8 +38,8 @@ struct reader {
     int64_t name_id;          /* in the writer's string pool; 0: none */
     struct nvtx_thread *nvtx;
     struct torch_thread *torch; /* NULL: it has run no operator of PyTorch yet */
-    uint32_t stack;           /* of the OS call that began then and is told of next; 0: none */
-    uint64_t stack_ticks;
+    struct call_chains chains; /* of the OS call that began then and is told of next */
+    uint64_t chains_ticks;
     uint64_t counted[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* of the slot's counts, those taken over already */
 };
 
@@ -92,6 +94,7 @@ struct process {
     uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
     struct torch_process *torch;   /* NULL: no operator of PyTorch has run here yet */
     uint64_t torch_stack_lost, torch_damaged; /* of its counts, those taken over already */
+    struct python_numbers *python; /* of stacks that its agent told; NULL: none so far */
     struct cuda_process *cuda;     /* NULL: CUDA is not traced */
     uint64_t cuda_damaged;         /* of its counts, those taken over already */
     struct process_module *modules; /* loaded now */

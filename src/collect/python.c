@@ -13,8 +13,8 @@ struct python {
     struct python_batch batch;                       /* the one that is being written, or empty */
     struct { int64_t name, file; } *codes;           /* by number: ids of their texts */
     struct python_place *places;
-    size_t code_count, code_room, place_count, place_room;
-    int64_t chain_count;
+    int64_t *chain_ids;                              /* by chain */
+    size_t code_count, code_room, place_count, place_room, chain_count, chain_room;
 };
 
 static const char source[] = "python-sampling"; /* in TACHO_COUNT */
@@ -89,24 +89,49 @@ static int take_names(struct collector *collector, struct python *python)
     return 0;
 }
 
-static void write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
+void python_write_chain_row(struct collector *collector, const struct python_chain_row *from)
 {
-    int64_t id = ++python->chain_count;
-    for (uint32_t depth = 0; depth < count; depth++) {
-        const struct python_place *place = &python->places[places[depth]];
-        struct row_TACHO_PYTHON_CALLCHAINS row = {0};
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, id);
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, python->codes[place->code].name);
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, python->codes[place->code].file);
-        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
-        if (place->line)
-            ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, place->line);
-        writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
-    }
+    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, from->id);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, from->symbol);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, from->module);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, from->depth);
+    if (from->line)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, from->line);
+    if (from->is_entry)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, calledByC, 1);
+    writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
 }
 
-static void write_samples(struct collector *collector, const struct python_batch *batch)
+/* Other stacks may have ids in between. */
+static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
 {
+    if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) != 0)
+        return -1;
+    int64_t id = python->chain_ids[python->chain_count++] = ++collector->python_chains;
+    for (uint32_t depth = 0; depth < count; depth++) {
+        const struct python_place *place = &python->places[places[depth] & ~PYTHON_ENTRY];
+        struct python_chain_row row = {
+            .id = id, .symbol = python->codes[place->code].name, .module = python->codes[place->code].file, .line = place->line,
+            .depth = depth, .is_entry = (places[depth] & PYTHON_ENTRY) != 0,
+        };
+        python_write_chain_row(collector, &row);
+    }
+    return 0;
+}
+
+static int write_chains(struct collector *collector, struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
+    for (size_t at = 0; at < batch->chain_words; at += 1 + batch->chains[at])
+        if (write_chain(collector, python, batch->chains + at + 1, batch->chains[at]) != 0)
+            return -1;
+    return 0;
+}
+
+static void write_samples(struct collector *collector, const struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
     for (size_t i = 0; i < batch->sample_count; i++) {
         const struct python_sample *sample = &batch->samples[i];
         struct row_TACHO_PYTHON_SAMPLE row = {0};
@@ -114,7 +139,7 @@ static void write_samples(struct collector *collector, const struct python_batch
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, process_global_tid(sample->process, sample->tid));
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, sample->state);
         ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, sample->gil);
-        ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, (int64_t)sample->chain + 1);
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, python->chain_ids[sample->chain]);
         writer_append(collector->writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
     }
 }
@@ -128,14 +153,12 @@ void python_write(struct collector *collector)
     python_batch_clear(&python->batch);
     python_sampler_take(python->sampler, &python->batch, &late);
     const struct python_batch *batch = &python->batch;
-    if (batch->failed || take_names(collector, python) != 0) { /* numbers would not fit to names any more */
+    if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) { /* numbers would not fit to names any more */
         collector_warn(collector, 0, "Python sampling has ended early: memory is short.");
         python_sampler_switch(python->sampler, 0);
         return;
     }
-    for (size_t at = 0; at < batch->chain_words; at += 1 + batch->chains[at])
-        write_chain(collector, python, batch->chains + at + 1, batch->chains[at]);
-    write_samples(collector, batch);
+    write_samples(collector, python);
     collector->result->python.late += late;
     process_count_row(collector->primary, source, "late", "", (int64_t)late);
 }
@@ -158,6 +181,7 @@ void python_stop(struct collector *collector)
     python_batch_free(&python->batch);
     free(python->codes);
     free(python->places);
+    free(python->chain_ids);
     free(python);
     if (!result->processes && !result->refused && collector->capture.recorded_ns > 0)
         collector_warn(collector, 0, "No Python was found in the program: no stacks of it were sampled.");

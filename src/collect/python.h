@@ -5,8 +5,19 @@
 #ifndef TACHO_COLLECT_PYTHON_H
 #define TACHO_COLLECT_PYTHON_H
 
+#include <stdint.h>
+
 struct collector;
 struct process;
+
+/* A frame of a stack, as a row of TACHO_PYTHON_CALLCHAINS. */
+struct python_chain_row {
+    int64_t id, symbol, module; /* of the stack; in the writer's string pool */
+    int64_t line;               /* 0: none */
+    uint32_t depth;
+    int is_entry;               /* C code called it */
+};
+void python_write_chain_row(struct collector *collector, const struct python_chain_row *row);
 
 /* Starts the sampler, if the options ask for it; a warning says so if that fails. */
 void python_start(struct collector *collector);

@@ -13,6 +13,8 @@ struct process;
 
 struct python_place { uint32_t code, line; }; /* line 0: none */
 
+#define PYTHON_ENTRY (UINT32_C(1) << 31) /* with a place of a chain: C code called it */
+
 struct python_sample {
     struct process *process;
     int64_t monotonic_ns;
@@ -29,7 +31,7 @@ struct python_batch {
     struct text codes;            /* name, NUL, file, NUL; for each new one */
     struct python_place *places;
     size_t place_count, place_room;
-    uint32_t *chains;             /* number of places, then places, innermost first; for each new one */
+    uint32_t *chains;             /* number of places, then places, innermost first, some with PYTHON_ENTRY; for each new one */
     size_t chain_words, chain_room;
     int failed;                   /* memory was short: something is missing */
 };

@@ -236,6 +236,7 @@ static int place_frames(struct python_target *target, const struct thread *threa
             is_likely = is_held;
         if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i], &fits) != 0)
             return -1;
+        target->places[i] |= frame->is_entry ? PYTHON_ENTRY : 0;
         is_likely &= fits;
     }
     return is_likely;

@@ -303,28 +303,37 @@ static void torch(const struct origin *origin, const struct wire_record *record,
 static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     int is_osrt = record->a == WIRE_STACK_OSRT;
-    uint32_t number = stacks_record(origin->process, record, words, is_osrt ? STACKS_OSRT : STACKS_CUDA);
-    if (number == SYMBOLS_NO_STACK)
+    if (words < WIRE_HEAD_WORDS + 3)
         return;
+    struct call_chains chains = {
+        .native = stacks_record(origin->process, record, words, is_osrt ? STACKS_OSRT : STACKS_CUDA),
+        .python = python_calls_find(origin->process, record->body[1]),
+    };
     if (is_osrt) {
-        origin->reader->stack = number;
-        origin->reader->stack_ticks = record->ticks;
+        origin->reader->chains = chains;
+        origin->reader->chains_ticks = record->ticks;
     } else if (origin->process->cuda) {
-        cuda_chain(origin->process->cuda, record->a == WIRE_STACK_CUDA_DRIVER, (uint32_t)record->body[0], number);
+        cuda_chain(origin->process->cuda, record->a == WIRE_STACK_CUDA_DRIVER, (uint32_t)record->body[0], chains);
     }
 }
 
-static uint32_t take_stack(struct reader *reader, uint64_t ticks)
+/* What is lost here is no event: calls of it have no Python stack. */
+static void python_stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    uint32_t number = reader->stack_ticks == ticks ? reader->stack : SYMBOLS_NO_STACK;
-    reader->stack = SYMBOLS_NO_STACK;
-    return number;
+    python_calls_record(origin->process, record, words);
+}
+
+static struct call_chains take_chains(struct reader *reader, uint64_t ticks)
+{
+    struct call_chains none = {0}, chains = reader->chains_ticks == ticks ? reader->chains : none;
+    reader->chains = none;
+    return chains;
 }
 
 static void osrt_call(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    uint32_t number = take_stack(origin->reader, record->ticks);
-    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words, number) == 0)
+    struct call_chains chains = take_chains(origin->reader, record->ticks);
+    if (osrt_record(&origin->collector->osrt, process_global_tid(origin->process, origin->reader->tid), record, words, chains) == 0)
         origin->process->counts[WIRE_SOURCE_OSRT].recorded++;
     else
         origin->process->counts[WIRE_SOURCE_OSRT].damaged++;
@@ -370,6 +379,7 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_CAPTURE_END] = capture_ends,
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_STACK] = stack,
+    [WIRE_PYTHON_STACK] = python_stack,
     [WIRE_OSRT_CALL] = osrt_call,
     [WIRE_SAMPLE] = sample,
     [WIRE_CUDA_LOADED] = cuda_loaded,

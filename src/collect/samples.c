@@ -123,6 +123,8 @@ void samples_add(struct collector *collector, const struct samples_event *event)
     ROW_SET(&row, COMPOSITE_EVENTS, threadState, THREAD_RUNNING);
     ROW_SET(&row, COMPOSITE_EVENTS, globalTid, event->global_tid);
     ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, event->weight);
+    if (event->python)
+        ROW_SET(&row, COMPOSITE_EVENTS, pythonCallchainId, event->python);
     writer_append(collector->writer, TABLE_COMPOSITE_EVENTS, &row);
     collector->samples.ends[event->walk.end]++;
     stacks_sample(collector, id, event->walk.stack);

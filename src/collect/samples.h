@@ -38,6 +38,7 @@ struct samples_event {
     int64_t time_ns, global_tid;
     int64_t weight;           /* in units of the event that was sampled */
     int64_t cpu;              /* -1: not known */
+    int64_t python;           /* the id of its Python stack; 0: none */
     struct symbols_walk walk;
 };
 void samples_add(struct collector *collector, const struct samples_event *event);

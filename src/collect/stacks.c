@@ -107,10 +107,10 @@ uint32_t stacks_record(struct process *process, const struct wire_record *record
 {
     struct stacks *stacks = process->collector->stacks;
     struct symbols_registers registers = {0};
-    if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 2)
+    if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 3)
         return SYMBOLS_NO_STACK;
-    registers.known = record->body[1] & ((UINT64_C(1) << SYMBOLS_REGISTERS) - 1);
-    const uint64_t *at = record->body + 2, *end = (const uint64_t *)record + words;
+    registers.known = record->body[2] & ((UINT64_C(1) << SYMBOLS_REGISTERS) - 1);
+    const uint64_t *at = record->body + 3, *end = (const uint64_t *)record + words;
     for (unsigned i = 0; i < SYMBOLS_REGISTERS; i++)
         if (registers.known >> i & 1) {
             if (at == end)

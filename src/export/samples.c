@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "../analyze/stacks_join.h"
+
 static int has_rows(struct report *report, enum stack_source source)
 {
     const struct report_table *table = report_table(report, stack_sample_tables[source]);
@@ -39,7 +41,7 @@ static int counts(const struct export_options *options, const struct stack_sampl
 
 int samples_read(struct stacks *stacks, struct report *report, int lines, const struct export_options *options, struct error *err)
 {
-    const struct filter everything = {0};
+    const struct filter everything = {0}, *filter = options->filter ? options->filter : &everything;
     enum stack_source source = source_of(report, options);
     size_t kept = 0;
     int code = stacks_open(stacks, report, err);
@@ -47,7 +49,7 @@ int samples_read(struct stacks *stacks, struct report *report, int lines, const 
     if (code == 0 && !has_rows(report, source))
         code = error_set(err, ERR_NO_DATA, "the report has no %s", options->python_samples ? "samples of Python code" : "samples of threads");
     if (code == 0)
-        code = stacks_read_samples(stacks, source, lines, options->filter ? options->filter : &everything, err);
+        code = source == STACKS_CPU ? stacks_join_samples(stacks, lines, filter, err) : stacks_read_samples(stacks, source, lines, filter, err);
     if (code != 0)
         return code;
     for (size_t i = 0; i < stacks->sample_count; i++)

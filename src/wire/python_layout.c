@@ -234,7 +234,7 @@ size_t python_frame_bytes(const struct python_runtime *python)
     size_t bytes = 0;
     for (size_t i = 0; i < FRAME_FIELDS; i++)
         bytes = python->at[frame_fields[i]] + 8u > bytes ? python->at[frame_fields[i]] + 8u : bytes;
-    uint32_t owner = python->at[PYTHON_FRAME_OWNER];
+    uint32_t owner = python->at[PYTHON_FRAME_OWNER]; /* behind is_entry, where there is one */
     return owner != PYTHON_NO_FIELD && owner + 1 > bytes ? owner + 1 : bytes;
 }
 
@@ -245,6 +245,14 @@ static int64_t instruction_of(const struct python_runtime *python, uint64_t code
         return (int64_t)(value - code - python->at[PYTHON_CODE_INSTRUCTIONS]);
     int32_t last = (int32_t)value;
     return python->minor < 10 || last < 0 ? last : 2 * (int64_t)last;
+}
+
+/* Whether a run of the interpreter's loop began with this frame: up to 3.10 one does with each, 3.11 says so, and later ones have a
+ * frame of the interpreter's own behind it. */
+static uint64_t begins_loop(const struct python_runtime *python, const unsigned char *bytes)
+{
+    uint16_t says = python->at[PYTHON_FRAME_ENTRY];
+    return says == PYTHON_NO_FIELD ? python->minor < 11 : bytes[says] != 0;
 }
 
 int python_frames(const struct python_runtime *python, const struct python_memory *memory, uint64_t frame, struct python_frame *frames,
@@ -264,10 +272,13 @@ int python_frames(const struct python_runtime *python, const struct python_memor
         int owner = python->at[PYTHON_FRAME_OWNER] == PYTHON_NO_FIELD ? 0 : bytes[python->at[PYTHON_FRAME_OWNER]];
         if (owner >= OWNED_BY_C) {
             own++;
+            if (count)
+                frames[count - 1].is_entry = 1;
         } else {
             if (!code)
                 return -PYTHON_TORN;
-            frames[count++] = (struct python_frame){frame, code, instruction_of(python, code, python_word(bytes + python->at[PYTHON_FRAME_INSTRUCTION]))};
+            frames[count++] = (struct python_frame){frame, code, instruction_of(python, code, python_word(bytes + python->at[PYTHON_FRAME_INSTRUCTION])),
+                                                    begins_loop(python, bytes)};
         }
         frame = python_word(bytes + python->at[PYTHON_FRAME_PREVIOUS]);
     }

@@ -104,6 +104,7 @@ struct python_frame {
     uint64_t address;
     uint64_t code;                      /* the code object */
     int64_t instruction;                /* offset in bytes into its code; < 0: not begun */
+    uint64_t is_entry;                  /* 1: C code called it, in a new run of the interpreter's loop; 0: its caller runs in the same one */
 };
 
 /* The innermost first; frames of the interpreter's own (between C and Python) are left out. How many, max at most; *next is then

@@ -89,6 +89,11 @@ enum wire_torch_flag {
     WIRE_TORCH_STACKS = 4,          /* the Python frames that an operator is called from */
 };
 
+enum wire_python_flag {             /* the Python frames of a thread, … */
+    WIRE_PYTHON_CALLS = 1,          /* … beside the stacks of its calls */
+    WIRE_PYTHON_SAMPLES = 2,        /* … beside its samples */
+};
+
 struct wire_cuda_settings {
     uint32_t flags;                 /* enum wire_cuda_flag */
     uint32_t backtrace_groups;      /* bits by group of cuda_calls.def: calls that have their call chain stored, … */
@@ -129,6 +134,7 @@ struct wire_header {
     struct wire_sample_settings samples;
     uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
     uint32_t torch;                 /* enum wire_torch_flag */
+    uint32_t python;                /* enum wire_python_flag */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
@@ -235,9 +241,11 @@ enum wire_type {
     WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain; body: text, that domain's name */
 
     /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record follows from the same
-     * thread. The time is that record's. body: [key][registers that are known, as bits by DWARF's numbers][their values, in that order]
-     * [words of the stack, from the stack pointer upwards] */
+     * thread. The time is that record's. body: [key][number of its Python stack, 0: none][registers that are known, as bits by DWARF's
+     * numbers][their values, in that order][words of the stack, from the stack pointer upwards] */
     WIRE_STACK,
+    WIRE_PYTHON_STACK,   /* body: [number] text, Python frames as "line, tab, file, tab, function" with line feeds between, the innermost
+                          * first; a * before the line: C code called it, and its caller runs in another run of the interpreter's loop */
 
     /* OS runtime calls. a: function, a row of osrt.def; b: nesting level.
      * body: [duration in ticks << 16 | errno if the call failed, else 0][return value; of a lock that was held, the id of the thread
@@ -245,7 +253,7 @@ enum wire_type {
     WIRE_OSRT_CALL,
 
     /* A sample of CPU time. a: registers, by DWARF's numbers; b: bytes of the stack that lie above its pointer.
-     * body: [ns that it stands for][registers][stack, padded] */
+     * body: [ns that it stands for][number of the Python stack, 0: none][registers][stack, padded] */
     WIRE_SAMPLE,
 
     /* CUDA, beside what stands in CUPTI's buffers. Handles are the program's pointers. */
@@ -312,7 +320,7 @@ enum wire_stack_of {
     WIRE_STACK_CUDA_RUNTIME, WIRE_STACK_CUDA_DRIVER, /* key: correlation id */
 };
 #define WIRE_STACK_REGISTERS 33u
-#define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 2 + WIRE_STACK_REGISTERS))
+#define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 3 + WIRE_STACK_REGISTERS))
 
 enum wire_cuda_wait {
     WIRE_CUDA_EVENT_RECORD = 1, WIRE_CUDA_STREAM_WAIT, WIRE_CUDA_EVENT_WAIT, WIRE_CUDA_STREAM_SYNC, WIRE_CUDA_CONTEXT_SYNC,

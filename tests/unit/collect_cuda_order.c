@@ -271,9 +271,9 @@ static void halves_that_are_too_far_apart_are_both_counted(void **state)
 static void a_call_refers_to_its_chain(void **state)
 {
     struct scene *scene = begin(0);
-    cuda_chain(scene->cuda, 0, 41, 7);
-    cuda_chain(scene->cuda, 0, 42, 8);
-    cuda_chain(scene->cuda, 1, 40, 9); /* another's: the driver's numbers are its own */
+    cuda_chain(scene->cuda, 0, 41, (struct call_chains){.native = 7});
+    cuda_chain(scene->cuda, 0, 42, (struct call_chains){.native = 8, .python = 3});
+    cuda_chain(scene->cuda, 1, 40, (struct call_chains){.native = 9}); /* another's: the driver's numbers are its own */
     send_call(scene, LAUNCH, 40, 2000, 2001);
     send_call(scene, LAUNCH, 42, 2002, 2003);
     send_call(scene, LAUNCH, 41, 2004, 2005);
@@ -281,6 +281,9 @@ static void a_call_refers_to_its_chain(void **state)
     assert_int_equal(scene_cell(scene, CALLS, "callchainId", 0), SCENE_NULL);
     assert_int_equal(scene_cell(scene, CALLS, "callchainId", 1), 8);
     assert_int_equal(scene_cell(scene, CALLS, "callchainId", 2), 7);
+    assert_int_equal(scene_cell(scene, CALLS, "pythonCallchainId", 0), SCENE_NULL);
+    assert_int_equal(scene_cell(scene, CALLS, "pythonCallchainId", 1), 3);
+    assert_int_equal(scene_cell(scene, CALLS, "pythonCallchainId", 2), SCENE_NULL);
     scene_end(scene);
 }
 

@@ -100,7 +100,7 @@ static struct record call(unsigned function, unsigned level, uint64_t ticks, uin
 
 static int add(struct capture *capture, struct record record)
 {
-    return osrt_record(&capture->osrt, TID, &record.head, record.head.words, 0);
+    return osrt_record(&capture->osrt, TID, &record.head, record.head.words, (struct call_chains){0});
 }
 
 static void calls_become_rows(void **state)
@@ -178,7 +178,7 @@ static void nonsense_makes_no_row(void **state)
     struct record record = call(OSRT_FUNCTION_COUNT, 0, 5000, 1, 0, 0);
     assert_int_equal(add(capture, record), -1);
     record = call(OSRT_read, 0, 5000, 1, 0, 0);
-    assert_int_equal(osrt_record(&capture->osrt, TID, &record.head, 3, 0), -1);
+    assert_int_equal(osrt_record(&capture->osrt, TID, &record.head, 3, (struct call_chains){0}), -1);
     assert_int_equal(osrt_incomplete(&capture->osrt, TID, UINT32_MAX, 3000, 9000), -1);
     assert_int_equal(osrt_incomplete(&capture->osrt, TID, OSRT_read, 0, 9000), -1);
     assert_null(osrt_function_name(OSRT_FUNCTION_COUNT));
