@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../analyze/losses.h"
 #include "command.h"
 #include "display.h"
 #include "human.h"
 #include "info.h"
-#include "losses.h"
 #include "open.h"
 #include "print.h"
 #include "rows.h"

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analyze/losses.h"
 #include "display.h"
 #include "human.h"
 #include "info.h"
-#include "losses.h"
 #include "print.h"
 #include "rows.h"
 

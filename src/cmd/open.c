@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../analyze/losses.h"
 #include "../import/import.h"
 #include "display.h"
 #include "human.h"
-#include "losses.h"
 #include "nsys_rep.h"
 #include "rows.h"
 

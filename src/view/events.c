@@ -1,7 +1,7 @@
 /* Finding one's way in the events of a row: by lane, by time. */
 #include "view_state.h"
 
-int64_t events_long_length(const struct view_events *events, uint32_t event)
+uint32_t events_long_from(const struct view_events *events, uint32_t event)
 {
     uint32_t low = 0, high = events->long_count;
 
@@ -12,7 +12,14 @@ int64_t events_long_length(const struct view_events *events, uint32_t event)
         else
             high = middle;
     }
-    return low < events->long_count && events->longer[low].event == event ? events->longer[low].length_ns : 0;
+    return low;
+}
+
+int64_t events_long_length(const struct view_events *events, uint32_t event)
+{
+    uint32_t at = events_long_from(events, event);
+
+    return at < events->long_count && events->longer[at].event == event ? events->longer[at].length_ns : 0;
 }
 
 uint32_t events_lane(const struct view_events *events, uint32_t event)

@@ -15,7 +15,7 @@ enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREA
     X(STREAM, "stream", KIND_SLICES, PLACE_CONTEXT, NULL)                                                      \
     X(GPU_NVTX, "gpu-nvtx", KIND_SLICES, PLACE_CONTEXT, NULL)                                                  \
     X(GPU_TORCH, "gpu-nvtx", KIND_SLICES, PLACE_GPU, NULL)                                                     \
-    X(GPU_SYNC, "other", KIND_SLICES, PLACE_CONTEXT, "Synchronization")                                        \
+    X(GPU_SYNC, "other", KIND_SLICES, PLACE_GPU, "Waits")                                                     \
     X(GPU_FAULTS, "memory", KIND_SLICES, PLACE_GPU, "Page faults")                                             \
     X(GPU_MEMORY, "memory", KIND_COUNTER, PLACE_GPU, NULL)                                                     \
     X(GPU_METRIC, "counter", KIND_COUNTER, PLACE_GPU, NULL)                                                    \
@@ -26,9 +26,7 @@ enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREA
     X(CUDA_API, "cuda-api", KIND_SLICES, PLACE_THREAD, "CUDA API")                                             \
     X(LIBRARY, "library", KIND_SLICES, PLACE_THREAD, NULL)                                                     \
     X(NVTX, "nvtx", KIND_SLICES, PLACE_THREAD, NULL)                                                           \
-    X(NVTX_MARKS, "nvtx", KIND_TICKS, PLACE_THREAD, NULL)                                                      \
     X(TORCH, "torch", KIND_SLICES, PLACE_THREAD, "PyTorch")                                                    \
-    X(TORCH_MARKS, "torch", KIND_TICKS, PLACE_THREAD, "PyTorch marks")                                         \
     X(PYTHON, "python", KIND_SLICES, PLACE_THREAD, "Python")                                                   \
     X(PYTHON_SAMPLES, "python-samples", KIND_TICKS, PLACE_THREAD, "Python samples")                            \
     X(GIL, "gil", KIND_STATES, PLACE_THREAD, "GIL")                                                            \

@@ -47,11 +47,12 @@ struct view_events {
 };
 
 struct view_points { /* of a counter */
-    uint32_t count;
+    uint32_t count, capacity;
     int64_t *time_ns; /* owned, in order */
     double *value;
     struct view_pyramid *pyramid; /* see points.h */
     double min, max;
+    const char *unit; /* static */
 };
 
 /* What a row's key is made of: its type and up to five numbers, whose meaning row_types.h has by type. */
@@ -84,8 +85,13 @@ struct view {
     struct keys row_keys;     /* of KEY_PARTS: key number → row_of_key */
     int *row_of_key;          /* owned; the first row of a key; those that it spilled into follow it */
     int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
+    struct view_leaf *leaves; /* owned; while it is being opened: rows without their place in the tree */
+    size_t leaf_count, leaf_capacity;
     uint64_t event_count;
-    struct text warnings;     /* members of a JSON array */
+    size_t step_count;
+    const char *step_source;  /* what made the steps, in words; NULL if there are none */
+    struct view_overview *overview; /* owned; NULL until it is asked for */
+    int is_cut;               /* some times lay further from the origin than VIEW_LAST_TIME */
     struct text scratch;
     struct view_kept *kept;   /* owned; what answers keep from one request to the next (kept.h): view_kept_free() drops it */
 };
@@ -112,6 +118,7 @@ int64_t view_time(const struct view *view, int64_t time_ns);
 int64_t view_report_time(const struct view *view, int64_t time);
 
 int64_t events_long_length(const struct view_events *events, uint32_t event);
+uint32_t events_long_from(const struct view_events *events, uint32_t event); /* place in longer of the first from this event on */
 static inline int64_t event_length(const struct view_events *events, uint32_t event)
 {
     return events->length_ns[event] != LENGTH_IS_LONG ? (int64_t)events->length_ns[event] : events_long_length(events, event);
@@ -126,7 +133,7 @@ uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t ti
 /* The first that ends behind this time, or starts at it or later. */
 uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns);
 
-/* The table that an event comes from; its row there is events.table_row[event]. */
+/* The table that an event comes from; its row there is events.table_row[event]. NULL for a step, which is of no one table. */
 const char *view_event_table(const struct view_row *row, uint32_t event);
 
 /* ---- from a row of a table to its event, in locate.c ----------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* What a report says of events that happened and are not in it. */
-#ifndef TACHO_CMD_LOSSES_H
-#define TACHO_CMD_LOSSES_H
+#ifndef TACHO_ANALYZE_LOSSES_H
+#define TACHO_ANALYZE_LOSSES_H
 
 #include "../report/reader.h"
 

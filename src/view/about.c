@@ -1,0 +1,164 @@
+/* The answer about the report as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analyze/analyze.h"
+#include "../analyze/events.h"
+#include "../analyze/gpu_busy.h"
+#include "../analyze/losses.h"
+#include "../analyze/threads.h"
+#include "../base/json.h"
+#include "json_parts.h"
+#include "view_state.h"
+
+/* UTC of the report's time 0; 0 if it does not say. */
+static int64_t read_utc(struct view *view)
+{
+    static const char *const names[] = { "utcEpochNs" };
+    struct report_columns columns = {0};
+    int64_t utc = 0;
+
+    if (columns_read(view->report, "TARGET_INFO_SESSION_START_TIME", names, 1, &columns, NULL) == 0 && columns.rows && !columns_is_null(&columns, 0, 0))
+        utc = columns.values[0][0];
+    report_columns_free(&columns);
+    return utc;
+}
+
+/* The command that was profiled, and the rank of each process; "" and none where the report does not say. */
+struct about_process { int64_t process, rank; int has_rank; };
+static const char *read_processes(struct view *view, struct about_process **out, size_t *count)
+{
+    enum { PROCESS, COMMAND, RANK, COLUMNS };
+    static const char *const names[COLUMNS] = { "globalPid", "command", "rank" };
+    struct report_columns columns = {0};
+    const char *command = "";
+
+    *count = 0;
+    *out = NULL;
+    if (columns_read(view->report, "TACHO_PROCESS", names, COLUMNS, &columns, NULL) == 0 && columns.rows)
+        *out = calloc(columns.rows, sizeof **out);
+    for (size_t row = 0; *out && row < columns.rows; row++) {
+        (*out)[(*count)++] = (struct about_process){ columns.values[PROCESS][row], columns.values[RANK][row], !columns_is_null(&columns, RANK, row) };
+        if (!*command && !columns_is_null(&columns, COMMAND, row))
+            command = report_string(view->report, columns.values[COMMAND][row], NULL);
+    }
+    report_columns_free(&columns);
+    return command;
+}
+
+static void add_processes(struct view *view, struct text *out, const struct process_names *names)
+{
+    struct about_process *list;
+    size_t count;
+    const char *command = read_processes(view, &list, &count);
+
+    json_string(out, "program", command);
+    text_add(out, "\"processes\":[");
+    for (size_t i = 0; i < view->row_count; i++) {
+        const struct view_row *row = &view->rows[i];
+        if (row->type != ROW_PROCESS)
+            continue;
+        int64_t name = process_name_find(names, row->process);
+        text_addf(out, "{\"pid\":%lld,", (long long)global_pid_number(row->process));
+        json_string(out, "name", name < 0 ? "" : report_string(view->report, name, NULL));
+        for (size_t p = 0; p < count; p++)
+            if (list[p].process == row->process && list[p].has_rank) {
+                json_int(out, "rank", list[p].rank);
+                break;
+            }
+        json_end(out, "},");
+    }
+    json_end(out, "],");
+    free(list);
+}
+
+static void add_gpus(struct view *view, struct text *out)
+{
+    text_add(out, "\"gpus\":[");
+    for (size_t i = 0; i < view->row_count; i++)
+        if (view->rows[i].type == ROW_GPU) {
+            size_t length;
+            const char *name = gpu_name(view->report, view->rows[i].device, &length);
+            text_addf(out, "{\"id\":%lld,\"name\":", (long long)view->rows[i].device);
+            json_add_text(out, name, length);
+            text_add(out, "},");
+        }
+    json_end(out, "],");
+}
+
+static void add_warning(struct view *view, struct text *out)
+{
+    json_add_text(out, text_string(&view->scratch), view->scratch.length);
+    text_add_char(out, ',');
+    text_clear(&view->scratch);
+}
+
+static void add_warnings(struct view *view, struct text *out)
+{
+    struct report_health health = report_health(view->report);
+    struct losses losses;
+    struct text *line = &view->scratch;
+
+    text_clear(line);
+    text_add(out, "\"warnings\":[");
+    if (!health.complete && !health.recovered) {
+        text_add(line, "The recording was not closed in good order; everything up to its last chunk is here.");
+        add_warning(view, out);
+    }
+    if (health.damaged_chunks) {
+        text_addf(line, "%llu chunks of the file are damaged and left out.", (unsigned long long)health.damaged_chunks);
+        add_warning(view, out);
+    }
+    if (losses_read(&losses, view->report, NULL) == 0)
+        for (size_t i = 0; i < losses.count; i++) {
+            text_addf(line, "%llu events of %s were lost (%s).", (unsigned long long)losses.items[i].count, losses.items[i].source, losses.items[i].cause);
+            add_warning(view, out);
+        }
+    if (view->is_cut) {
+        text_add(line, "Some times lie more than 104 days from the first event; they are shown there.");
+        add_warning(view, out);
+    }
+    json_end(out, "],");
+}
+
+static void add_reports(struct view *view, struct text *out)
+{
+    text_add(out, "\"reports\":[");
+    for (const struct analysis *const *at = analyses; *at; at++)
+        if (!analysis_missing(*at, view->report))
+            text_addf(out, "\"%s\",", (*at)->name);
+    json_end(out, "],");
+}
+
+int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct process_names names;
+    int64_t utc = read_utc(view);
+    int code = process_names_read(&names, view->report, err);
+
+    if (code != 0)
+        return code;
+    text_add_char(out, '{');
+    const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "", *slash = strrchr(first, '/');
+    json_string(out, "name", slash ? slash + 1 : first);
+    json_string(out, "version", TACHO_VERSION);
+    text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
+    text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)add_wrapping(utc, view->origin_ns));
+    json_int(out, "from", 0);
+    json_int(out, "to", view_time(view, view->end_ns));
+    json_int(out, "events", (int64_t)view->event_count);
+    json_int(out, "rows", (int64_t)view->row_count);
+    add_gpus(view, out);
+    add_processes(view, out, &names);
+    if (view->step_count) {
+        text_addf(out, "\"steps\":{\"count\":%zu,", view->step_count);
+        json_string(out, "source", view->step_source);
+        json_end(out, "},");
+    } else
+        text_add(out, "\"steps\":null,");
+    add_warnings(view, out);
+    add_reports(view, out);
+    text_add(out, "\"sql\":true}");
+    process_names_free(&names);
+    return 0;
+}

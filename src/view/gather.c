@@ -1,0 +1,279 @@
+/* Gathering: each chunk of a table becomes a block of raw events, in whatever order the workers get to them; gather_finish() goes
+ * through the blocks in the table's order, so that a view is the same however many workers there are. */
+#include "gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../analyze/events.h"
+
+/* ---- names for numbers ----------------------------------------------------------------------------------------- */
+
+int name_map_add(struct name_map *map, int64_t number, uint32_t name)
+{
+    if (map->count == map->capacity) {
+        size_t capacity = map->capacity ? 2 * map->capacity : 64;
+        struct name_of *list = realloc(map->list, capacity * sizeof *list);
+        if (!list)
+            return ERR_NO_MEMORY;
+        map->list = list;
+        map->capacity = capacity;
+    }
+    map->list[map->count++] = (struct name_of){ number, name };
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct name_of *x = a, *y = b;
+
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+void name_map_sort(struct name_map *map)
+{
+    int is_sorted = 1;
+
+    for (size_t i = 1; i < map->count && is_sorted; i++)
+        is_sorted = map->list[i - 1].number <= map->list[i].number;
+    if (!is_sorted)
+        qsort(map->list, map->count, sizeof *map->list, by_number);
+}
+
+uint32_t name_map_find(const struct name_map *map, int64_t number, uint32_t otherwise)
+{
+    size_t low = 0, high = map->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->list[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->count && map->list[low].number == number ? map->list[low].name : otherwise;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+void gather_block_free(struct gather_block *block)
+{
+    if (!block)
+        return;
+    free(block->start_ns);
+    free(block->length_ns);
+    free(block->name);
+    free(block->key);
+    free(block->table_row);
+    free(block->tag);
+    free(block->longer);
+    free(block);
+}
+
+static struct gather_block *block_new(struct gather_worker *worker, uint32_t capacity)
+{
+    struct gather_block *block = calloc(1, sizeof *block);
+
+    if (worker->block_count == worker->block_capacity) {
+        size_t more = 2 * worker->block_capacity + 64;
+        struct gather_block **list = realloc(worker->blocks, more * sizeof *list);
+        worker->blocks = list ? list : worker->blocks;
+        worker->block_capacity = list ? more : worker->block_capacity;
+    }
+    if (!block || worker->block_count == worker->block_capacity)
+        goto failed;
+    block->capacity = capacity;
+    block->start_ns = malloc((capacity + 1) * sizeof *block->start_ns);
+    block->length_ns = malloc((capacity + 1) * sizeof *block->length_ns);
+    block->name = malloc((capacity + 1) * sizeof *block->name);
+    block->key = malloc((capacity + 1) * sizeof *block->key);
+    block->table_row = malloc((capacity + 1) * sizeof *block->table_row);
+    block->tag = malloc(capacity + 1);
+    if (!block->start_ns || !block->length_ns || !block->name || !block->key || !block->table_row || !block->tag)
+        goto failed;
+    worker->blocks[worker->block_count++] = block;
+    return block;
+
+failed:
+    gather_block_free(block);
+    return NULL;
+}
+
+static int add_long(struct gather_block *block, int64_t length_ns)
+{
+    if (block->long_count == block->long_capacity) {
+        uint32_t more = 2 * block->long_capacity + 16;
+        struct view_long *list = realloc(block->longer, more * sizeof *list);
+        if (!list)
+            return ERR_NO_MEMORY;
+        block->longer = list;
+        block->long_capacity = more;
+    }
+    block->longer[block->long_count++] = (struct view_long){ block->count, length_ns };
+    return 0;
+}
+
+static int64_t within(int64_t time_ns)
+{
+    return time_ns < -VIEW_FURTHEST ? -VIEW_FURTHEST : time_ns > VIEW_FURTHEST ? VIEW_FURTHEST : time_ns;
+}
+
+static int block_add(struct gather_worker *worker, struct gather_block *block, const struct taken *event, uint32_t name)
+{
+    int64_t start = within(event->start_ns), end = within(event->end_ns), length = end > start ? end - start : 0;
+    uint32_t at = block->count;
+
+    if (worker->last == NO_KEY || memcmp(keys_get(&worker->keys, worker->last), event->key, sizeof event->key) != 0)
+        worker->last = keys_add(&worker->keys, event->key);
+    if (worker->last == NO_KEY || (length >= LENGTH_IS_LONG && add_long(block, length) != 0))
+        return ERR_NO_MEMORY;
+    block->start_ns[at] = start;
+    block->length_ns[at] = length < LENGTH_IS_LONG ? (uint32_t)length : LENGTH_IS_LONG;
+    block->name[at] = name;
+    block->key[at] = worker->last;
+    block->table_row[at] = event->table_row;
+    block->tag[at] = (uint8_t)(block->source << EVENT_SOURCE_SHIFT | event->flags);
+    block->count++;
+    return 0;
+}
+
+/* ---- one row of a table ---------------------------------------------------------------------------------------- */
+
+int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct taken *event)
+{
+    const struct view_source *source = gather->source;
+
+    event->table_row = (uint32_t)(block->first_row + row);
+    event->start_ns = block->values[TAKE_START][row];
+    event->flags = 0;
+    if (!source->end)
+        event->end_ns = event->start_ns;
+    else if (block_is_null(block, TAKE_END, row)) {
+        event->end_ns = gather->view->end_ns;
+        event->flags = EVENT_NO_END;
+    } else
+        event->end_ns = block->values[TAKE_END][row];
+    event->name = block_is_null(block, TAKE_NAME, row) ? -1 : block->values[TAKE_NAME][row];
+    event->key[KEY_TYPE] = source->type;
+    for (int part = 0; part < KEY_PARTS - 1; part++)
+        event->key[KEY_A + part] = gather->key_used[part] && !block_is_null(block, TAKE_KEY + (size_t)part, row)
+                                       ? block->values[TAKE_KEY + part][row] : 0;
+    if (source->label)
+        event->key[KEY_E] = gather->label_name;
+    return block->first_row + row < UINT32_MAX && !block_is_null(block, TAKE_START, row) &&
+           (!source->take || source->take(gather->view, block, row, event));
+}
+
+static uint32_t name_of(const struct gather *gather, const struct taken *event)
+{
+    if (gather->source->names)
+        return name_map_find(&gather->names, event->name, gather->fixed_name);
+    return event->name < 0 ? gather->fixed_name : view_pool_name(event->name);
+}
+
+static int visit(void *context, int number, const struct report_block *rows)
+{
+    struct gather *gather = context;
+    struct gather_worker *worker = &gather->workers[number];
+    struct gather_block *block = block_new(worker, (uint32_t)rows->rows);
+    struct taken event = {0};
+    int code = block ? 0 : ERR_NO_MEMORY;
+
+    if (block) {
+        block->source = gather->source_number;
+        block->worker = (size_t)number;
+        block->first_row = rows->first_row;
+    }
+    for (size_t row = 0; row < rows->rows && code == 0; row++)
+        if (gather_take(gather, rows, row, &event))
+            code = block_add(worker, block, &event, name_of(gather, &event));
+    return code;
+}
+
+/* ---- sources --------------------------------------------------------------------------------------------------- */
+
+int gather_open(struct gather *gather, struct view *view, const struct view_family *family, struct error *err)
+{
+    *gather = (struct gather){ .view = view, .family = family, .worker_count = (size_t)report_workers(view->report) };
+    gather->workers = calloc(gather->worker_count + 1, sizeof *gather->workers);
+    if (!gather->workers)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < gather->worker_count; i++) {
+        gather->workers[i].keys.width = KEY_PARTS;
+        gather->workers[i].last = NO_KEY;
+    }
+    return 0;
+}
+
+void gather_close(struct gather *gather)
+{
+    for (size_t i = 0; gather->workers && i < gather->worker_count; i++) {
+        struct gather_worker *worker = &gather->workers[i];
+        for (size_t b = 0; b < worker->block_count; b++)
+            gather_block_free(worker->blocks[b]);
+        free(worker->blocks);
+        keys_free(&worker->keys);
+    }
+    free(gather->workers);
+    free(gather->names.list);
+    *gather = (struct gather){0};
+}
+
+int gather_begin(struct gather *gather, uint32_t number, struct error *err)
+{
+    const struct view_source *source = &gather->family->sources[number];
+
+    gather->source = source;
+    gather->source_number = number;
+    gather->fixed_name = source->fixed ? view_own_name(gather->view, source->fixed) : (uint32_t)VIEW_NAME_NONE;
+    gather->label_name = source->label ? view_own_name(gather->view, source->label) : (uint32_t)VIEW_NAME_NONE;
+    gather->names.count = 0;
+    return source->names ? source->names(gather->view, &gather->names, err) : 0;
+}
+
+void source_columns(const struct view_source *source, const struct report_table *table, int columns[TAKE_COLUMNS])
+{
+    columns[TAKE_START] = report_column(table, source->start);
+    columns[TAKE_END] = source->end ? report_column(table, source->end) : -1;
+    columns[TAKE_NAME] = source->name ? report_column(table, source->name) : -1;
+    for (int part = 0; part < KEY_PARTS - 1; part++)
+        columns[TAKE_KEY + part] = source->key[part] ? report_column(table, source->key[part]) : -1;
+    for (int extra = 0; extra < TAKE_EXTRAS; extra++)
+        columns[TAKE_EXTRA + extra] = source->extra[extra] ? report_column(table, source->extra[extra]) : -1;
+}
+
+int gather_scan(struct gather *gather, uint32_t number, struct error *err)
+{
+    const struct view_source *source = &gather->family->sources[number];
+    const struct report_table *table = report_table(gather->view->report, source->table);
+    int columns[TAKE_COLUMNS];
+
+    if (!table || !table->rows)
+        return 0;
+    int code = gather_begin(gather, number, err);
+    if (code != 0)
+        return code;
+    source_columns(source, table, columns);
+    for (int part = 0; part < KEY_PARTS - 1; part++)
+        gather->key_used[part] = columns[TAKE_KEY + part] >= 0;
+    code = report_scan(gather->view->report, table, columns, TAKE_COLUMNS, NULL, visit, gather, err);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the events of %s", source->table) : code;
+}
+
+enum { MADE_BLOCK = 16384 };
+
+int gather_add(struct gather *gather, uint32_t source, const struct taken *event)
+{
+    struct gather_worker *worker = &gather->workers[0];
+    struct gather_block *block = worker->block_count ? worker->blocks[worker->block_count - 1] : NULL;
+
+    if (!block || block->count == block->capacity || block->source != source) {
+        uint64_t first_row = block ? block->first_row + 1 : 0;
+        block = block_new(worker, MADE_BLOCK);
+        if (!block)
+            return ERR_NO_MEMORY;
+        block->source = source;
+        block->first_row = first_row;
+    }
+    return block_add(worker, block, event, (uint32_t)event->name);
+}

@@ -1,0 +1,188 @@
+/* The overview for the minimap: how much of the time any GPU, and any thread, was busy.
+ *
+ * Streams and threads run side by side, so their times cannot be added up: what is asked is how much of each bin of time at least
+ * one of them covers. Bins are worked out once, when they are first asked for, several at a time; later requests look at the
+ * bins alone. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "made.h"
+
+enum { BINS = 4096, MOST_WIDTH = 8192 };
+enum { OVER_GPU, OVER_CPU, OVERS };
+
+struct view_overview {
+    float share[OVERS][BINS];
+    int is_known[OVERS];
+};
+
+struct busy { int64_t from_ns, to_ns; };
+struct busy_list {
+    struct busy *list; /* owned */
+    size_t count, capacity;
+};
+
+struct covering {
+    struct view *view;
+    struct view_overview *overview;
+    int over;
+    uint32_t running;       /* the name of what counts on rows of states */
+    const int *rows;        /* that count */
+    size_t row_count;
+    int code;
+};
+
+/* ---- one bin --------------------------------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct busy *x = a, *y = b;
+
+    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = 2 * list->capacity + 256;
+        struct busy *grown = realloc(list->list, capacity * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        list->list = grown;
+        list->capacity = capacity;
+    }
+    list->list[list->count++] = (struct busy){ from_ns, to_ns };
+    return 0;
+}
+
+/* The events of a lane in the bin, those that follow without a gap as one. */
+static int add_lane(const struct covering *covering, struct busy_list *list, const struct view_row *row, uint32_t lane, int64_t from_ns, int64_t to_ns)
+{
+    const struct view_events *events = &row->events;
+    uint32_t at = events_reaching(events, lane, from_ns), end = events->lanes[lane + 1];
+    int code = 0;
+
+    for (; at < end && events->start_ns[at] < to_ns && code == 0; at++) {
+        int64_t from = events->start_ns[at] > from_ns ? events->start_ns[at] : from_ns, until = event_end(events, at);
+        until = until < to_ns ? until : to_ns;
+        if (row->kind == KIND_STATES && events->name[at] != covering->running)
+            continue;
+        if (list->count && list->list[list->count - 1].to_ns == from)
+            list->list[list->count - 1].to_ns = until;
+        else
+            code = add_busy(list, from, until);
+    }
+    return code;
+}
+
+static int64_t covered(struct busy_list *list)
+{
+    int64_t sum = 0, until = INT64_MIN;
+
+    qsort(list->list, list->count, sizeof *list->list, by_start);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct busy *busy = &list->list[i];
+        int64_t from = busy->from_ns > until ? busy->from_ns : until;
+        sum += busy->to_ns > from ? busy->to_ns - from : 0;
+        until = busy->to_ns > until ? busy->to_ns : until;
+    }
+    return sum;
+}
+
+static void cover_bin(void *argument, int worker, size_t bin)
+{
+    struct covering *covering = argument;
+    const struct view *view = covering->view;
+    double length = (double)(view->end_ns - view->origin_ns), from = length * (double)bin / BINS, to = length * (double)(bin + 1) / BINS;
+    int64_t from_ns = view->origin_ns + (int64_t)from, to_ns = view->origin_ns + (int64_t)to;
+    struct busy_list list = {0};
+    int code = 0;
+
+    for (size_t i = 0; i < covering->row_count && code == 0; i++) {
+        const struct view_row *row = &view->rows[covering->rows[i]];
+        if (row->from_ns > to_ns || row->to_ns < from_ns)
+            continue;
+        for (uint32_t lane = 0; lane < row->events.lane_count && code == 0; lane++)
+            code = add_lane(covering, &list, row, lane, from_ns, to_ns);
+    }
+    if (code != 0)
+        covering->code = code;
+    else if (list.count)
+        covering->overview->share[covering->over][bin] = (float)((double)covered(&list) / (to_ns > from_ns ? (double)(to_ns - from_ns) : 1));
+    free(list.list);
+}
+
+/* ---- all bins -------------------------------------------------------------------------------------------------- */
+
+/* Rows of the first of these types that the report has. */
+static const enum row_type gpu_types[] = { ROW_STREAM, ROW_TYPE_COUNT }, state_types[] = { ROW_STATE, ROW_TYPE_COUNT },
+                           call_types[] = { ROW_OSRT, ROW_CUDA_API, ROW_TORCH, ROW_PYTHON, ROW_NVTX, ROW_LIBRARY, ROW_THREAD_OTHER, ROW_TYPE_COUNT };
+static const enum row_type *const choices[OVERS][2] = { { gpu_types, NULL }, { state_types, call_types } };
+
+static size_t choose_rows(const struct view *view, const enum row_type *types, int *rows)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; types && i < view->row_count; i++)
+        for (const enum row_type *type = types; *type != ROW_TYPE_COUNT; type++)
+            if (view->rows[i].type == *type)
+                rows[count++] = (int)i;
+    return count;
+}
+
+static int cover(struct view *view, struct view_overview *overview)
+{
+    int *rows = malloc((view->row_count + 1) * sizeof *rows);
+    int code = rows ? 0 : ERR_NO_MEMORY;
+
+    for (int over = 0; over < OVERS && code == 0; over++) {
+        struct covering covering = { .view = view, .overview = overview, .over = over, .running = made_state_find(view, STATE_RUNNING), .rows = rows };
+        for (int choice = 0; choice < 2 && !covering.row_count; choice++)
+            covering.row_count = choose_rows(view, choices[over][choice], rows);
+        overview->is_known[over] = covering.row_count > 0;
+        if (covering.row_count)
+            report_parallel_for(view->report, BINS, cover_bin, &covering);
+        code = covering.code;
+    }
+    free(rows);
+    return code;
+}
+
+/* The mean over a stretch of bins, the first and the last of which may count in part. */
+static float mean(const float *bins, double from, double to)
+{
+    double sum = 0;
+    int first = (int)from, last = (int)ceil(to);
+
+    for (int bin = first; bin < last && bin < BINS; bin++) {
+        double begin = bin > from ? bin : from, end = bin + 1 < to ? bin + 1 : to;
+        sum += bins[bin] * (end - begin);
+    }
+    return to > from ? (float)(sum / (to - from)) : 0;
+}
+
+int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    int64_t width = 0;
+    int code = argument_int_needed(arguments, "width", 1, MOST_WIDTH, &width, err);
+
+    if (code != 0)
+        return code;
+    if (!view->overview) {
+        view->overview = calloc(1, sizeof *view->overview);
+        if (!view->overview || cover(view, view->overview) != 0) {
+            free(view->overview);
+            view->overview = NULL;
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the overview");
+        }
+    }
+    text_add_bytes(out, "OVER", 4);
+    text_add_bytes(out, &(uint32_t){ (uint32_t)width }, sizeof(uint32_t));
+    for (int over = 0; over < OVERS; over++)
+        for (int64_t i = 0; i < width; i++) {
+            float share = view->overview->is_known[over]
+                              ? mean(view->overview->share[over], (double)i * BINS / (double)width, (double)(i + 1) * BINS / (double)width) : NAN;
+            text_add_bytes(out, &share, sizeof share);
+        }
+    return 0;
+}

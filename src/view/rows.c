@@ -1,0 +1,149 @@
+/* The answers about rows and names, and which event is where. */
+#include "../analyze/events.h"
+#include "json_parts.h"
+#include "view_state.h"
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out, struct error *err)
+{
+    int64_t row = 0;
+    int code = argument_int_needed(arguments, name, 0, INT32_MAX, &row, err);
+
+    if (code == 0 && (uint64_t)row >= view->row_count)
+        code = error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+    *out = (int)row;
+    return code;
+}
+
+void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event)
+{
+    const struct view_events *events = &view->rows[row].events;
+
+    text_addf(out, "\"row\":%d,\"event\":%u,\"name\":", row, event);
+    view_add_name(view, out, events->name[event]);
+    text_addf(out, ",\"from\":%lld,\"to\":%lld", (long long)view_time(view, events->start_ns[event]),
+              (long long)view_time(view, event_end(events, event)));
+}
+
+void view_add_event(struct view *view, struct text *out, int row, uint32_t event)
+{
+    text_add_char(out, '{');
+    view_add_event_members(view, out, row, event);
+    text_add_char(out, '}');
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static const char *const kind_names[ROW_KINDS] = { "group", "slices", "ticks", "states", "counter" };
+
+static void add_row(const struct view *view, struct text *out, size_t i)
+{
+    const struct view_row *row = &view->rows[i];
+
+    text_add_char(out, '{');
+    json_int(out, "id", (int64_t)i);
+    json_int(out, "parent", row->parent);
+    json_string(out, "kind", kind_names[row->kind]);
+    json_string(out, "type", row_types[row->type].name);
+    json_string(out, "label", row->label);
+    json_string(out, "detail", row->detail);
+    json_int(out, "lanes", row->kind == KIND_COUNTER ? 1 : row->events.lane_count);
+    json_int(out, "events", row->kind == KIND_COUNTER ? row->points.count : row->events.count);
+    if (row->from_ns <= row->to_ns) {
+        json_int(out, "from", view_time(view, row->from_ns));
+        json_int(out, "to", view_time(view, row->to_ns));
+    }
+    json_string(out, "unit", row->unit);
+    text_addf(out, "\"open\":%s,", row->is_open ? "true" : "false");
+    if (row->kind == KIND_GROUP)
+        json_int(out, "summary", row->summary);
+    if (row->kind == KIND_COUNTER) {
+        text_add(out, "\"min\":");
+        json_add_real(out, row->points.min);
+        text_add(out, ",\"max\":");
+        json_add_real(out, row->points.max);
+        text_add_char(out, ',');
+    }
+    if (row->process >= 0)
+        json_int(out, "pid", global_pid_number(row->process));
+    if (row->thread >= 0)
+        json_int(out, "tid", global_tid_number(row->thread));
+    if (row->device >= 0)
+        json_int(out, "device", row->device);
+    if (row->stream >= 0)
+        json_int(out, "stream", row->stream);
+    json_end(out, "},");
+}
+
+int view_rows(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    text_add(out, "{\"rows\":[");
+    for (size_t i = 0; i < view->row_count; i++)
+        add_row(view, out, i);
+    json_end(out, "]}");
+    return 0;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 100000 };
+
+int view_names(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    const char *list = argument_text(arguments, "ids", NULL);
+    int64_t id;
+    int found = 0, count = 0;
+
+    if (!list)
+        return error_set(err, ERR_BAD_ARGUMENT, "names: the argument ids is missing");
+    text_add(out, "{\"names\":[");
+    while ((found = argument_list_next(&list, 0, UINT32_MAX, &id, err)) == 1) {
+        if (count++ == MOST_NAMES)
+            return error_set(err, ERR_BAD_ARGUMENT, "at most %d names can be asked for at once", MOST_NAMES);
+        view_add_name(view, out, (uint32_t)id);
+        text_add_char(out, ',');
+    }
+    json_end(out, "]}");
+    return found;
+}
+
+/* ---- the event at a place ----------------------------------------------------------------------------------------- */
+
+/* How far an event is from a moment; 0 inside of it. */
+static int64_t distance(const struct view_events *events, uint32_t event, int64_t time_ns)
+{
+    int64_t before = events->start_ns[event] - time_ns, behind = time_ns - event_end(events, event);
+
+    return before > 0 ? before : behind > 0 ? behind : 0;
+}
+
+int view_at(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    int64_t time = 0, lane = 0, slack = 0;
+    int row, code = view_argument_row(view, arguments, "row", &row, err);
+
+    if (code == 0)
+        code = argument_int_needed(arguments, "time", -VIEW_LAST_TIME, VIEW_LAST_TIME, &time, err);
+    if (code == 0)
+        code = argument_int(arguments, "lane", 0, INT32_MAX, &lane, err);
+    if (code == 0)
+        code = argument_int(arguments, "slack", 0, VIEW_LAST_TIME, &slack, err);
+    if (code != 0)
+        return code;
+    const struct view_events *events = &view->rows[row].events;
+    if (lane >= events->lane_count) {
+        text_add(out, "null");
+        return 0;
+    }
+    /* The one that reaches the moment or comes behind it, or the one before. */
+    int64_t time_ns = view_report_time(view, time);
+    uint32_t first = events->lanes[lane], end = events->lanes[lane + 1], at = events_reaching(events, (uint32_t)lane, time_ns);
+    if (at == end || (at > first && distance(events, at - 1, time_ns) < distance(events, at, time_ns)))
+        at = at > first ? at - 1 : at;
+    if (at < end && distance(events, at, time_ns) <= slack)
+        view_add_event(view, out, row, at);
+    else
+        text_add(out, "null");
+    return 0;
+}
