@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../analyze/analyze.h"
+#include "../analyze/calls.h"
 #include "../analyze/events.h"
 #include "../base/json.h"
 #include "answers.h"
@@ -95,7 +96,7 @@ static const struct { const char *rule, *words; } meanings[] = {
     { "cuda_memset_sync", "The thread waited until this fill was done" },
     { "cuda_api_sync", "The thread waited here for the GPU" },
     { "gpu_gaps", "The GPU had no work of this process" },
-    { "gpu_time_util", "The GPU was mostly idle here" },
+    { "gpu_time_util", "Little use of the GPU" },
 };
 
 static const char *meaning_of(const struct analysis *rule)
@@ -133,7 +134,7 @@ static void describe(struct text *out, const struct analysis *rule, const struct
     for (size_t c = 0; c < table_column_count(table); c++) {
         if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
             text_add(out, ", ");
-            text_add_bytes(out, cells[c].text.bytes, cells[c].text.length);
+            text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
         } else if (cells[c].kind == CELL_REAL)
             text_addf(out, ", %.3g%s", cells[c].real, columns[c].unit == UNIT_MEGABYTES ? " MB" : columns[c].unit == UNIT_PERCENT ? " % in use" : "");
     }

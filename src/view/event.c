@@ -115,7 +115,7 @@ static int find_operator(struct asking *asking, struct error *err)
 
     if (code == 0 && asking->facts.is_backward)
         code = pairs_find(&forwards, view, &asking->facts, asking->self, err);
-    for (size_t i = asking->around.count; i-- > 0 && code == 0 && !forwards.count;) {
+    for (size_t i = asking->around.count; i-- > 0 && code == 0 && (!forwards.count || asking->operator.row == VIEW_NO_ROW);) {
         struct view_place place = asking->around.list[i];
         struct operator_facts facts;
         enum row_type type = view->rows[place.row].type;
@@ -124,7 +124,7 @@ static int find_operator(struct asking *asking, struct error *err)
         code = operator_facts(&facts, view, place, err);
         if (code == 0 && facts.is_operator && asking->operator.row == VIEW_NO_ROW)
             asking->operator = place;
-        if (code == 0 && facts.is_backward && !asking->facts.is_backward)
+        if (code == 0 && facts.is_backward && !asking->facts.is_backward && !forwards.count)
             code = pairs_find(&forwards, view, &facts, place, err);
     }
     asking->forward = forwards.count ? forwards.list[0] : NO_PLACE;
