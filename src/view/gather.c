@@ -113,14 +113,14 @@ static int add_long(struct gather_block *block, int64_t length_ns)
     return 0;
 }
 
-static int64_t within(int64_t time_ns)
+int64_t gather_within(int64_t time_ns)
 {
     return time_ns < -VIEW_FURTHEST ? -VIEW_FURTHEST : time_ns > VIEW_FURTHEST ? VIEW_FURTHEST : time_ns;
 }
 
 static int block_add(struct gather_worker *worker, struct gather_block *block, const struct taken *event, uint32_t name)
 {
-    int64_t start = within(event->start_ns), end = within(event->end_ns), length = end > start ? end - start : 0;
+    int64_t start = gather_within(event->start_ns), end = gather_within(event->end_ns), length = end > start ? end - start : 0;
     uint32_t at = block->count;
 
     if (worker->last == NO_KEY || memcmp(keys_get(&worker->keys, worker->last), event->key, sizeof event->key) != 0)
@@ -219,7 +219,7 @@ void gather_close(struct gather *gather)
     *gather = (struct gather){0};
 }
 
-int gather_begin(struct gather *gather, uint32_t number, struct error *err)
+void gather_begin(struct gather *gather, uint32_t number, const struct report_table *table, int columns[TAKE_COLUMNS])
 {
     const struct view_source *source = &gather->family->sources[number];
 
@@ -227,17 +227,13 @@ int gather_begin(struct gather *gather, uint32_t number, struct error *err)
     gather->source_number = number;
     gather->fixed_name = source->fixed ? view_own_name(gather->view, source->fixed) : (uint32_t)VIEW_NAME_NONE;
     gather->label_name = source->label ? view_own_name(gather->view, source->label) : (uint32_t)VIEW_NAME_NONE;
-    gather->names.count = 0;
-    return source->names ? source->names(gather->view, &gather->names, err) : 0;
-}
-
-void source_columns(const struct view_source *source, const struct report_table *table, int columns[TAKE_COLUMNS])
-{
     columns[TAKE_START] = report_column(table, source->start);
     columns[TAKE_END] = source->end ? report_column(table, source->end) : -1;
     columns[TAKE_NAME] = source->name ? report_column(table, source->name) : -1;
-    for (int part = 0; part < KEY_PARTS - 1; part++)
+    for (int part = 0; part < KEY_PARTS - 1; part++) {
         columns[TAKE_KEY + part] = source->key[part] ? report_column(table, source->key[part]) : -1;
+        gather->key_used[part] = columns[TAKE_KEY + part] >= 0;
+    }
     for (int extra = 0; extra < TAKE_EXTRAS; extra++)
         columns[TAKE_EXTRA + extra] = source->extra[extra] ? report_column(table, source->extra[extra]) : -1;
 }
@@ -246,16 +242,16 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
 {
     const struct view_source *source = &gather->family->sources[number];
     const struct report_table *table = report_table(gather->view->report, source->table);
-    int columns[TAKE_COLUMNS];
+    int columns[TAKE_COLUMNS], code = 0;
 
     if (!table || !table->rows)
         return 0;
-    int code = gather_begin(gather, number, err);
+    gather_begin(gather, number, table, columns);
+    gather->names.count = 0;
+    if (source->names)
+        code = source->names(gather->view, &gather->names, err);
     if (code != 0)
         return code;
-    source_columns(source, table, columns);
-    for (int part = 0; part < KEY_PARTS - 1; part++)
-        gather->key_used[part] = columns[TAKE_KEY + part] >= 0;
     code = report_scan(gather->view->report, table, columns, TAKE_COLUMNS, NULL, visit, gather, err);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the events of %s", source->table) : code;
 }

@@ -51,8 +51,10 @@ int gather_finish(struct gather *gather, struct error *err);
 
 /* What a row of a table is as an event, by the source that is open: 0 if it makes none. */
 int gather_take(const struct gather *gather, const struct report_block *block, size_t row, struct taken *event);
-/* Makes a source the one that gather_take() speaks of. */
-int gather_begin(struct gather *gather, uint32_t source, struct error *err);
+/* Makes a source the one that gather_take() speaks of, and says which columns its blocks must have. */
+void gather_begin(struct gather *gather, uint32_t source, const struct report_table *table, int columns[TAKE_COLUMNS]);
+/* A time, cut to what the view can have. */
+int64_t gather_within(int64_t time_ns);
 
 /* A row before it has its place in the tree. */
 struct view_leaf {
@@ -73,8 +75,5 @@ int events_arrange(struct view_events *raw, struct view_events **parts, size_t *
 
 /* Moves times into the span, and builds the index anew. ERR_NO_MEMORY or 0. */
 int events_cut(struct view_events *events, int64_t least_ns, int64_t most_ns);
-
-/* Columns of a table, in the order of TAKE_. */
-void source_columns(const struct view_source *source, const struct report_table *table, int columns[TAKE_COLUMNS]);
 
 #endif

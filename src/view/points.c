@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../analyze/order.h"
+#include "gather.h"
 
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
@@ -73,7 +74,7 @@ int points_add(struct view_points *points, int64_t time_ns, double value)
             return ERR_NO_MEMORY;
         points->capacity = (uint32_t)capacity;
     }
-    points->time_ns[points->count] = time_ns < -VIEW_FURTHEST ? -VIEW_FURTHEST : time_ns > VIEW_FURTHEST ? VIEW_FURTHEST : time_ns;
+    points->time_ns[points->count] = gather_within(time_ns);
     points->value[points->count++] = value;
     return 0;
 }

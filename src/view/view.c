@@ -7,7 +7,9 @@
 #include "../base/hash.h"
 #include "../base/json.h"
 #include "../base/utf8.h"
+#include "answers.h"
 #include "gather.h"
+#include "kept.h"
 #include "made.h"
 #include "points.h"
 #include "tree.h"
@@ -179,6 +181,7 @@ void view_close(struct view *view)
 {
     if (!view)
         return;
+    view_kept_free(view);
     for (size_t i = 0; i < view->leaf_count; i++) {
         events_free(&view->leaves[i].events);
         points_free(&view->leaves[i].points);
@@ -207,6 +210,13 @@ const struct view_request view_requests[] = {
     { "names", VIEW_JSON, view_names },
     { "overview", VIEW_BINARY, view_overview },
     { "at", VIEW_JSON, view_at },
+    { "event", VIEW_JSON, view_event },
+    { "find", VIEW_JSON, view_find },
+    { "next", VIEW_JSON, view_next },
+    { "table", VIEW_JSON, view_table },
+    { "flame", VIEW_JSON, view_flame },
+    { "advice", VIEW_JSON, view_advice },
+    { "sql", VIEW_JSON, view_sql },
     { NULL, NULL, NULL },
 };
 
