@@ -8,7 +8,7 @@
 
 #include "option.h"
 
-enum { LEAST_PERIOD = 10000, MOST_FREQUENCY = 100000, MOST_PER_BACKTRACE = 32, LEAST_STACK = 512, MOST_STACK = 65000 };
+enum { LEAST_PERIOD = 10000, MOST_FREQUENCY = 100000, MOST_PER_BACKTRACE = 32, LEAST_STACK = 512, MOST_STACK = 65528 };
 #define MOST_PERIOD UINT64_C(100000000000)
 
 static struct collect_cpu_options *cpu_of(void *settings)

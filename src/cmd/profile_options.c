@@ -585,7 +585,7 @@ const struct option profile_options[] = {
     { .name = "samples-per-backtrace", .kind = OPTION_CUSTOM, .value = "N", .take = profile_cpu_take_samples_per_backtrace,
       .help = "Of so many samples one has a stack, the others an address alone. Default: 1." },
     { .name = "backtrace-stack-size", .kind = OPTION_CUSTOM, .value = "BYTES", .take = profile_cpu_take_stack_size,
-      .help = "How much of a thread's stack is copied with a sample for dwarf. Default: 16384." },
+      .help = "How much of a thread's stack is copied with a sample for dwarf, up to 65528. Default: as much as the rings allow." },
     { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_cpu_take_switches,
       .help = "Record context switches: process-tree, system-wide, none. Default: as --sample." },
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),

@@ -14,7 +14,7 @@ struct collect_cpu_options {
     uint64_t period;                   /* of the event; 0: by frequency */
     uint32_t frequency;                /* a second; 0: 1000 */
     uint32_t samples_per_backtrace;    /* the others are an address alone; 0: 1 */
-    uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: 16 KiB */
+    uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: as much as there is room for */
 };
 
 enum collect_method { COLLECT_BY_NOTHING, COLLECT_BY_PERF, COLLECT_BY_TIMER };

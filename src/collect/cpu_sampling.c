@@ -9,7 +9,6 @@
 
 #include "collector.h"
 
-#define STACK_DEFAULT 16384u
 #define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
 #define FREQUENCY_DEFAULT 1000u
 
@@ -30,13 +29,19 @@ static uint64_t timer_period_ns(const struct collect_cpu_options *options)
     return period < tick_ns ? tick_ns : period;
 }
 
+static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
+{
+    if (options->backtrace == COLLECT_BACKTRACE_NONE)
+        return 0;
+    return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
+}
+
 struct wire_sample_settings cpu_wire_settings(const struct collector *collector)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
-    uint32_t stack = options->stack_bytes ? options->stack_bytes : STACK_DEFAULT;
     return (struct wire_sample_settings){
         .period_ns = timer_period_ns(options), .sums = (uint32_t)collector->sched.wanted,
-        .stack_bytes = options->backtrace == COLLECT_BACKTRACE_NONE ? 0 : stack < STACK_MAX ? stack : STACK_MAX,
+        .stack_bytes = timer_stack_bytes(options),
     };
 }
 
@@ -57,6 +62,8 @@ static void describe(struct collector *collector, const char *refusal)
             ROW_SET(&row, TACHO_SAMPLING, period, (int64_t)(by_perf ? choice->period : timer_period_ns(&options->cpu)));
         ROW_SET(&row, TACHO_SAMPLING, scope, collector_string(collector, scope_names[by_perf && choice->system_wide ? options->cpu.samples : COLLECT_SCOPE_TREE]));
         ROW_SET(&row, TACHO_SAMPLING, backtrace, collector_string(collector, backtrace_names[by_perf ? choice->backtrace : options->cpu.backtrace ? COLLECT_BACKTRACE_DWARF : COLLECT_BACKTRACE_NONE]));
+        if ((by_perf ? choice->backtrace : options->cpu.backtrace) == COLLECT_BACKTRACE_DWARF)
+            ROW_SET(&row, TACHO_SAMPLING, stackBytes, by_perf ? choice->stack_bytes : timer_stack_bytes(&options->cpu));
         ROW_SET(&row, TACHO_SAMPLING, kernelMode, by_perf && choice->kernel);
     }
     ROW_SET(&row, TACHO_SAMPLING, switches, collector_string(collector, result->has_switches ? "perf" : collector->sched.wanted ? "schedstat" : "none"));

@@ -15,8 +15,8 @@
 #include "procfs.h"
 
 #define FREQUENCY_DEFAULT 1000u
-#define STACK_DEFAULT 16384u
-#define STACK_MAX 65000u                /* a record's size is 16 bits */
+#define STACK_MAX 65528u                /* a record's size is 16 bits */
+#define STACKS_IN_RING 32u              /* so many samples must fit, or the collector is not in time for them */
 #define RING_LARGE (4u << 20)           /* where memory may be locked */
 #define RING_USUAL (512u << 10)         /* what the kernel lends anyone, one page aside (perf_event_mlock_kb) */
 #define RING_LEAST (64u << 10)
@@ -191,12 +191,11 @@ static void set_wishes(struct perf_choice *choice, const struct collect_cpu_opti
         .switches = options->switches != COLLECT_SCOPE_NONE, .backtrace = options->backtrace, .period = options->period,
         .frequency = options->frequency ? options->frequency : FREQUENCY_DEFAULT,
         .samples_per_backtrace = options->samples_per_backtrace ? options->samples_per_backtrace : 1,
-        .stack_bytes = options->stack_bytes ? options->stack_bytes : STACK_DEFAULT,
+        .stack_bytes = options->stack_bytes ? options->stack_bytes & ~7u : STACK_MAX, .stack_is_asked = options->stack_bytes != 0,
         .starts_later = starts_later, .registers = symbols_perf_mask(),
     };
     if (choice->stack_bytes > STACK_MAX)
         choice->stack_bytes = STACK_MAX;
-    choice->stack_bytes &= ~7u;
 }
 
 /* Wishes that cost nothing to give up, one after the other. */
@@ -289,7 +288,7 @@ static size_t online_cpus(uint32_t *numbers, size_t room)
     return count ? count : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static size_t ring_bytes(const struct perf_choice *choice, size_t cpu_count)
+static size_t most_ring_bytes(const struct perf_choice *choice, size_t cpu_count)
 {
     size_t bytes = choice->backtrace == COLLECT_BACKTRACE_DWARF && choice->event ? RING_LARGE : RING_USUAL;
     while (bytes > RING_USUAL && bytes * cpu_count > RINGS_MAX)
@@ -297,12 +296,11 @@ static size_t ring_bytes(const struct perf_choice *choice, size_t cpu_count)
     return bytes;
 }
 
-static int map_ring(struct perf_cpu *cpu, int descriptor, size_t bytes)
+/* As much of a stack as the rings are large enough for, unless it was asked for. */
+static void fit_stack(struct perf_choice *choice, size_t bytes)
 {
-    int result;
-    while ((result = perf_ring_map(&cpu->ring, descriptor, bytes)) == -EPERM && bytes > RING_LEAST)
-        bytes /= 2;
-    return result;
+    if (!choice->stack_is_asked)
+        choice->stack_bytes = bytes / STACKS_IN_RING < STACK_MAX ? (uint32_t)(bytes / STACKS_IN_RING) : STACK_MAX;
 }
 
 /* One event of a CPU. The first one has the ring, the others write there too. */
@@ -320,7 +318,7 @@ static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, e
         return -errno;
     cpu->layout_count++;
     if (!cpu->ring.page)
-        return map_ring(cpu, descriptor, bytes);
+        return perf_ring_map(&cpu->ring, descriptor, bytes);
     int first = cpu->descriptors[PERF_KIND_TRACK] >= 0 ? cpu->descriptors[PERF_KIND_TRACK] : cpu->descriptors[PERF_KIND_STACKS];
     return ioctl(descriptor, PERF_EVENT_IOC_SET_OUTPUT, first) == 0 ? 0 : -errno;
 }
@@ -343,33 +341,48 @@ static void close_cpu(struct perf_cpu *cpu)
             close(cpu->descriptors[kind]);
 }
 
+static int open_all(struct perf_events *events, const uint32_t *numbers, size_t count, pid_t pid, size_t bytes)
+{
+    fit_stack(&events->choice, bytes);
+    for (size_t i = 0; i < count; i++) {
+        struct perf_cpu *cpu = &events->cpus[events->cpu_count];
+        *cpu = (struct perf_cpu){.number = numbers[i]};
+        memset(cpu->descriptors, -1, sizeof cpu->descriptors);
+        int result = open_cpu(cpu, &events->choice, pid, bytes);
+        if (result != 0)
+            close_cpu(cpu);
+        if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
+            return result;
+        events->cpu_count += result == 0;
+    }
+    return events->cpu_count ? 0 : -ENODEV;
+}
+
+static void close_all(struct perf_events *events)
+{
+    while (events->cpu_count)
+        close_cpu(&events->cpus[--events->cpu_count]);
+}
+
+/* Memory that may be locked is shared by the rings alike: when one finds too little, all are made smaller. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid)
 {
     uint32_t numbers[CPUS_MAX];
-    size_t count = online_cpus(numbers, CPUS_MAX);
+    size_t count = online_cpus(numbers, CPUS_MAX), bytes = most_ring_bytes(choice, count);
     *events = (struct perf_events){.choice = *choice, .cpus = calloc(count, sizeof *events->cpus)};
-    if (!events->cpus)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        struct perf_cpu *cpu = &events->cpus[events->cpu_count];
-        cpu->number = numbers[i];
-        memset(cpu->descriptors, -1, sizeof cpu->descriptors);
-        int result = open_cpu(cpu, choice, pid, ring_bytes(choice, count));
-        if (result == -ENODEV) { /* gone offline meanwhile */
-            close_cpu(cpu);
-            continue;
-        }
-        events->cpu_count++;
-        if (result != 0) {
-            perf_events_close(events);
-            return result;
-        }
+    int result = events->cpus ? open_all(events, numbers, count, pid, bytes) : -ENOMEM;
+    for (; result == -EPERM && bytes > RING_LEAST; result = open_all(events, numbers, count, pid, bytes)) {
+        close_all(events);
+        bytes /= 2;
     }
-    if (choice->system_wide)
-        for (size_t i = 0; i < events->cpu_count; i++)
-            if (events->cpus[i].descriptors[PERF_KIND_TRACK] >= 0)
-                ioctl(events->cpus[i].descriptors[PERF_KIND_TRACK], PERF_EVENT_IOC_ENABLE, 0);
-    return events->cpu_count ? 0 : -ENODEV;
+    if (result != 0) {
+        perf_events_close(events);
+        return result;
+    }
+    for (size_t i = 0; choice->system_wide && i < events->cpu_count; i++)
+        if (events->cpus[i].descriptors[PERF_KIND_TRACK] >= 0)
+            ioctl(events->cpus[i].descriptors[PERF_KIND_TRACK], PERF_EVENT_IOC_ENABLE, 0);
+    return 0;
 }
 
 void perf_events_switch(struct perf_events *events, int on)
@@ -382,8 +395,7 @@ void perf_events_switch(struct perf_events *events, int on)
 
 void perf_events_close(struct perf_events *events)
 {
-    for (size_t i = 0; i < events->cpu_count; i++)
-        close_cpu(&events->cpus[i]);
+    close_all(events);
     free(events->cpus);
     *events = (struct perf_events){0};
 }

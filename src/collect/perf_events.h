@@ -36,7 +36,9 @@ struct perf_choice {
     int switches;
     enum collect_backtrace backtrace;
     uint64_t period;
-    uint32_t frequency, samples_per_backtrace, stack_bytes;
+    uint32_t frequency, samples_per_backtrace;
+    uint32_t stack_bytes;        /* that are copied; fitted to the rings when they are opened, unless asked for */
+    int stack_is_asked;
     int starts_later;            /* not with the program: perf_events_switch() does */
     uint64_t registers;
 };

@@ -142,6 +142,23 @@ class ByPerf(Sampled):
         self.assertFalse(report.has("COMPOSITE_EVENTS"))
         self.check_sums()
 
+    def test_how_much_of_a_stack_is_copied(self):
+        """As much as a ring has room for 32 times: less where less memory may be locked; what was asked for in any case."""
+        self.need_root()
+        if not shutil.which("setpriv"):
+            self.skipTest("needs setpriv")
+        os.chmod(self.folder, 0o777)
+        few = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all", "sh", "-c",
+               'ulimit -l 0; exec "$@"', "sh"]
+        for before, options, least, most in (([], [], 65528, 65528), ([], ["--backtrace-stack-size=8192"], 8192, 8192), (few, [], 2048, 32768)):
+            command = [*before, *self.command(SAMPLING, "0.1", options=["-t", "none", *options])]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = self.report()
+            if self.how(report)["method"] == "perf":
+                copied = report.value("SELECT stackBytes FROM TACHO_SAMPLING")
+                self.assertTrue(least <= copied <= most, (copied, command))
+
     def test_processes_without_an_agent(self):
         """The kernel follows what no library is loaded into."""
         report = self.profile("sh", "-c", f"env -u LD_PRELOAD {SAMPLING} 0.2 >{self.path('out')}; exec {SAMPLING} 0.1", options=["-t", "none"])
