@@ -59,6 +59,13 @@ static int are_notes(const char *bytes, size_t length)
            utf8_valid_length(bytes, length) == length;
 }
 
+/* Whatever errno says, the server is at fault, not the one who asks. */
+static int fail(struct error *err, const char *what, const char *path)
+{
+    error_set_errno(err, "%s '%s'", what, path);
+    return err->code = ERR_IO;
+}
+
 int notes_read(const char *path, struct text *out, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -70,10 +77,10 @@ int notes_read(const char *path, struct text *out, struct error *err)
         return 0;
     }
     if (fd < 0)
-        return error_set_errno(err, "cannot read the notes in '%s'", path);
+        return fail(err, "cannot read the notes in", path);
     while (out->length <= NOTES_MOST && (length = read(fd, part, sizeof part)) > 0)
         text_add_bytes(out, part, (size_t)length);
-    int code = length < 0 ? error_set_errno(err, "cannot read the notes in '%s'", path) : 0;
+    int code = length < 0 ? fail(err, "cannot read the notes in", path) : 0;
     close(fd);
     if (code == 0 && (out->length > NOTES_MOST || text_failed(out) || !are_notes(text_string(out), out->length)))
         code = error_set(err, ERR_BAD_FORMAT, "'%s' is not a file of notes; move it away to keep new ones", path);
@@ -115,10 +122,10 @@ int notes_write(const char *path, const char *bytes, size_t length, struct error
         return error_set(err, ERR_BAD_ARGUMENT, "the report's name is too long for notes beside it");
     int fd = mkostemp(unfinished, O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(err, "notes cannot be kept beside the report, in '%s'", path);
+        return fail(err, "notes cannot be kept beside the report, in", path);
     int good = write_all(fd, bytes, length) == 0 && give_usual_mode(fd) == 0 && fsync(fd) == 0;
     if (close(fd) != 0 || !good || rename(unfinished, path) != 0) {
-        code = error_set_errno(err, "cannot write the notes to '%s'", path);
+        code = fail(err, "cannot write the notes to", path);
         unlink(unfinished);
     }
     return code;

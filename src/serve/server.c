@@ -187,6 +187,19 @@ static void keep_quiet(int severity, const char *message)
 {
 }
 
+/* From the time on that the address is known: whoever has read it may want to end the server. */
+static int catch_signals(struct server *server, struct error *err)
+{
+    static const int ends[] = { SIGINT, SIGTERM };
+
+    for (size_t i = 0; i < 2; i++) {
+        server->signals[i] = evsignal_new(server->base, ends[i], stop, server->base);
+        if (!server->signals[i] || event_add(server->signals[i], NULL) != 0)
+            return error_set(err, ERR_NO_MEMORY, "cannot wait for signals");
+    }
+    return 0;
+}
+
 static int make_loop(struct server *server, struct error *err)
 {
     event_set_log_callback(keep_quiet);
@@ -220,6 +233,8 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
     if (code == 0)
         code = bind_somewhere(server, err);
     if (code == 0)
+        code = catch_signals(server, err);
+    if (code == 0)
         *out = server;
     else
         serve_close(server);
@@ -243,13 +258,6 @@ int serve_has_page(const struct server *server)
 
 int serve_run(struct server *server, struct error *err)
 {
-    static const int ends[] = { SIGINT, SIGTERM };
-
-    for (size_t i = 0; i < 2; i++) {
-        server->signals[i] = evsignal_new(server->base, ends[i], stop, server->base);
-        if (!server->signals[i] || event_add(server->signals[i], NULL) != 0)
-            return error_set(err, ERR_NO_MEMORY, "cannot wait for signals");
-    }
     return event_base_dispatch(server->base) < 0 ? error_set(err, ERR_IO, "the event loop failed") : 0;
 }
 

@@ -8,7 +8,7 @@
 
 struct evhttp_request;
 
-#define BODY_MOST (1u << 20) /* of a statement of SQL, or of notes */
+#define BODY_MOST (8u << 20) /* of a statement of SQL, or of notes; who sends more is cut off */
 
 struct server {
     const struct serve_settings *settings;

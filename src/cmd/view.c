@@ -1,0 +1,200 @@
+/* tacho view: the timeline of a report in a browser. */
+#include <ctype.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/clock.h"
+#include "../serve/serve.h"
+#include "command.h"
+#include "display.h"
+#include "human.h"
+#include "open.h"
+#include "share.h"
+
+#define HOST_MOST 256
+
+struct settings {
+    int port;
+    int no_browser;
+    const char *host;
+    struct option_list allowed;
+};
+
+static int take_port(void *settings, const char *value, struct error *err)
+{
+    char *end;
+    long port = strtol(value, &end, 10);
+
+    if (!isdigit((unsigned char)*value) || *end || port < 1 || port > 65535)
+        return error_set(err, ERR_BAD_ARGUMENT, "--port takes a number from 1 to 65535, not '%s'", value);
+    ((struct settings *)settings)->port = (int)port;
+    return 0;
+}
+
+static const struct option options[] = {
+    { .name = "port", .letter = 'p', .kind = OPTION_CUSTOM, .take = take_port, .value = "N",
+      .help = "The port to listen at. Default: 7878, or any that is free where that is taken." },
+    { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct settings, no_browser),
+      .help = "Only print the address. So it is under ssh, and without a display." },
+    { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct settings, host), .value = "ADDRESS",
+      .help = "Listen at this address and not on loopback alone: 0.0.0.0 for all. The way there is not encrypted; an ssh tunnel is." },
+    { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
+      .help = "A name that browsers may call the server by, such as that of a proxy in front of it." },
+    {0},
+};
+
+static int is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
+static int is_under_ssh(void)
+{
+    return is_set("SSH_CONNECTION") || is_set("SSH_TTY");
+}
+
+static int has_browser(const struct settings *settings)
+{
+    return !settings->no_browser && !is_under_ssh() && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY"));
+}
+
+/* The user's choice, else the desktop's. It is nobody's child, and what it prints is not for this terminal. */
+static void start_browser(const char *address)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        const char *browser = is_set("BROWSER") && !strpbrk(getenv("BROWSER"), ":% ") ? getenv("BROWSER") : "xdg-open";
+        int nowhere = open("/dev/null", O_RDWR);
+        if (nowhere < 0 || fork() != 0)
+            _exit(0);
+        setsid();
+        for (int fd = 0; fd < 3; fd++)
+            dup2(nowhere, fd);
+        execlp(browser, browser, address, (char *)NULL);
+        _exit(EXIT_NOT_FOUND);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
+/* What the server is called by others: its address in numbers, unless that means every one of them. */
+static void name_host(const struct settings *settings, char own_name[HOST_MOST], char shown[HOST_MOST])
+{
+    int is_any = settings->host && (strcmp(settings->host, "0.0.0.0") == 0 || strcmp(settings->host, "::") == 0);
+
+    if (gethostname(own_name, HOST_MOST) != 0)
+        *own_name = 0;
+    own_name[HOST_MOST - 1] = 0;
+    if (!settings->host)
+        snprintf(shown, HOST_MOST, "localhost");
+    else if (is_any)
+        snprintf(shown, HOST_MOST, "%s", *own_name ? own_name : "localhost");
+    else
+        snprintf(shown, HOST_MOST, strchr(settings->host, ':') ? "[%s]" : "%s", settings->host);
+}
+
+/* How to get here: the address, and from another machine the way to it. */
+static void add_address(struct text *out, const struct server *server, const struct settings *settings, const char *own_name, const char *shown)
+{
+    text_addf(out, "\n  http://%s:%d/?token=%s\n\n", shown, serve_port(server), serve_token(server));
+    if (is_under_ssh() && !settings->host) {
+        text_add(out, "To see it in the browser of your own machine, run this there and open the address:\n\n");
+        text_addf(out, "  ssh -L %d:localhost:%d ", serve_port(server), serve_port(server));
+        display_add_quoted(out, *own_name ? own_name : "HOST");
+        text_add(out, "\n\n");
+    }
+    text_add(out, "Ctrl-C ends it.\n");
+}
+
+static void warn(const struct command *self, const struct server *server, const struct settings *settings)
+{
+    if (settings->host)
+        fprintf(stderr, "tacho %s: whoever can reach %s and knows the address sees the report, and nothing is encrypted on the way; "
+                "an ssh tunnel to loopback is safer\n", self->name, settings->host);
+    if (!serve_has_page(server))
+        fprintf(stderr, "tacho %s: this Tacho was built without its page, so that only the api answers: install nodejs, npm, clang, lld and "
+                "wasi-libc and build again (docs/commands/view.md)\n", self->name);
+}
+
+/* Serves until a signal comes. */
+static int serve(const struct command *self, struct view *view, const char *file, const struct settings *settings, int64_t begun_ns,
+                 struct error *err)
+{
+    const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
+    char own_name[HOST_MOST], shown[HOST_MOST];
+    struct text out = {0}, notes = {0};
+    struct server *server;
+    size_t count = settings->allowed.count;
+
+    memcpy(hosts, settings->allowed.values, count * sizeof *hosts);
+    name_host(settings, own_name, shown);
+    if (settings->host && *own_name)
+        hosts[count++] = own_name;
+    text_addf(&notes, "%s.notes.json", file);
+    struct serve_settings wanted = { .view = view, .page_folder = share_page_folder(), .notes_path = text_string(&notes),
+                                     .address = settings->host, .port = settings->port, .allowed_hosts = hosts, .allowed_host_count = count };
+    int code = serve_open(&wanted, &server, err);
+    if (code == 0) {
+        display_add(&out, file, strlen(file), 0);
+        text_add(&out, " is ready after ");
+        human_time(&out, clock_monotonic_ns() - begun_ns);
+        text_add(&out, ":\n");
+        add_address(&out, server, settings, own_name, shown);
+        warn(self, server, settings);
+        command_write(self, &out);
+        if (has_browser(settings)) {
+            char address[HOST_MOST + 128];
+            snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
+            start_browser(address);
+        }
+        code = serve_run(server, err);
+        serve_close(server);
+    }
+    text_free(&out);
+    text_free(&notes);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    int64_t begun_ns = clock_monotonic_ns();
+    const char *files[argc];
+    struct error err = {0};
+    struct report *report;
+    struct view *view;
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &count, &status))
+        return status;
+    if (count != 1) {
+        error_set(&err, ERR_BAD_ARGUMENT, count ? "one file at a time" : "name a file");
+        return command_fail(self, &err);
+    }
+    int code = open_report(files[0], &report, &err);
+    if (code != 0)
+        return command_fail(self, &err);
+    code = view_open(report, &view, &err);
+    if (code == 0) {
+        code = serve(self, view, files[0], &settings, begun_ns, &err);
+        view_close(view);
+    }
+    close_report(report, files[0]);
+    return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
+
+const struct command command_view = {
+    .name = "view", .arguments = "FILE", .summary = "look at the timeline in a browser",
+    .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser where there is one. Under "
+             "ssh it prints the line that forwards the port. Only who has the printed address, with its token, is answered.",
+    .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
+};
