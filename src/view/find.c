@@ -1,7 +1,4 @@
 /* The requests find and next: counting the events with such a name, and going from one to the next. */
-#include <string.h>
-
-#include "../base/json.h"
 #include "answers.h"
 #include "kept.h"
 
@@ -10,37 +7,47 @@ enum { MOST_NAMES = 10000 };
 /* ---- find ---------------------------------------------------------------------------------------------------- */
 
 struct finding {
-    struct view *view;
-    struct search *search;
-    struct text *rows, *names;
-    uint64_t total;
+    struct text rows, names; /* members of the two lists */
+    int64_t total;
     size_t name_count;
     int is_cut;
 };
 
-/* A name that was found for the first time is unknown before and known after. */
-static int count_row(struct finding *finding, int number, struct error *err)
+/* How many events of a row match, or whether any does. ERR_ codes are below 0. */
+static int64_t count_matches(struct view_kept *kept, struct view *view, int number, int is_one_enough, struct error *err)
 {
-    const struct view_events *events = &finding->view->rows[number].events;
-    struct search *search = finding->search;
-    uint64_t count = 0;
+    const struct view_events *events = &view->rows[number].events;
+    const struct row_tally *tally = &kept->tally.rows[number];
+    size_t names = tally->list ? tally->count : events->count;
+    int64_t count = 0;
 
-    for (uint32_t i = 0; i < events->count; i++) {
-        int matches = search_matches(search, finding->view, events->name[i], err);
+    for (size_t i = 0; i < names; i++) {
+        int matches = search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i], err);
         if (matches < 0)
             return matches;
-        count += (unsigned)matches;
+        count += !matches ? 0 : tally->list ? tally->list[i].count : 1;
+        if (count && is_one_enough)
+            break;
     }
-    if (count)
-        text_addf(finding->rows, "%s{\"row\":%d,\"count\":%llu}", finding->rows->length ? "," : "", number, (unsigned long long)count);
-    finding->total += count;
-    return 0;
+    return count;
 }
 
-static void add_names(struct finding *finding)
+/* What is searched for, and in which rows: one, or all. */
+static int begin(struct view_kept *kept, struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
 {
-    const struct search *search = finding->search;
+    int code = kept ? search_begin(&kept->search, view, arguments, err) : err->code;
 
+    *first = 0;
+    *behind = (int)view->row_count;
+    if (code == 0 && argument_text(arguments, "row", NULL)) {
+        code = view_argument_row(view, arguments, "row", first, err);
+        *behind = *first + 1;
+    }
+    return code || kept->tally.rows ? code : tally_make(&kept->tally, view, err);
+}
+
+static void add_names(struct finding *finding, const struct search *search)
+{
     for (int is_own = 0; is_own < 2; is_own++)
         for (size_t id = 0; id < search->verdict_room[is_own]; id++) {
             if (search->verdicts[is_own][id] != VERDICT_YES)
@@ -49,41 +56,32 @@ static void add_names(struct finding *finding)
                 finding->is_cut = 1;
                 return;
             }
-            text_addf(finding->names, "%s%lu", finding->names->length ? "," : "", (unsigned long)(id | (is_own ? VIEW_OWN_NAME : 0)));
+            text_addf(&finding->names, "%s%lu", finding->names.length ? "," : "", (unsigned long)(id | (is_own ? VIEW_OWN_NAME : 0)));
         }
-}
-
-/* Which rows an argument leaves in: one, or all. */
-static int read_rows(const struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
-{
-    *first = 0;
-    *behind = (int)view->row_count;
-    if (!argument_text(arguments, "row", NULL))
-        return 0;
-    int code = view_argument_row(view, arguments, "row", first, err);
-    *behind = *first + 1;
-    return code;
 }
 
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
-    struct text rows = {0}, names = {0};
-    struct finding finding = { .view = view, .search = kept ? &kept->search : NULL, .rows = &rows, .names = &names };
-    int first = 0, behind = 0, code = kept ? search_begin(finding.search, view, arguments, err) : err->code;
+    struct finding finding = {0};
+    int first, behind, code = begin(kept, view, arguments, &first, &behind, err);
 
-    if (code == 0)
-        code = read_rows(view, arguments, &first, &behind, err);
-    for (int row = first; row < behind && code == 0; row++)
-        code = count_row(&finding, row, err);
-    if (code == 0) {
-        add_names(&finding);
-        text_addf(out, "{\"total\":%llu,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (unsigned long long)finding.total, text_string(&rows),
-                  text_string(&names), finding.is_cut ? "true" : "false");
-        code = text_failed(&rows) || text_failed(&names) ? error_set(err, ERR_NO_MEMORY, "not enough memory to search") : 0;
+    for (int row = first; row < behind && code == 0; row++) {
+        int64_t count = count_matches(kept, view, row, 0, err);
+        code = count < 0 ? (int)count : 0;
+        if (count > 0)
+            text_addf(&finding.rows, "%s{\"row\":%d,\"count\":%lld}", finding.rows.length ? "," : "", row, (long long)count);
+        finding.total += count;
     }
-    text_free(&rows);
-    text_free(&names);
+    if (code == 0) {
+        add_names(&finding, &kept->search);
+        text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total, text_string(&finding.rows),
+                  text_string(&finding.names), finding.is_cut ? "true" : "false");
+        if (text_failed(&finding.rows) || text_failed(&finding.names))
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+    }
+    text_free(&finding.rows);
+    text_free(&finding.names);
     return code;
 }
 
@@ -159,15 +157,16 @@ int view_next(struct view *view, const struct arguments *arguments, struct text 
 {
     struct view_kept *kept = view_kept(view, err);
     struct stepping stepping = { .view = view, .search = kept ? &kept->search : NULL, .best.row = VIEW_NO_ROW };
-    int first = 0, behind = 0, code = kept ? search_begin(stepping.search, view, arguments, err) : err->code;
+    int first, behind, code = begin(kept, view, arguments, &first, &behind, err);
 
     if (code == 0)
-        code = read_rows(view, arguments, &first, &behind, err);
-    if (code == 0)
         code = read_position(&stepping, arguments, err);
-    for (int row = first; row < behind && code == 0; row++)
-        for (uint32_t lane = 0; lane < view->rows[row].events.lane_count && code == 0; lane++)
+    for (int row = first; row < behind && code == 0; row++) {
+        int64_t has_some = kept->tally.rows[row].list ? count_matches(kept, view, row, 1, err) : 1;
+        code = has_some < 0 ? (int)has_some : 0;
+        for (uint32_t lane = 0; lane < view->rows[row].events.lane_count && has_some > 0 && code == 0; lane++)
             code = step_lane(&stepping, row, lane, err);
+    }
     if (code != 0)
         return code;
     if (stepping.best.row == VIEW_NO_ROW)

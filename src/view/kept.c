@@ -23,6 +23,7 @@ void view_kept_free(struct view *view)
         return;
     zones_free(&kept->zones);
     search_free(&kept->search);
+    tally_free(&kept->tally);
     for (int source = 0; source < STACK_SOURCES; source++)
         if (kept->has_stacks[source])
             stacks_free(&kept->stacks[source]);

@@ -4,6 +4,7 @@
 
 #include "../analyze/stacks.h"
 #include "search.h"
+#include "tally.h"
 #include "zones.h"
 
 struct query;
@@ -11,6 +12,7 @@ struct query;
 struct view_kept {
     struct zones zones;
     struct search search;
+    struct tally tally;                  /* without rows while nothing was searched for */
     struct stacks stacks[STACK_SOURCES]; /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
     struct text advice;                  /* the whole answer; "" while it was not asked for */
