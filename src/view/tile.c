@@ -38,7 +38,7 @@ struct tile {
     struct text *slices, parts;
     uint32_t slice_count, part_count;
     struct dense last;      /* a dense part that may go on with the next pixel; count 0: none */
-    int64_t last_busy_ns;
+    int64_t last_busy_ns, last_behind_ns; /* behind: what its last event has behind its last pixel */
 };
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,8 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
     int64_t busy = (int64_t)index_sum(events, from, to), before = begin - events->start_ns[from], behind = event_end(events, to - 1) - end;
     struct dense part = { .pixel = (uint16_t)pixel, .pixels = 1, .count = to - from, .lane = (uint16_t)lane };
 
-    busy -= (before > 0 ? before : 0) + (behind > 0 ? behind : 0);
+    behind = behind > 0 ? behind : 0;
+    busy -= (before > 0 ? before : 0) + behind;
     part.name = events->name[index_longest(events, from, to)];
     part.busy = share(busy, (double)(INT64_C(1) << tile->level));
     int difference = (int)part.busy - (int)tile->last.busy;
@@ -91,12 +92,14 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
         tile->last.name == part.name && difference <= ALIKE && difference >= -ALIKE) {
         tile->last.pixels++;
         tile->last.count += part.count;
-        tile->last_busy_ns += busy;
+        tile->last_busy_ns += tile->last_behind_ns + busy;
+        tile->last_behind_ns = behind;
         return;
     }
     end_part(tile);
     tile->last = part;
     tile->last_busy_ns = busy;
+    tile->last_behind_ns = behind;
 }
 
 /* The first event from `from` on that starts at the time or later: by steps that double, then by halving. */
