@@ -25,6 +25,8 @@ export interface Place {
   search: FindQuery | null;
   panel: string | null;
   choices: RowChoices;
+  /** The first row in sight below the pinned ones; null: the first of all. */
+  top: number | null;
 }
 
 export interface State extends Place {

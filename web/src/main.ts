@@ -3,8 +3,8 @@
 
 import "./theme.css";
 
-import { App, PLAIN_CHOICES, type State } from "./app";
-import type { Engine } from "./engine/engine";
+import { App, PLAIN_CHOICES, type Place, type State } from "./app";
+import type { About, Engine, Row } from "./engine/engine";
 import { openFile } from "./engine/files";
 import { openEngine } from "./engine/open";
 import { listen, on } from "./keys";
@@ -28,22 +28,26 @@ const welcome = new Welcome(open);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let present: { engine: Engine; ended: AbortController } | null = null;
 
-async function stateOf(engine: Engine): Promise<State> {
-  const [about, rows] = await Promise.all([engine.about(), engine.rows()]);
+/** The place that the address names, with what is shown at first for what it does not say. */
+function placeOf(about: About, rows: readonly Row[]): Place {
   const highest = rows.reduce((most, { id }) => Math.max(most, id), -1);
   const given = readPlace(location.hash, highest + 1);
   const steps = rows.filter(({ type, parent }) => type === "steps" && parent === -1).map(({ id }) => id);
-  const theme = THEMES.find((name) => name === recall("theme", isText, "system")) ?? "system";
   return {
-    engine, about, rows, theme,
     view: given.view ? confined(given.view, about) : whole(about),
     span: given.span ?? null,
     event: given.event ?? null,
     search: given.search ?? null,
     panel: given.panel ?? null,
+    top: given.top ?? null,
     choices: given.choices ?? { ...PLAIN_CHOICES, pinned: steps },
-    details: null, found: null, advice: null, notes: [], hover: null,
   };
+}
+
+async function stateOf(engine: Engine): Promise<State> {
+  const [about, rows] = await Promise.all([engine.about(), engine.rows()]);
+  const theme = THEMES.find((name) => name === recall("theme", isText, "system")) ?? "system";
+  return { engine, about, rows, theme, ...placeOf(about, rows), details: null, found: null, advice: null, notes: [], hover: null };
 }
 
 function paintTheme(theme: State["theme"]): void {
@@ -99,9 +103,9 @@ function followLink(app: App, signal: AbortSignal): void {
     () => {
       if (location.hash === written) return;
       written = location.hash;
-      const { event, ...place } = readPlace(location.hash, app.state.rows.reduce((most, { id }) => Math.max(most, id), -1) + 1);
-      app.set({ span: null, search: null, ...place });
-      app.select(event ?? null);
+      const { event, ...place } = placeOf(app.state.about, app.state.rows);
+      app.set(place);
+      app.select(event);
     },
     { signal },
   );

@@ -1,6 +1,7 @@
 // window.tachoTest: what is on the picture, for tests that press keys and look. It reads; nothing runs unless it is called.
 
 import { laneOf } from "./hit";
+import { RULER } from "./ruler";
 import type { Piece } from "./tiles";
 import type { Timeline } from "./timeline";
 
@@ -21,9 +22,13 @@ export interface Seen {
   view: { from: number; to: number };
   moving: boolean;
   pending: number;
+  /** The view that was rested on last. */
+  rested: { from: number; to: number } | null;
   rows: { id: number; label: string; type: string; x: number; y: number; w: number; h: number; open: boolean; pinned: boolean; drawn: number | null }[];
   events: DrawnEvent[];
   dense: { row: number; lane: number; count: number; x: number; w: number }[];
+  arrows: { kind: string; fromX: number; fromY: number; toX: number; toY: number }[];
+  marks: { kind: string; title: string; x: number; y: number; w: number }[];
   frames: number[];
   tileBytes: number;
 }
@@ -49,9 +54,12 @@ function look(timeline: Timeline): Seen {
     view: motion.shown,
     moving: motion.moving,
     pending: tiles.pending + names.pending,
+    rested: timeline.history.present,
     rows: [],
     events: [],
     dense: [],
+    arrows: timeline.arrows().map(({ kind, fromX, fromY, toX, toY }) => ({ kind, fromX: box.left + fromX, fromY: box.top + fromY, toX: box.left + toX, toY: box.top + toY })),
+    marks: timeline.marks.filter(({ from, to }) => to >= lens.from && from <= lens.to).map(({ kind, title, from, to }) => ({ kind, title, x: box.left + lens.x(from), y: box.top + RULER - 3, w: (to - from) * lens.scale })),
     frames: [...timeline.frames],
     tileBytes: tiles.heldBytes,
   };

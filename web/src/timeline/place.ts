@@ -22,7 +22,7 @@ function ranges(numbers: readonly number[]): string {
 }
 
 export function writePlace(place: Place): string {
-  const { view, span: chosen, event, search, panel, choices } = place;
+  const { view, span: chosen, event, search, panel, choices, top } = place;
   const parts: [string, string | null][] = [
     ["v", span(view)],
     ["s", chosen && span(chosen)],
@@ -31,6 +31,7 @@ export function writePlace(place: Place): string {
     ["m", search?.mode && search.mode !== "substring" ? search.mode : null],
     ["c", search?.case ? "1" : null],
     ["p", panel],
+    ["y", top === null ? null : String(top)],
     ["t", ranges(choices.toggled) || null],
     ["x", ranges(choices.tall) || null],
     ["pin", choices.pinned.join(".") || null],
@@ -73,6 +74,8 @@ export function readPlace(hash: string, rows: number): Partial<Place> {
     place.search = { text, mode, ...(given.get("c") ? { case: true } : {}) };
   }
   if (/^[a-z]{1,20}$/.test(given.get("p") ?? "")) place.panel = given.get("p");
+  const top = /^\d{1,9}$/.exec(given.get("y") ?? "");
+  if (top && Number(top[0]) < rows) place.top = Number(top[0]);
   const names = ["t", "x", "pin", "mv", "r", "h"];
   if (names.some((name) => given.has(name))) {
     const moved = (given.get("mv") ?? "").split(".").map((part) => /^(\d{1,9}):(-?\d{1,9})$/.exec(part));

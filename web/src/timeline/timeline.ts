@@ -11,7 +11,7 @@ import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
-import { arrowsOf, drawArrows, type Place } from "./links";
+import { arrowsOf, drawArrows, type Arrow, type Place } from "./links";
 import { drawMarks, marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
 import { Motion } from "./motion";
@@ -151,6 +151,7 @@ export class Timeline {
   scrollTo(y: number): void {
     const room = Math.max(0, this.layout.height - this.scrolledHeight());
     this.scrollY = Math.min(room, Math.max(0, y));
+    this.restLater();
     this.invalidate();
   }
 
@@ -217,6 +218,16 @@ export class Timeline {
     else if (line.y + line.height > this.scrollY + room) this.scrollTo(line.y + Math.min(line.height, room) - room + 24);
   }
 
+  private topRow(): number | null {
+    return this.scrollY === 0 ? null : (this.layout.lines[lineAt(this.layout.lines, this.scrollY)]?.row.id ?? null);
+  }
+
+  private showTop(): void {
+    if (this.stale) this.relayout();
+    const { top } = this.app.state;
+    this.scrollTo(top === null ? 0 : (this.layout.byRow.get(top)?.y ?? 0));
+  }
+
   invalidate(): void {
     if (this.requested === 0) this.requested = requestAnimationFrame((now) => this.frame(now));
   }
@@ -248,11 +259,13 @@ export class Timeline {
 
   private resize(): void {
     const { width, height } = this.area.getBoundingClientRect();
+    const first = this.height === 0;
     this.width = width;
     this.height = height;
     this.fitCanvas();
     this.minimap.resize(width);
-    this.scrollTo(this.scrollY);
+    if (first) this.showTop();
+    else this.scrollTo(this.scrollY);
     this.draw();
   }
 
@@ -274,6 +287,7 @@ export class Timeline {
     if (changed.has("view") && !sameSpan(state.view, this.motion.goal)) this.motion.glide(state.view, performance.now());
     if (changed.has("view")) this.restLater();
     if (changed.has("choices")) this.stale = true;
+    if (changed.has("top") && state.top !== this.topRow()) this.showTop();
     if (changed.has("theme")) this.recolour();
     if (changed.has("advice") || changed.has("notes")) this.marks = marksOf(state);
     if (changed.has("found")) {
@@ -307,6 +321,7 @@ export class Timeline {
     clearTimeout(this.restTimer);
     this.restTimer = window.setTimeout(() => {
       this.history.rest(this.app.state.view);
+      this.app.set({ top: this.topRow() });
       if (this.app.state.choices.hideEmpty) this.stale = true;
       this.invalidate();
     }, REST_MS);
@@ -442,8 +457,14 @@ export class Timeline {
     surface.clip();
     this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
     for (const link of details.links.slice(0, 150)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
-    drawArrows(surface, arrowsOf(details, lens, (row, id, from, to) => this.placeOf(row, id, from, to)), palette);
+    drawArrows(surface, this.arrows(), palette);
     surface.restore();
+  }
+
+  /** The arrows of the selected event, from the corner of the canvas. */
+  arrows(): Arrow[] {
+    const { details } = this.app.state;
+    return details ? arrowsOf(details, this.lens, (row, event, from, to) => this.placeOf(row, event, from, to)) : [];
   }
 
   private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {

@@ -17,6 +17,10 @@ export class ViewHistory {
     this.at = this.views.length - 1;
   }
 
+  get present(): Span | null {
+    return this.views[this.at] ?? null;
+  }
+
   back(): Span | null {
     return this.at > 0 ? this.views[--this.at]! : null;
   }
