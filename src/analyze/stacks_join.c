@@ -238,7 +238,8 @@ static uint32_t common_depth(const struct stacks *stacks, uint32_t a, uint32_t b
     return depths[0] + common; /* where they are the same stack, all the way out */
 }
 
-/* The Python stack next to a moment of a thread, and how much of it is certain. *at goes along with the samples, which are in order. */
+/* The Python stack next to a moment of a thread, and how much of it is certain. Samples come late at times: twice their usual distance
+ * is near enough. *at goes along with the samples, which are in order. */
 struct nearest { uint32_t stack, certain; };
 static struct nearest nearest_to(const struct stacks *python, const struct stack_sample *sample, int64_t reach, size_t *at)
 {
@@ -247,9 +248,9 @@ static struct nearest nearest_to(const struct stacks *python, const struct stack
     while (*at < python->sample_count && (list[*at].thread < sample->thread ||
                                           (list[*at].thread == sample->thread && list[*at].time_ns <= sample->time_ns)))
         ++*at;
-    if (*at > 0 && list[*at - 1].thread == sample->thread && duration_of(list[*at - 1].time_ns, sample->time_ns) <= reach)
+    if (*at > 0 && list[*at - 1].thread == sample->thread && duration_of(list[*at - 1].time_ns, sample->time_ns) <= 2 * reach)
         before = &list[*at - 1];
-    if (*at < python->sample_count && list[*at].thread == sample->thread && duration_of(sample->time_ns, list[*at].time_ns) <= reach)
+    if (*at < python->sample_count && list[*at].thread == sample->thread && duration_of(sample->time_ns, list[*at].time_ns) <= 2 * reach)
         behind = &list[*at];
     if (!before || !behind)
         return (struct nearest){ before ? before->stack : behind ? behind->stack : STACK_EMPTY, 0 };

@@ -136,6 +136,29 @@ static void a_thread_has_its_frames_and_the_gil(void **state)
     assert_int_equal(interpreter.holder, 0);
 }
 
+/* 3.11 says it; later ones have a frame of the interpreter's own behind it, which is left out. */
+static void frames_that_c_code_called_are_marked(void **state)
+{
+    struct python_runtime python = set_up();
+    struct python_frame frames[8];
+    uint64_t next;
+    image[FRAMES - BASE + FRAME_STEP + 68] = 1;
+    assert_int_equal(python_frames(&python, &memory, FRAMES, frames, 8, &next), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(frames[i].is_entry, i == 1);
+    python.minor = 12;
+    python.at[PYTHON_FRAME_ENTRY] = PYTHON_NO_FIELD;
+    image[FRAMES - BASE + FRAME_STEP + 69] = 3;
+    assert_int_equal(python_frames(&python, &memory, FRAMES, frames, 8, &next), 2);
+    assert_int_equal(frames[0].is_entry, 1);
+    assert_int_equal(frames[1].is_entry, 0);
+    python.minor = 10;
+    image[FRAMES - BASE + FRAME_STEP + 69] = 0;
+    assert_int_equal(python_frames(&python, &memory, FRAMES, frames, 8, &next), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(frames[i].is_entry, 1);
+}
+
 static void a_code_object_has_names_and_lines(void **state)
 {
     struct python_runtime python = set_up();
@@ -386,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_has_its_frames_and_the_gil), cmocka_unit_test(a_code_object_has_names_and_lines),
+        cmocka_unit_test(frames_that_c_code_called_are_marked),
         cmocka_unit_test(texts_become_utf8), cmocka_unit_test(a_long_text_is_cut_between_characters), cmocka_unit_test(versions_are_told_apart),
         cmocka_unit_test(a_described_layout_is_taken_from_the_process), cmocka_unit_test(frames_that_go_round_in_circles_end),
         cmocka_unit_test(bad_frames_are_refused), cmocka_unit_test(threads_that_go_round_in_circles_end),
