@@ -31,6 +31,30 @@ static void values(void **state)
     check("--python-sampling-frequency=200 p", 0, "--python-sampling-frequency has no effect without --python-sampling=true\n");
 }
 
+/* Python frames stand beside native ones: those of CUDA calls are asked for with them. */
+static void backtraces(void **state)
+{
+    static const struct { const char *line; int backtrace; unsigned groups; const char *warning; } lines[] = {
+        { "p", 0, 0, "" },
+        { "--python-backtrace=cuda p", 1, 15, "" },
+        { "--python-backtrace=cuda --cudabacktrace=sync p", 1, 4, "" },
+        { "--python-backtrace=cuda --cudabacktrace=none p", 1, 0, "" },
+        { "--python-backtrace=cuda -t osrt p", 1, 0, "" },
+        { "--python-backtrace=none p", 0, 0, "" },
+        { "--python-backtrace=false p", 0, 0, "" },
+        { "--python-backtrace=cuda -t nvtx p", 1, 0, "--python-backtrace has no effect: --trace names neither cuda nor osrt\n" },
+    };
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (parse(lines[i].line) != 0)
+            fail_msg("%s: %s", lines[i].line, err.text);
+        assert_int_equal(settings.collect.python_backtrace, lines[i].backtrace);
+        assert_int_equal(settings.collect.cuda_backtrace_groups, lines[i].groups);
+        assert_string_equal(text_string(&warnings), lines[i].warning);
+    }
+    assert_int_not_equal(parse("--python-backtrace=osrt p"), 0);
+}
+
 static void errors(void **state)
 {
     static const char *const wrong[] = { "0", "2001", "-1", "1k", "", "99999999999999999999" };
@@ -53,7 +77,7 @@ static int free_settings(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(errors) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(values), cmocka_unit_test(backtraces), cmocka_unit_test(errors) };
 
     return cmocka_run_group_tests(tests, NULL, free_settings);
 }
