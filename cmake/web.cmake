@@ -137,6 +137,5 @@ add_custom_command(
   DEPENDS ${wasm_objects}
   COMMENT "Linking tacho.wasm")
 
-add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html)
-add_custom_target(tacho_wasm DEPENDS ${page_folder}/tacho.wasm)
+add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html ${page_folder}/tacho.wasm)
 install(DIRECTORY ${page_folder} DESTINATION share/tacho)

@@ -98,9 +98,13 @@ static void mark_streams(struct work *work)
     for (uint32_t stream = 0; stream < work->streams.count; stream++) {
         work->begin[stream] = (uint32_t)at;
         uint32_t last = NO_WORK;
+        int64_t last_end = INT64_MIN;
         for (; at < work->count && work->stream[work->order[at]] == stream; at++) {
-            if (last == NO_WORK || end_of(work, work->order[at]) >= end_of(work, last))
+            int64_t end = end_of(work, work->order[at]);
+            if (end >= last_end) {
                 last = work->order[at];
+                last_end = end;
+            }
             work->last_to_end[at] = last;
         }
     }

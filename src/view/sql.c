@@ -1,16 +1,12 @@
-/* The request sql: a statement over the report's tables, with a limit on rows and time. The page that stands alone has an SQLite of its
- * own, so that none is compiled into it. */
+/* The request sql: a statement over the report's tables, with a limit on rows and time. */
 #include <string.h>
 #include <strings.h>
 
-#include "answers.h"
-#include "kept.h"
-
-#ifndef __wasm__
-
 #include "../base/json.h"
 #include "../query/query.h"
+#include "answers.h"
 #include "fields.h"
+#include "kept.h"
 
 enum { MOST_ROWS = 10000, MOST_COLUMNS = 2000, MOST_BYTES = 64 << 20, LONGEST_STATEMENT = 1 << 20, LONGEST_CELL = 1 << 16, LIMIT_MS = 10000, MET_ENOUGH = 1 };
 
@@ -157,6 +153,8 @@ static int run(struct view_kept *kept, struct result *result, const struct argum
     text_free(&statement);
     if (code == MET_ENOUGH)
         code = 0;
+    if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
+        code = ERR_BAD_ARGUMENT;
     if (code == 0 && !result->has_result)
         code = error_set(err, ERR_BAD_ARGUMENT, "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
     return code;
@@ -188,16 +186,3 @@ void view_sql_close(struct view_kept *kept)
     query_close(kept->query);
     kept->query = NULL;
 }
-
-#else
-
-int view_sql(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
-{
-    return error_set(err, ERR_UNSUPPORTED, "this engine has no SQL");
-}
-
-void view_sql_close(struct view_kept *kept)
-{
-}
-
-#endif

@@ -1,27 +1,108 @@
-/* See include/lacking.h. */
-#include <stdlib.h>
-#include <string.h>
+/* See include/lacking.h. Sorting merges runs from a copy: every round goes through all items once, from one array into the
+ * other, so the last one decides where the result lies. */
+#include <stdint.h>
+
+#undef qsort
+
+#define RUN 8 /* items that are sorted by insertion first */
 
 char *lacking_strerror(int number, char *room, size_t size)
 {
     return strerror(number);
 }
 
-static struct sorting {
+struct sorting {
+    size_t size;
     int (*compare)(const void *, const void *, void *);
     void *context;
-} sorting;
+};
 
-static int compare_in_context(const void *a, const void *b)
+/* Most items are a few words; a call for each costs more than the copy. */
+static inline void copy(char *to, const char *from, size_t size)
 {
-    return sorting.compare(a, b, sorting.context);
+    if (size % 8) {
+        memcpy(to, from, size);
+        return;
+    }
+    for (size_t at = 0; at < size; at += 8)
+        *(uint64_t *)(to + at) = *(const uint64_t *)(from + at);
 }
 
-/* There is one thread, and a comparison may sort in its turn. */
+static void insert_all(const struct sorting *sorting, char *items, size_t count, char *room)
+{
+    size_t size = sorting->size;
+    for (size_t i = 1; i < count; i++) {
+        size_t place = i;
+        while (place > 0 && sorting->compare(items + (place - 1) * size, items + i * size, sorting->context) > 0)
+            place--;
+        if (place == i)
+            continue;
+        copy(room, items + i * size, size);
+        memmove(items + (place + 1) * size, items + place * size, (i - place) * size);
+        copy(items + place * size, room, size);
+    }
+}
+
+static void merge(const struct sorting *sorting, const char *left, const char *right, const char *end, char *to)
+{
+    size_t size = sorting->size;
+    const char *middle = right;
+    while (left < middle && right < end) {
+        const char **from = sorting->compare(left, right, sorting->context) <= 0 ? &left : &right;
+        copy(to, *from, size);
+        *from += size;
+        to += size;
+    }
+    memcpy(to, left, (size_t)(middle - left));
+    memcpy(to + (middle - left), right, (size_t)(end - right));
+}
+
+/* The C library's own, which takes no context and no memory, and keeps no order of equals. */
+static const struct sorting *in_place;
+
+static int compare_in_place(const void *a, const void *b)
+{
+    return in_place->compare(a, b, in_place->context);
+}
+
+static void sort_in_place(const struct sorting *sorting, void *items, size_t count)
+{
+    const struct sorting *before = in_place;
+    in_place = sorting;
+    qsort(items, count, sorting->size, compare_in_place);
+    in_place = before;
+}
+
 void qsort_r(void *items, size_t count, size_t size, int (*compare)(const void *, const void *, void *), void *context)
 {
-    struct sorting before = sorting;
-    sorting = (struct sorting){compare, context};
-    qsort(items, count, size, compare_in_context);
-    sorting = before;
+    struct sorting sorting = {size, compare, context};
+    char *from = items, *other = count > 1 ? malloc(count * size) : NULL, *to = other;
+    if (!other) {
+        sort_in_place(&sorting, items, count);
+        return;
+    }
+    for (size_t first = 0; first < count; first += RUN)
+        insert_all(&sorting, from + first * size, count - first < RUN ? count - first : RUN, other);
+    for (size_t run = RUN; run < count; run *= 2) {
+        for (size_t first = 0; first < count; first += 2 * run) {
+            size_t middle = first + run < count ? first + run : count, end = first + 2 * run < count ? first + 2 * run : count;
+            merge(&sorting, from + first * size, from + middle * size, from + end * size, to + first * size);
+        }
+        char *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != items)
+        memcpy(items, from, count * size);
+    free(other);
+}
+
+static int compare_plainly(const void *a, const void *b, void *context)
+{
+    return (*(int (**)(const void *, const void *))context)(a, b);
+}
+
+void lacking_qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+    qsort_r(items, count, size, compare_plainly, &compare);
 }

@@ -1,7 +1,7 @@
 // What the C library asks of its system, for a reader that lives in memory: files by name, a clock, random bytes. There is no
 // network, no environment and no screen; what is written to the standard streams goes to the console.
 
-const OK = 0, BAD_FILE = 8, EXISTS = 20, INVALID = 28, NOT_FOUND = 44, NOT_SUPPORTED = 58;
+const OK = 0, BAD_FILE = 8, EXISTS = 20, INVALID = 28, NOT_FOUND = 44;
 const CREATE = 1, EXCLUSIVE = 4, TRUNCATE = 8; // of path_open
 const DIRECTORY = 3, REGULAR = 4; // types of files
 const ROOT = 3; // the descriptor that the library is given for "/"
@@ -44,10 +44,6 @@ export class Wasi {
 
   addFile(path: string, bytes: Uint8Array): void {
     this.files.set(path, new MemoryFile(bytes));
-  }
-
-  removeFile(path: string): void {
-    this.files.delete(path);
   }
 
   private view(): DataView {
@@ -125,12 +121,6 @@ export class Wasi {
       crypto.getRandomValues(this.bytes(at, length) as Uint8Array<ArrayBuffer>);
       return OK;
     },
-    environ_sizes_get: (count: number, size: number): number => {
-      this.view().setUint32(count, 0, true);
-      this.view().setUint32(size, 0, true);
-      return OK;
-    },
-    environ_get: (): number => OK,
     proc_exit: (status: number): never => {
       throw new Error(`The reader ended with status ${status}.`);
     },
@@ -152,14 +142,9 @@ export class Wasi {
       this.view().setUint16(at + 2, 0, true);
       return OK;
     },
-    fd_fdstat_set_flags: (): number => OK,
     fd_filestat_get: (fd: number, at: number): number => {
       const open = this.open.get(fd);
       return open ? this.putStat(at, REGULAR, open.file.length) : BAD_FILE;
-    },
-    fd_filestat_set_size: (fd: number, size: bigint): number => {
-      this.open.get(fd)?.file.resize(Number(size));
-      return this.open.has(fd) ? OK : BAD_FILE;
     },
     path_filestat_get: (_fd: number, _flags: number, path: number, length: number, at: number): number => {
       const file = this.files.get(this.path(path, length));
@@ -216,6 +201,5 @@ export class Wasi {
         return part.length;
       });
     },
-    fd_readdir: (): number => NOT_SUPPORTED,
   };
 }
