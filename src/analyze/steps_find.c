@@ -14,6 +14,7 @@
 
 enum { PROFILER_STEPS = 1, COUNTED_STEPS }; /* kinds of names, the better first; 0: no step */
 
+enum { KNOWN_NAMES = 512 };
 struct search {
     struct steps *steps;
     struct report *report;
@@ -22,6 +23,7 @@ struct search {
     regex_t pattern;
     int has_pattern;
     int kind;              /* of the names found so far */
+    struct known { int64_t name; int verdict; /* and 1; 0: nothing is known */ } known[KNOWN_NAMES]; /* of names that were looked at: they come again and again */
 };
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
@@ -87,9 +89,14 @@ static int add_step(struct search *search, const struct step *step)
 /* A better kind of name than those so far makes them void. */
 static int look_at(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name)
 {
-    size_t length;
-    const char *bytes = report_string(search->report, name, &length);
-    int kind = verdict(search, bytes, length);
+    struct known *known = &search->known[(uint64_t)name % KNOWN_NAMES];
+
+    if (known->name != name || !known->verdict) {
+        size_t length;
+        const char *bytes = report_string(search->report, name, &length);
+        *known = (struct known){ name, verdict(search, bytes, length) + 1 };
+    }
+    int kind = known->verdict - 1;
 
     if (!kind || (search->kind && kind > search->kind))
         return 0;

@@ -57,3 +57,22 @@ uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_
 
     return first > events->lanes[lane] && event_end(events, first - 1) > time_ns ? first - 1 : first;
 }
+
+uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns)
+{
+    uint32_t step = 1, low = from, high = from;
+
+    while (high < end && events->start_ns[high] < time_ns) {
+        low = high + 1;
+        high = end - high > step ? high + step : end;
+        step *= 2;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->start_ns[middle] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

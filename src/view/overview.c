@@ -34,15 +34,14 @@ struct covering {
 
 /* ---- one bin --------------------------------------------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct busy *x = a, *y = b;
-
-    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
-}
-
 static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
 {
+    struct busy *last = list->count ? &list->list[list->count - 1] : NULL;
+
+    if (last && from_ns <= last->to_ns) {
+        last->to_ns = to_ns > last->to_ns ? to_ns : last->to_ns;
+        return 0;
+    }
     if (list->count == list->capacity) {
         size_t capacity = 2 * list->capacity + 256;
         struct busy *grown = realloc(list->list, capacity * sizeof *grown);
@@ -55,61 +54,83 @@ static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
     return 0;
 }
 
-/* The events of a lane in the bin, those that follow without a gap as one. */
-static int add_lane(const struct covering *covering, struct busy_list *list, const struct view_row *row, uint32_t lane, int64_t from_ns, int64_t to_ns)
+struct bin {
+    int64_t from_ns, to_ns;
+    struct busy_list covered, merged; /* what is known so far, in order; and the same with one lane more */
+};
+
+/* The first event from `at` on that ends behind the time. */
+static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
+{
+    uint32_t behind = events_gallop(events, at, end, time_ns);
+
+    return behind > at && event_end(events, behind - 1) > time_ns ? behind - 1 : behind;
+}
+
+/* Joins a lane with what is covered so far. Events that lie in what is covered are jumped over, which are all but a few where ranges nest. */
+static int add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row, uint32_t lane)
 {
     const struct view_events *events = &row->events;
-    uint32_t at = events_reaching(events, lane, from_ns), end = events->lanes[lane + 1];
+    uint32_t at = events_reaching(events, lane, bin->from_ns), end = events->lanes[lane + 1];
+    size_t next = 0;
     int code = 0;
 
-    for (; at < end && events->start_ns[at] < to_ns && code == 0; at++) {
-        int64_t from = events->start_ns[at] > from_ns ? events->start_ns[at] : from_ns, until = event_end(events, at);
-        until = until < to_ns ? until : to_ns;
-        if (row->kind == KIND_STATES && events->name[at] != covering->running)
+    bin->merged.count = 0;
+    while (code == 0 && ((at < end && events->start_ns[at] < bin->to_ns) || next < bin->covered.count)) {
+        const struct busy *known = next < bin->covered.count ? &bin->covered.list[next] : NULL;
+        if (known && (at == end || known->from_ns <= events->start_ns[at])) {
+            code = add_busy(&bin->merged, known->from_ns, known->to_ns);
+            next++;
+            if (at < end && events->start_ns[at] < known->to_ns)
+                at = jump(events, at, end, known->to_ns);
             continue;
-        if (list->count && list->list[list->count - 1].to_ns == from)
-            list->list[list->count - 1].to_ns = until;
-        else
-            code = add_busy(list, from, until);
+        }
+        int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns, until = event_end(events, at);
+        if (row->kind != KIND_STATES || events->name[at] == covering->running)
+            code = add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns);
+        at++;
     }
+    struct busy_list old = bin->covered;
+    bin->covered = bin->merged;
+    bin->merged = old;
     return code;
 }
 
-static int64_t covered(struct busy_list *list)
+static int64_t sum_of(const struct busy_list *list)
 {
-    int64_t sum = 0, until = INT64_MIN;
+    int64_t sum = 0;
 
-    qsort(list->list, list->count, sizeof *list->list, by_start);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct busy *busy = &list->list[i];
-        int64_t from = busy->from_ns > until ? busy->from_ns : until;
-        sum += busy->to_ns > from ? busy->to_ns - from : 0;
-        until = busy->to_ns > until ? busy->to_ns : until;
-    }
+    for (size_t i = 0; i < list->count; i++)
+        sum += list->list[i].to_ns - list->list[i].from_ns;
     return sum;
 }
 
-static void cover_bin(void *argument, int worker, size_t bin)
+static int is_full(const struct bin *bin)
+{
+    return bin->covered.count == 1 && bin->covered.list->from_ns <= bin->from_ns && bin->covered.list->to_ns >= bin->to_ns;
+}
+
+static void cover_bin(void *argument, int worker, size_t i)
 {
     struct covering *covering = argument;
     const struct view *view = covering->view;
-    double length = (double)(view->end_ns - view->origin_ns), from = length * (double)bin / BINS, to = length * (double)(bin + 1) / BINS;
-    int64_t from_ns = view->origin_ns + (int64_t)from, to_ns = view->origin_ns + (int64_t)to;
-    struct busy_list list = {0};
+    double length = (double)(view->end_ns - view->origin_ns);
+    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i / BINS), .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1) / BINS) };
     int code = 0;
 
-    for (size_t i = 0; i < covering->row_count && code == 0; i++) {
-        const struct view_row *row = &view->rows[covering->rows[i]];
-        if (row->from_ns > to_ns || row->to_ns < from_ns)
+    for (size_t r = 0; r < covering->row_count && code == 0 && !is_full(&bin); r++) {
+        const struct view_row *row = &view->rows[covering->rows[r]];
+        if (row->from_ns > bin.to_ns || row->to_ns < bin.from_ns)
             continue;
-        for (uint32_t lane = 0; lane < row->events.lane_count && code == 0; lane++)
-            code = add_lane(covering, &list, row, lane, from_ns, to_ns);
+        for (uint32_t lane = 0; lane < row->events.lane_count && code == 0 && !is_full(&bin); lane++)
+            code = add_lane(covering, &bin, row, lane);
     }
     if (code != 0)
         covering->code = code;
-    else if (list.count)
-        covering->overview->share[covering->over][bin] = (float)((double)covered(&list) / (to_ns > from_ns ? (double)(to_ns - from_ns) : 1));
-    free(list.list);
+    else if (bin.covered.count)
+        covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) / (bin.to_ns > bin.from_ns ? (double)(bin.to_ns - bin.from_ns) : 1));
+    free(bin.covered.list);
+    free(bin.merged.list);
 }
 
 /* ---- all bins -------------------------------------------------------------------------------------------------- */

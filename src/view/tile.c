@@ -102,26 +102,6 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
     tile->last_behind_ns = behind;
 }
 
-/* The first event from `from` on that starts at the time or later: by steps that double, then by halving. */
-static uint32_t gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns)
-{
-    uint32_t step = 1, low = from, high = from;
-
-    while (high < end && events->start_ns[high] < time_ns) {
-        low = high + 1;
-        high = end - high > step ? high + step : end;
-        step *= 2;
-    }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->start_ns[middle] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void add_lane(struct tile *tile, uint32_t lane)
 {
     const struct view_events *events = &tile->row->events;
@@ -134,7 +114,7 @@ static void add_lane(struct tile *tile, uint32_t lane)
             continue;
         }
         int64_t since = events->start_ns[at] - tile->from_ns, pixel = since > 0 ? since >> tile->level : 0;
-        uint32_t behind = gallop(events, at, end, tile->from_ns + ((pixel + 1) << tile->level));
+        uint32_t behind = events_gallop(events, at, end, tile->from_ns + ((pixel + 1) << tile->level));
         uint32_t small = behind - (behind - at > 1 && event_length(events, behind - 1) >= pixel_ns);
         if (small - at == 1)
             add_slice(tile, lane, at);
