@@ -28,18 +28,21 @@ static int64_t torch_sequence(struct report *report, const struct report_block *
     return sequence < 0 ? NO_ZONE_KEY : sequence;
 }
 
-static struct operator_text range_text(struct report *report, const struct report_block *block, size_t row)
+static const char *range_bytes(struct report *report, const struct report_block *block, size_t row, size_t *length)
 {
-    size_t length = 0;
-    const char *text = block_is_null(block, TEXT, row) && block_is_null(block, TEXT_ID, row)
-                           ? "" : report_string(report, block->values[block_is_null(block, TEXT, row) ? TEXT_ID : TEXT][row], &length);
+    size_t column = block_is_null(block, TEXT, row) ? TEXT_ID : TEXT;
 
-    return operator_text(text, length);
+    *length = 0;
+    return block_is_null(block, column, row) ? "" : report_string(report, block->values[column][row], length);
 }
 
+/* Most ranges have none, which is quickly seen. */
 static int64_t range_sequence(struct report *report, const struct report_block *block, size_t row)
 {
-    int64_t sequence = range_text(report, block, row).sequence;
+    static const char mark[] = ", seq = ";
+    size_t length;
+    const char *bytes = range_bytes(report, block, row, &length);
+    int64_t sequence = memmem(bytes, length, mark, sizeof mark - 1) ? operator_text(bytes, length).sequence : -1;
 
     return sequence < 0 ? NO_ZONE_KEY : sequence;
 }
@@ -66,7 +69,9 @@ static struct operator_facts facts_of(struct report *report, int is_torch, const
         facts.stack = block_value(block, STACK, row, -1);
         facts.sequence = torch_is_engine(name, length) ? -1 : facts.sequence;
     } else {
-        struct operator_text text = range_text(report, block, row);
+        size_t length;
+        const char *bytes = range_bytes(report, block, row, &length);
+        struct operator_text text = operator_text(bytes, length);
         facts.is_operator = text.is_operator;
         facts.sequence = text.sequence;
         facts.is_backward = text.is_backward && text.sequence >= 0;

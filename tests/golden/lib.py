@@ -5,6 +5,9 @@ import json
 import os
 import sqlite3
 import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
 from decimal import Decimal
 
 TACHO = os.environ["TACHO"]
@@ -91,6 +94,42 @@ def ns(microseconds):
 def trace_span(event):
     """Begin and end, ns."""
     return ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])
+
+
+# ---- the timeline ----
+
+class Timeline:
+    """`tacho view` of a file, asked for what docs/view-api.md lists."""
+
+    def __init__(self, file):
+        self.process = subprocess.Popen([TACHO, "view", "--no-browser", file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = next((line.strip() for line in self.process.stdout if "?token=" in line), None)
+        if not self.address:
+            raise SystemExit(f"tacho view {file} printed no address")
+        self.base, self.token = self.address.split("?token=")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def answer(self, request, body=None, **arguments):
+        """Status and what was answered."""
+        address = f"{self.base}api/{request}" + (f"?{urllib.parse.urlencode(arguments)}" if arguments else "")
+        asked = urllib.request.Request(address, data=body.encode() if body else None, headers={"X-Tacho-Token": self.token})
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answered:
+                return answered.status, json.loads(answered.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def ask(self, request, body=None, **arguments):
+        status, answered = self.answer(request, body, **arguments)
+        check(f"status of {request} {arguments} {body or ''}: {answered if status != 200 else ''}", 200, status)
+        return answered
 
 
 # ---- reports that are made here ----
