@@ -314,7 +314,9 @@ await test("what is copied from the address bar shows the same spot", async () =
   const { view: after, rows: again } = await settled();
   near(after.from, before.from, 1, "from");
   near(after.to, before.to, 1, "to");
-  assert.deepEqual(again.map(({ id, open, pinned }) => [id, open, pinned]), lines.map(({ id, open, pinned }) => [id, open, pinned]));
+  const first = (list) => list.slice(0, 5).map(({ id, open }) => [id, open]);
+  assert.deepEqual(first(again), first(lines), "the same rows from the top");
+  assert.deepEqual(again.filter(({ pinned }) => pinned), lines.filter(({ pinned }) => pinned));
   await page.locator("#panel-details .details-name").waitFor();
 });
 

@@ -260,12 +260,15 @@ export class Timeline {
   private resize(): void {
     const { width, height } = this.area.getBoundingClientRect();
     const first = this.height === 0;
+    const smaller = height < this.height;
     this.width = width;
     this.height = height;
     this.fitCanvas();
     this.minimap.resize(width);
     if (first) this.showTop();
     else this.scrollTo(this.scrollY);
+    // A panel that opens must not cover what it tells of.
+    if (smaller && !first && this.app.state.event) this.reveal(this.app.state.event.row);
     this.draw();
   }
 
