@@ -1,0 +1,121 @@
+// The timeline in one file (`tacho export --type html`), opened from the disk in Chromium and in Firefox: it shows what `tacho view`
+// shows of the same report, and asks nobody for anything.
+
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { delimiter, join } from "node:path";
+import { assert, finish, openPage, report, scratch, shot, skip, test, view } from "./lib.mjs";
+
+if (!existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) skip("tacho.wasm was not built");
+
+function exportPage(file, ...options) {
+  const place = join(scratch(), "page.html");
+  execFileSync(process.env.TACHO, ["export", "-q", "-t", "html", ...options, "-o", place, file]);
+  return place;
+}
+
+/** What is drawn once nothing moves and nothing is on its way. */
+async function settled(evaluate) {
+  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+    const now = await evaluate();
+    if (now && !now.moving && now.pending === 0) return now;
+  }
+  throw new Error("nothing came to rest");
+}
+const drawn = ({ view: range, rows, events, dense }) => ({
+  range, rows: rows.map(({ id, label }) => ({ id, label })), dense: dense.map(({ row, lane, count }) => ({ row, lane, count })),
+  events: events.map(({ row, event, name, from, to }) => ({ row, event, name, from, to })),
+});
+
+const file = report("nsys/resnet18.sqlite.gz");
+const served = await view(file);
+const expected = await settled(() => served.page.evaluate(() => window.tachoTest.seen()));
+const place = exportPage(file);
+
+await test("Chromium shows from the disk what the server shows, and fetches nothing", async () => {
+  const asked = [];
+  const { page, complaints } = await openPage(`file://${place}`, { offline: true });
+  page.on("request", (request) => asked.push(request.url()));
+  await page.reload();
+  await page.waitForFunction(() => window.tachoTest !== undefined);
+  const got = await settled(() => page.evaluate(() => window.tachoTest.seen()));
+  assert.deepEqual(drawn(got), drawn(expected));
+  assert.deepEqual(asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
+  assert.deepEqual(complaints, []);
+  await shot(page, "one-file-chromium");
+});
+
+await test("a part of it is smaller, and has what is inside only", async () => {
+  const part = exportPage(file, "--filter-time=20ms/30ms");
+  assert.ok(statSync(part).size < statSync(place).size);
+  const { page } = await openPage(`file://${part}`);
+  await page.waitForFunction(() => /\d events/.test(document.body.innerText));
+  const count = (text) => Number(/([\d,]+) events/.exec(text)[1].replaceAll(",", ""));
+  const [some, all] = await Promise.all([page, served.page].map((one) => one.evaluate(() => document.body.innerText)));
+  assert.ok(count(some) > 0 && count(some) < count(all), `${count(some)} of ${count(all)}`);
+});
+
+/** Firefox by its own remote control: messages are a length, a colon and JSON. */
+async function firefox(place) {
+  const folder = scratch(), port = 20_000 + (process.pid % 20_000);
+  writeFileSync(join(folder, "user.js"), `user_pref("marionette.port", ${port});\n`);
+  const child = spawn(place, ["--headless", "--marionette", "--profile", folder, "--no-remote"], { stdio: "ignore", env: { ...process.env, HOME: folder } });
+  const gone = new Promise((resolve) => child.on("exit", resolve));
+  let socket = null;
+  for (const end = Date.now() + 60_000; !socket && Date.now() < end; )
+    socket = await new Promise((resolve) => {
+      const one = connect(port, "127.0.0.1", () => resolve(one)).on("error", () => setTimeout(resolve, 100, null));
+    });
+  if (!socket) throw new Error("Firefox does not answer");
+  let bytes = Buffer.alloc(0), wake = () => {};
+  socket.on("data", (piece) => ((bytes = Buffer.concat([bytes, piece])), wake()));
+  async function receive() {
+    for (;;) {
+      const colon = bytes.indexOf(":"), length = Number(bytes.subarray(0, colon));
+      if (colon > 0 && bytes.length > colon + length) {
+        const message = JSON.parse(bytes.subarray(colon + 1, colon + 1 + length));
+        bytes = bytes.subarray(colon + 1 + length);
+        return message;
+      }
+      await new Promise((resolve) => (wake = resolve));
+    }
+  }
+  let last = 0;
+  const send = async (name, parameters = {}) => {
+    const message = JSON.stringify([0, ++last, name, parameters]);
+    socket.write(`${Buffer.byteLength(message)}:${message}`);
+    const [, , error, result] = await receive();
+    if (error) throw new Error(`${name}: ${error.message}`);
+    return result;
+  };
+  await receive();
+  await send("WebDriver:NewSession", { capabilities: {} });
+  const close = async () => {
+    await send("Marionette:Quit", { flags: ["eForceQuit"] }).catch(() => {});
+    await gone;
+  };
+  return { send, close };
+}
+
+const found = (process.env.PATH ?? "").split(delimiter).flatMap((folder) => ["firefox-esr", "firefox"].map((name) => join(folder, name))).find((path) => existsSync(path));
+if (!found) console.log("without Firefox, which is not installed");
+else
+  await test("Firefox shows the same rows and events", async () => {
+    const browser = await firefox(found);
+    try {
+      await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });
+      await browser.send("WebDriver:Navigate", { url: `file://${place}` });
+      const script = "return window.tachoTest?.seen() ?? null";
+      const got = await settled(async () => (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value);
+      const rows = new Set(got.rows.map(({ id }) => id)), events = new Set(drawn(got).events.map((event) => JSON.stringify(event)));
+      const wide = expected.events.filter(({ row, w }) => w > 40 && rows.has(row)); // its window is not quite as large
+      assert.ok(wide.length > 10, `${wide.length} events in sight in both`);
+      for (const event of drawn({ ...expected, events: wide }).events) assert.ok(events.has(JSON.stringify(event)), JSON.stringify(event));
+      if (process.env.SHOTS) writeFileSync(join(process.env.SHOTS, "one-file-firefox.png"), (await browser.send("WebDriver:TakeScreenshot", { full: false })).value, "base64");
+    } finally {
+      await browser.close();
+    }
+  });
+
+await finish();
