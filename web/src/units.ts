@@ -51,3 +51,10 @@ export function count(value: number): string {
   const grouped = (whole ?? "").length > 4 ? (whole ?? "").replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f") : (whole ?? "");
   return `${value < 0 ? "-" : ""}${grouped}${fraction ? `.${fraction}` : ""}`;
 }
+
+/** A value of a counter in its unit: bytes in the size that suits, large numbers in thousands, the rest with few digits. */
+export function quantity(value: number, unit: string): string {
+  if (unit === "bytes") return bytes(value);
+  const digits = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
+  return `${count(digits)} ${unit}`.trim();
+}

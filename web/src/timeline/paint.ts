@@ -30,6 +30,8 @@ export interface Scene {
   emphasis: Emphasis;
   /** The first lane shown of a row that has more than fit. */
   firstLane: (row: number) => number;
+  /** The end of the report: what is in use is so until then. */
+  end: number;
 }
 
 interface Label {
@@ -206,7 +208,8 @@ export class Painter {
       }
     }
     if (points.length === 0) return;
-    const end = Math.min(lens.width + 1, lens.x(row.to));
+    const held = row.type === "memory" ? this.scene.end : row.to;
+    const end = Math.min(lens.width + 1, Math.max(lens.x(held), points[points.length - 1]!.x + 2));
     surface.fillStyle = palette.accentSoft;
     surface.beginPath();
     this.steps(points, end, "last");

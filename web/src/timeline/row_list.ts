@@ -2,7 +2,7 @@
 // and passes what the reader does to it (fold, pin, all lanes, move by dragging); it decides nothing.
 
 import type { Row } from "../engine/engine";
-import { count } from "../units";
+import { count, quantity } from "../units";
 import { make } from "../panels/dom";
 import type { Layout, Line } from "./layout";
 
@@ -20,6 +20,7 @@ interface Item {
   fold: HTMLButtonElement;
   label: HTMLElement;
   detail: HTMLElement;
+  range: HTMLElement;
   badge: HTMLElement;
   pin: HTMLButtonElement;
   lanes: HTMLButtonElement;
@@ -46,6 +47,12 @@ function iconButton(className: string, path: string): HTMLButtonElement {
   const button = make("button", { type: "button", class: className, tabindex: -1 });
   button.append(svg);
   return button;
+}
+
+/** The values that a graph's lower and upper edge stand for. */
+function rangeOf({ min = 0, max = 0, unit = "" }: Row): string {
+  const [low, high] = [Math.min(0, min), Math.max(0, max)].map((value) => quantity(value, unit));
+  return low === high ? `${high}` : `${low} … ${high}`;
 }
 
 export class RowList {
@@ -96,11 +103,12 @@ export class RowList {
     const fold = iconButton("row-fold", "M6 4l4 4-4 4");
     const label = make("bdi", { class: "row-label", dir: "auto" });
     const detail = make("bdi", { class: "row-detail", dir: "auto" });
+    const range = make("span", { class: "row-range" });
     const badge = make("span", { class: "row-badge" });
     const lanes = make("button", { type: "button", class: "row-lanes", tabindex: -1 });
     const pin = iconButton("row-pin", "M5.5 2.5h5l-.8 4.2 2.3 2.3H4l2.3-2.3zM8 9v5");
-    const element = make("div", { class: "row", role: "treeitem" }, fold, make("span", { class: "row-text" }, label, detail), badge, lanes, pin);
-    const item: Item = { element, fold, label, detail, badge, pin, lanes, line, shown: "" };
+    const element = make("div", { class: "row", role: "treeitem" }, fold, make("span", { class: "row-text" }, label, detail, range), badge, lanes, pin);
+    const item: Item = { element, fold, label, detail, range, badge, pin, lanes, line, shown: "" };
     fold.addEventListener("click", () => this.actions.fold(item.line.row));
     pin.addEventListener("click", () => this.actions.pin(item.line.row));
     lanes.addEventListener("click", () => this.actions.expand(item.line.row));
@@ -139,6 +147,7 @@ export class RowList {
     const detail = line.pinned && line.around !== "" ? line.around : row.detail;
     item.detail.textContent = detail;
     element.title = detail ? `${row.label} – ${detail}` : row.label;
+    item.range.textContent = row.kind === "counter" && line.drawn === row ? rangeOf(row) : "";
     item.badge.hidden = found === 0;
     item.badge.textContent = count(found);
     item.badge.title = `${count(found)} matches`;

@@ -399,7 +399,7 @@ export class Timeline {
 
   private paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
     const { lens, palette, width, height } = this;
-    const scene: Scene = { lens, palette, tiles: this.tiles, names: this.names, emphasis: { found: this.found, same: this.sameName }, firstLane: this.firstLane };
+    const scene: Scene = { lens, palette, tiles: this.tiles, names: this.names, emphasis: { found: this.found, same: this.sameName }, firstLane: this.firstLane, end: this.app.state.about.to };
     surface.fillStyle = palette.paper;
     surface.fillRect(0, 0, width, height);
     this.paintPart(surface, scene, shown.filter(({ line }) => !line.pinned), RULER + this.layout.pinnedHeight, height, ratio, flush);

@@ -4,7 +4,7 @@
 import type { Frame, Span } from "../engine/engine";
 import { make } from "../panels/dom";
 import { cut } from "../panels/text";
-import { count, duration, moment } from "../units";
+import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
 import { marksAt, type Mark } from "./marks";
 import { RULER } from "./ruler";
@@ -104,7 +104,7 @@ export class Tooltip {
   private value(hit: Hit): void {
     const { last, min, max } = hit.value!;
     const unit = hit.row.unit ?? "";
-    const text = (value: number): string => `${count(Math.round(value * 1000) / 1000)} ${unit}`.trim();
+    const text = (value: number): string => quantity(value, unit);
     this.open(`${hit.row.id}=${hit.time}`, text(last), min === max ? "" : `between ${text(min)} and ${text(max)}`, hit.row.label);
   }
 
