@@ -1,5 +1,5 @@
-# The timeline page, share/tacho/view/: index.html, page.js and page.css (web/, by Vite), and tacho.wasm, the reader for pages
-# that stand alone (src/, by clang). Where a tool is missing, one line says so and everything else is built without the page.
+# The timeline page, share/tacho/view/: index.html, page.js and page.css (web/, by Vite), and tacho.wasm[.gz], the reader for
+# pages that stand alone (src/, by clang). Where a tool is missing, one line says so and everything else is built without the page.
 # Sanitizers would see nothing in it, so their builds leave it out.
 if(TACHO_SANITIZE)
   set(TACHO_PAGE_DEFAULT OFF)
@@ -136,6 +136,11 @@ add_custom_command(
     -o ${page_folder}/tacho.wasm ${wasm_objects}
   DEPENDS ${wasm_objects}
   COMMENT "Linking tacho.wasm")
+add_custom_command( # for HTML files, which hold it
+  OUTPUT ${page_folder}/tacho.wasm.gz
+  COMMAND ${NODE} ${web_source}/gzip.mjs ${page_folder}/tacho.wasm
+  DEPENDS ${page_folder}/tacho.wasm ${web_source}/gzip.mjs
+  COMMENT "Packing tacho.wasm")
 
-add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html ${page_folder}/tacho.wasm)
+add_custom_target(tacho_page ALL DEPENDS ${page_folder}/index.html ${page_folder}/tacho.wasm.gz)
 install(DIRECTORY ${page_folder} DESTINATION share/tacho)

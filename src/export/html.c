@@ -73,7 +73,7 @@ static int read_page(struct html *html, struct error *err)
     for (size_t i = 0; i < sizeof files / sizeof *files && code == 0; i++)
         code = read_page_file(html, files[i].name, files[i].out, err);
     if (code == 0)
-        code = name_file(html, "tacho.wasm", html->wasm_path, err);
+        code = name_file(html, "tacho.wasm.gz", html->wasm_path, err);
     if (code == 0 && stat(html->wasm_path, &status) != 0)
         code = error_set_errno(err, "cannot read '%s'", html->wasm_path);
     if (code == 0 && getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)

@@ -120,7 +120,7 @@ def make_page():
     os.mkdir("page")
     files = {"index.html": '<!doctype html>\n<html><head><meta charset="utf-8"><title>T</title>\n<link rel="stylesheet" crossorigin href="./page.css">\n</head>'
                            '<body><div id="page"></div>\n<script src="./page.js"></script>\n</body></html>\n',
-             "page.css": "body { margin: 0 }\n", "page.js": SCRIPT, "tacho.wasm": "\0asm" + "x" * 1001}
+             "page.css": "body { margin: 0 }\n", "page.js": SCRIPT, "tacho.wasm.gz": "\0asm" + "x" * 1001}
     for name, content in files.items():
         with open(os.path.join("page", name), "w") as file:
             file.write(content)
@@ -138,7 +138,7 @@ def one_file(file):
     data = page.find("script", type="application/octet-stream;base64")
     check("two elements of data", ["tacho-wasm", "tacho-report"], [element[1]["id"] for element in data])
     check("the name is text", name, data[1][1]["data-name"])
-    with open("page/tacho.wasm", "rb") as wasm:
+    with open("page/tacho.wasm.gz", "rb") as wasm:
         check("the reader is in it", wasm.read(), base64.b64decode(data[0][2], validate=True))
     with open("inside.tacho", "wb") as inside:
         inside.write(base64.b64decode(data[1][2], validate=True))
