@@ -16,6 +16,8 @@ esac
 packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 sqlite3 strace make git file"
 # Programs that the tests profile. What a release does not have is left out, and its tests are skipped.
 packages_profiled="perl nodejs libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
+# Browsers that the tests look at the timeline with; a release that has neither skips those tests.
+packages_browsers="chromium firefox-esr"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
