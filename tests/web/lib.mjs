@@ -74,7 +74,7 @@ export function report(path) {
 /** Starts `tacho view` and gives its address once it is printed. */
 export async function serve(file, ...options) {
   if (!existsSync(join(PAGE, "index.html"))) skip("the page was not built");
-  const child = spawn(TACHO, ["view", "--no-browser", "--port", "0", ...options, file], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(TACHO, ["view", "--no-browser", ...options, file], { stdio: ["ignore", "pipe", "pipe"] });
   closers.push(() => child.kill("SIGTERM"));
   let said = "";
   return new Promise((resolve, reject) => {
@@ -100,11 +100,13 @@ export async function openPage(address, options = {}) {
   const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"], ...options });
   const page = await context.newPage();
   const complaints = [];
+  const refused = []; // requests that the server refused, with its words
   page.setDefaultTimeout(20_000);
   page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && !message.text().startsWith("Failed to load resource") && complaints.push(message.text()));
+  page.on("response", async (response) => response.status() >= 400 && refused.push(`${response.url().replace(/.*\/api\//, "")}: ${await response.text().catch(() => "")}`));
   await page.goto(address);
-  return { page, context, complaints };
+  return { page, context, complaints, refused };
 }
 
 /** A report shown in a browser, ready to be looked at. */

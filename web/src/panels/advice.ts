@@ -34,14 +34,14 @@ export class AdvicePanel extends Panel {
       const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), make("span", { class: "badge" }, count(total)));
       const box = make("details", { class: "rule", open: index === 0 }, head);
       if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));
-      box.append(this.places(places));
+      box.append(this.places(places, rule?.advice ?? ""));
       return box;
     });
   }
 
-  private places(places: readonly Place[]): HTMLElement {
+  private places(places: readonly Place[], rule: string): HTMLElement {
     const list = make("ul", { class: "links" });
-    const add = (some: readonly Place[]): void => list.append(...some.map((place) => make("li", {}, this.place(place))));
+    const add = (some: readonly Place[]): void => list.append(...some.map((place) => make("li", {}, this.place(place, rule))));
     add(places.slice(0, FEW));
     if (places.length > FEW) {
       const more = button(`All ${count(places.length)}`, () => {
@@ -53,9 +53,11 @@ export class AdvicePanel extends Panel {
     return list;
   }
 
-  private place(place: Place): HTMLElement {
+  /** What is so here alone: the advice of the rule stands above already. */
+  private place(place: Place, rule: string): HTMLElement {
+    const text = (place.text || place.title).replace(rule, "").trim();
     const element = button("", () => this.goTo(place), { class: "event" });
-    element.append(line(place.text || place.title), make("span", { class: "muted number" }, `${duration(place.to - place.from)} at ${moment(place.from)}`));
+    element.append(line(text || place.title), make("span", { class: "muted number" }, `${duration(place.to - place.from)} at ${moment(place.from)}`));
     return element;
   }
 

@@ -6,6 +6,7 @@ import type { Event, EventDetails, Field, Frame } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, make, type Child } from "./dom";
 import { Panel } from "./panel";
+import { pathOf } from "./parts";
 import { copyButton, line, whole } from "./text";
 
 /** Links of a kind that are shown until more are asked for. */
@@ -59,9 +60,7 @@ export class DetailsPanel extends Panel {
   readonly title = "Details";
   protected readonly shows: readonly Change[] = ["event", "details"];
 
-  protected build(): void {
-    this.element.setAttribute("aria-live", "polite");
-  }
+  protected build(): void {}
 
   protected draw(): void {
     const { details, event } = this.app.state;
@@ -80,20 +79,12 @@ export class DetailsPanel extends Panel {
       make("strong", {}, duration(details.to - details.from)),
       " at ",
       make("span", { class: "selectable" }, moment(details.from)),
-      ...(row ? [" on ", make("span", {}, line(this.path(row.id)))] : []),
+      ...(row ? [" on ", make("span", {}, line(pathOf(this.app.state.rows, row.id)))] : []),
     );
     const fields = this.fields(details);
     const links = this.links(details);
     const columns = make("div", { class: "details-columns" }, ...[links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
     return [heading, facts, columns];
-  }
-
-  /** Where a row stands: "GPU 0 › Stream 7". */
-  private path(row: number): string {
-    const labels: string[] = [];
-    const { rows } = this.app.state;
-    for (let at = rows.find((candidate) => candidate.id === row); at; at = rows.find((candidate) => candidate.id === at?.parent)) labels.unshift(at.label);
-    return labels.join(" › ");
   }
 
   private fields(details: EventDetails): HTMLElement {

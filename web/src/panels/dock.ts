@@ -1,5 +1,5 @@
 // The dock: panels as tabs below the timeline or beside it, at a size that is remembered. `state.panel` says which one is open;
-// the dock only shows that, so that a link opens the same panel.
+// the dock only shows that, so that a link opens the same panel. While none is open, the tabs stay at the foot of the page.
 
 import type { App } from "../app";
 import { button, make } from "./dom";
@@ -19,6 +19,7 @@ export class Dock {
   private readonly pages = make("div", { class: "dock-pages" });
   private readonly element = make("section", { class: "dock", "aria-label": "Panels" });
   private readonly mover = button("", () => this.place(this.side === "bottom" ? "right" : "bottom"), { class: "quiet" });
+  private readonly closer = button("", () => {}, { icon: "close", title: "Close the panels", class: "quiet" });
   private side: Side = recall("dock.side", isText, "bottom") === "right" ? "right" : "bottom";
   private readonly size: Record<Side, number> = { bottom: recall("dock.bottom", isNumber, FIRST.bottom), right: recall("dock.right", isNumber, FIRST.right) };
 
@@ -28,8 +29,8 @@ export class Dock {
   mount(workspace: HTMLElement, app: App): void {
     workspace.classList.add("workspace");
     for (const panel of this.panels) this.add(panel, app);
-    const close = button("", () => app.set({ panel: null }), { icon: "close", title: "Close the panels (Escape)", class: "quiet" });
-    const head = make("div", { class: "dock-head" }, this.bar, make("span", { class: "spacer" }), this.mover, close);
+    this.closer.addEventListener("click", () => app.set({ panel: null }));
+    const head = make("div", { class: "dock-head" }, this.bar, make("span", { class: "spacer" }), this.mover, this.closer);
     this.element.append(this.grip, head, this.pages);
     workspace.append(this.element);
     this.bar.addEventListener("keydown", (event) => this.walk(event, app));
@@ -55,7 +56,7 @@ export class Dock {
 
   private add(panel: Panel, app: App): void {
     const [tabId, pageId] = [`tab-${panel.name}`, `panel-${panel.name}`];
-    const tab = button(panel.title, () => app.set({ panel: panel.name }), { class: "dock-tab" });
+    const tab = button(panel.title, () => app.set({ panel: app.state.panel === panel.name ? null : panel.name }), { class: "dock-tab" });
     tab.id = tabId;
     tab.setAttribute("role", "tab");
     tab.setAttribute("aria-controls", pageId);
@@ -68,7 +69,9 @@ export class Dock {
 
   private show(name: string | null): void {
     const open = name !== null && this.tabs.has(name);
-    this.element.hidden = !open;
+    this.element.classList.toggle("closed", !open);
+    this.element.parentElement?.classList.toggle("dock-right", open && this.side === "right");
+    for (const part of [this.grip, this.pages, this.mover, this.closer]) part.hidden = !open;
     const focusable = open ? name : this.panels[0]?.name;
     for (const [own, { panel, tab, page }] of this.tabs) {
       const chosen = open && own === name;

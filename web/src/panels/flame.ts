@@ -9,6 +9,7 @@ import { FlameTree } from "./flame_tree";
 import { FlameView } from "./flame_view";
 import { isText, recall, remember } from "./memory";
 import { Latest, Panel } from "./panel";
+import { partChoice } from "./parts";
 import { savePicture } from "./picture";
 import { line } from "./text";
 
@@ -25,7 +26,7 @@ export class FlamePanel extends Panel {
   private readonly trail = make("nav", { class: "trail", "aria-label": "Functions that hold this one" });
   private readonly view = new FlameView((node) => this.zoomed(node));
   private source: Source = (SOURCES.find(([source]) => source === recall("flame.source", isText, "cpu")) ?? SOURCES[0])[0];
-  private thread = "";
+  private thread: Filter = {};
   private rows: readonly Row[] = [];
   private readonly threadPlace = make("span");
   private asked = "";
@@ -57,22 +58,17 @@ export class FlamePanel extends Panel {
     this.view.focus();
   }
 
-  private threads(): HTMLSelectElement {
-    const threads = this.app.state.rows.filter((row) => row.type === "thread" && row.tid !== undefined);
-    const values = [["", "All threads"], ...threads.map((row) => [String(row.tid), row.label])] as [string, string][];
-    return choice("Thread", values, this.thread, (thread) => {
-      this.thread = thread;
-      this.redraw();
-    });
-  }
-
   protected draw(): void {
     const { span, event, rows } = this.app.state;
-    if (rows !== this.rows) this.threadPlace.replaceChildren(this.threads());
+    if (rows !== this.rows) {
+      const threads = partChoice(rows, ["thread"], "All threads", (thread) => {
+        this.thread = thread;
+        this.redraw();
+      });
+      this.threadPlace.replaceChildren(threads);
+    }
     this.rows = rows;
-    const filter: Filter & { row?: number } = {};
-    if (span) Object.assign(filter, span);
-    if (this.thread !== "") filter.tid = Number(this.thread);
+    const filter: Filter & { row?: number } = { ...span, ...this.thread };
     if (this.source === "events" && event) filter.row = event.row;
     const question = JSON.stringify([this.source, filter]);
     if (question === this.asked) return; // another event of the same row

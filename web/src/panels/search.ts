@@ -8,6 +8,7 @@ import { button, choice, make, textbox } from "./dom";
 import { Grid } from "./grid";
 import { isText, recall, remember } from "./memory";
 import { Latest, Panel } from "./panel";
+import { pathOf } from "./parts";
 
 const MODES = [["substring", "Contains"], ["regex", "Regular expression"], ["exact", "Is exactly"]] as const;
 const isMode = (text: string): text is FindMode => MODES.some(([mode]) => mode === text);
@@ -17,7 +18,7 @@ const SETTLE_MS = 150;
 
 export class SearchBox {
   private readonly latest = new Latest();
-  private readonly result = make("output", { class: "search-result", "aria-live": "polite" });
+  private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click for how many each row has" });
   private readonly box: HTMLInputElement;
   private readonly mode: HTMLSelectElement;
   private readonly sensitive: HTMLButtonElement;
@@ -44,6 +45,7 @@ export class SearchBox {
     const next = button("", () => void this.step(false), { icon: "down", title: "Next match (Enter, N)", class: "quiet" });
     this.element.append(this.box, this.mode, this.sensitive, this.result, previous, next);
     this.element.setAttribute("role", "search");
+    this.result.setAttribute("aria-live", "polite");
     element.append(this.element);
     this.box.addEventListener("keydown", (event) => this.key(event));
     app.listen((changed) => {
@@ -176,12 +178,6 @@ export class SearchPanel extends Panel {
 
   protected draw(): void {
     const { found, rows } = this.app.state;
-    const labels = new Map(rows.map((row) => [row.id, row]));
-    const path = (id: number): string => {
-      const row = labels.get(id);
-      if (!row) return "";
-      return row.parent >= 0 ? `${path(row.parent)} › ${row.label}` : row.label;
-    };
     this.words.textContent = found ? `${count(found.total)} events of ${count(found.rows.length)} rows` : "Type a name into the search box above (press /).";
     this.grid.fill({
       label: "Matches by row",
@@ -189,7 +185,7 @@ export class SearchPanel extends Panel {
         { title: "Row", numeric: false },
         { title: "Matches", numeric: true, words: (cell) => count(Number(cell)) },
       ],
-      rows: (found?.rows ?? []).map(({ row, count: matches }) => [path(row), matches, row]), // the third is not shown
+      rows: (found?.rows ?? []).map(({ row, count: matches }) => [pathOf(rows, row), matches, row]), // the third is not shown
       act: (cells) => void this.box.step(false, Number(cells[2])),
     });
   }

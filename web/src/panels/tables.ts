@@ -2,14 +2,18 @@
 // goes to the next event of its name, so that a table leads back to the picture.
 
 import type { Change } from "../app";
-import type { Cell, Column, Event, Filter, Table } from "../engine/engine";
+import type { Cell, Column, Event, Filter, Row, Table } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, choice, make } from "./dom";
 import { Grid, type GridColumn } from "./grid";
 import { isText, recall, remember } from "./memory";
 import { Latest, Panel } from "./panel";
+import { partChoice } from "./parts";
 
 const MOST_ROWS = 100_000;
+
+/** What is shown first, where the report has it. */
+const FIRST = ["cuda_gpu_kern_sum", "nvtx_pushpop_sum", "cpu_sample_sum", "osrt_sum"];
 
 /** As `tacho stats` writes them behind a column's name. */
 const SUFFIXES: Partial<Record<Column["unit"], string>> = { ns: " (ns)", time: " (ns)", percent: " (%)", megabytes: " (MB)", bytes: " (B)" };
@@ -39,11 +43,14 @@ function look(column: Column, goTo: (time: number) => void): GridColumn {
 export class TablesPanel extends Panel {
   readonly name = "tables";
   readonly title = "Tables";
-  protected readonly shows: readonly Change[] = ["span", "about"];
+  protected readonly shows: readonly Change[] = ["span", "about", "rows"];
   private readonly latest = new Latest();
   private readonly place = make("p", { class: "tables-span", role: "status" });
   private readonly bar = make("div", { class: "bar" });
   private grid!: Grid;
+  private part: Filter = {};
+  private rows: readonly Row[] = [];
+  private readonly partPlace = make("span");
   private report = recall("tables.report", isText, "");
 
   protected build(): void {
@@ -56,12 +63,12 @@ export class TablesPanel extends Panel {
   }
 
   protected draw(): void {
-    const { about, span } = this.app.state;
+    const { about, span, rows } = this.app.state;
     if (about.reports.length === 0) {
       this.bar.replaceChildren(make("p", { class: "empty" }, "This report has no data for any table."));
       return;
     }
-    if (!about.reports.includes(this.report)) this.report = about.reports[0]!;
+    if (!about.reports.includes(this.report)) this.report = FIRST.find((report) => about.reports.includes(report)) ?? about.reports[0]!;
     const reports = choice("Table", about.reports.map((report) => [report, report.replaceAll("_", " ")]), this.report, (report) => {
       this.report = report;
       remember("tables.report", report);
@@ -69,13 +76,21 @@ export class TablesPanel extends Panel {
     });
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
     const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Let go of the span" });
-    this.bar.replaceChildren(reports, this.place, ...(span ? [whole] : []), this.grid.tools);
+    if (rows !== this.rows) {
+      const parts = partChoice(rows, ["process", "thread", "gpu", "stream"], "All processes and GPUs", (part) => {
+        this.part = part;
+        this.redraw();
+      });
+      this.partPlace.replaceChildren(parts);
+    }
+    this.rows = rows;
+    this.bar.replaceChildren(reports, this.partPlace, this.place, ...(span ? [whole] : []), this.grid.tools);
     void this.fill();
   }
 
   private async fill(): Promise<void> {
     const { engine, span } = this.app.state;
-    const filter: Filter = span ? { from: span.from, to: span.to } : {};
+    const filter: Filter = { ...span, ...this.part };
     this.element.setAttribute("aria-busy", "true");
     try {
       const table = await this.latest.of(engine.table(this.report, filter, MOST_ROWS));
