@@ -1,0 +1,70 @@
+// How the page's questions become requests, and in which order they go when there are more than can be under way.
+import { assert, finish, loadSource, test } from "./lib.mjs";
+
+const { RequestEngine, requestOf } = await loadSource("engine/requests.ts");
+
+/** An engine whose answers come when the test says so. */
+class Held extends RequestEngine {
+  sent = [];
+  constructor(atOnce) {
+    super(atOnce);
+  }
+  carry(request, body) {
+    return new Promise((resolve, reject) => this.sent.push({ request, body, reject, answer: (value) => resolve(new TextEncoder().encode(JSON.stringify(value)).buffer) }));
+  }
+  requests() {
+    return this.sent.map(({ request }) => request);
+  }
+}
+const turn = () => new Promise((resolve) => setTimeout(resolve));
+
+await test("values are encoded, whole nanoseconds, and left out where they are not given", async () => {
+  assert.equal(requestOf("find", { text: "a&b=c %", mode: "regex", case: true, row: undefined, name: 0 }), "find?text=a%26b%3Dc%20%25&mode=regex&case=1&name=0");
+  assert.equal(requestOf("rows"), "rows");
+  const engine = new Held(99);
+  void engine.table("cuda_gpu_kern_sum", { from: 1.5, to: 2.5 }, 10);
+  void engine.at(3, 7.9, 1, 0.2);
+  void engine.next({ name: 5 }, -0.5, true, { row: 1, event: 2 });
+  void engine.flame("cpu", { from: 0, to: 9, tid: 12, row: 4 });
+  assert.deepEqual(engine.requests(), [
+    "table?report=cuda_gpu_kern_sum&from=1&to=3&limit=10", "at?row=3&time=7&lane=1&slack=1", "next?name=5&at=-1&back=1&after=1%2C2", "flame?source=cpu&from=0&to=9&row=4&thread=12",
+  ]);
+});
+
+await test("the same question that is under way is asked once, and afterwards again", async () => {
+  const engine = new Held(9);
+  const both = [engine.event(1, 2), engine.event(1, 2)];
+  assert.equal(engine.sent.length, 1);
+  engine.sent[0].answer({ name: "x" });
+  assert.deepEqual(await Promise.all(both), [{ name: "x" }, { name: "x" }]);
+  void engine.event(1, 2);
+  assert.equal(engine.sent.length, 2);
+});
+
+await test("the newest picture goes first, and what the user asked for before all pictures", async () => {
+  const engine = new Held(1);
+  const shown = [0, 1, 2].map((index) => engine.tiles([1], 0, index).catch(() => null));
+  const asked = [engine.event(1, 1), engine.event(2, 2)].map((one) => one.catch(() => null));
+  for (let i = 0; i < 5; i++) {
+    engine.sent[i].reject(new Error("no"));
+    await turn();
+  }
+  await Promise.all([...shown, ...asked]);
+  assert.deepEqual(engine.requests(), ["tile?rows=1&level=0&index=0", "event?row=1&event=1", "event?row=2&event=2", "tile?rows=1&level=0&index=2", "tile?rows=1&level=0&index=1"]);
+});
+
+await test("no more are under way than the engine can do", async () => {
+  const engine = new Held(4);
+  for (let i = 0; i < 10; i++) engine.event(0, i).catch(() => null);
+  assert.equal(engine.sent.length, 4);
+  engine.sent[2].reject(new Error("no"));
+  await turn();
+  assert.equal(engine.sent.length, 5);
+});
+
+await test("nothing is asked of an engine that was closed", async () => {
+  const engine = new Held(1);
+  engine.close();
+  await assert.rejects(engine.about(), /closed/);
+});
+await finish();
