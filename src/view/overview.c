@@ -8,11 +8,12 @@
 
 #include "made.h"
 
-enum { BINS = 4096, MOST_WIDTH = 8192 };
+enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
 enum { OVER_GPU, OVER_CPU, OVERS };
 
 struct view_overview {
-    float share[OVERS][BINS];
+    int bins; /* of a nanosecond at least */
+    float share[OVERS][MOST_BINS];
     int is_known[OVERS];
 };
 
@@ -114,8 +115,8 @@ static void cover_bin(void *argument, int worker, size_t i)
 {
     struct covering *covering = argument;
     const struct view *view = covering->view;
-    double length = (double)(view->end_ns - view->origin_ns);
-    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i / BINS), .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1) / BINS) };
+    double length = (double)(view->end_ns - view->origin_ns) / covering->overview->bins;
+    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i), .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
     int code = 0;
 
     for (size_t r = 0; r < covering->row_count && code == 0 && !is_full(&bin); r++) {
@@ -154,15 +155,17 @@ static size_t choose_rows(const struct view *view, const enum row_type *types, i
 static int cover(struct view *view, struct view_overview *overview)
 {
     int *rows = malloc((view->row_count + 1) * sizeof *rows);
+    int64_t length = view->end_ns - view->origin_ns;
     int code = rows ? 0 : ERR_NO_MEMORY;
 
+    overview->bins = length >= MOST_BINS ? MOST_BINS : length > 0 ? (int)length : 1;
     for (int over = 0; over < OVERS && code == 0; over++) {
         struct covering covering = { .view = view, .overview = overview, .over = over, .running = made_state_find(view, STATE_RUNNING), .rows = rows };
         for (int choice = 0; choice < 2 && !covering.row_count; choice++)
             covering.row_count = choose_rows(view, choices[over][choice], rows);
         overview->is_known[over] = covering.row_count > 0;
         if (covering.row_count)
-            report_parallel_for(view->report, BINS, cover_bin, &covering);
+            report_parallel_for(view->report, (size_t)overview->bins, cover_bin, &covering);
         code = covering.code;
     }
     free(rows);
@@ -170,14 +173,14 @@ static int cover(struct view *view, struct view_overview *overview)
 }
 
 /* The mean over a stretch of bins, the first and the last of which may count in part. */
-static float mean(const float *bins, double from, double to)
+static float mean(const struct view_overview *overview, int over, double from, double to)
 {
     double sum = 0;
     int first = (int)from, last = (int)ceil(to);
 
-    for (int bin = first; bin < last && bin < BINS; bin++) {
+    for (int bin = first; bin < last && bin < overview->bins; bin++) {
         double begin = bin > from ? bin : from, end = bin + 1 < to ? bin + 1 : to;
-        sum += bins[bin] * (end - begin);
+        sum += overview->share[over][bin] * (end - begin);
     }
     return to > from ? (float)(sum / (to - from)) : 0;
 }
@@ -201,8 +204,8 @@ int view_overview(struct view *view, const struct arguments *arguments, struct t
     text_add_bytes(out, &(uint32_t){ (uint32_t)width }, sizeof(uint32_t));
     for (int over = 0; over < OVERS; over++)
         for (int64_t i = 0; i < width; i++) {
-            float share = view->overview->is_known[over]
-                              ? mean(view->overview->share[over], (double)i * BINS / (double)width, (double)(i + 1) * BINS / (double)width) : NAN;
+            double bins = (double)view->overview->bins / (double)width;
+            float share = view->overview->is_known[over] ? mean(view->overview, over, (double)i * bins, (double)(i + 1) * bins) : NAN;
             text_add_bytes(out, &share, sizeof share);
         }
     return 0;

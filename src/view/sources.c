@@ -307,10 +307,11 @@ static const struct view_source machine[] = {
 };
 
 #define FAMILY(list) { list, COUNT_OF(list) }
+/* Ranges come last: those without an end go on to that of all else. */
 const struct view_family view_families[] = {
-    FAMILY(gpu_work), FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls), FAMILY(os_calls), FAMILY(nvtx), FAMILY(torch), FAMILY(python),
+    FAMILY(gpu_work), FAMILY(gpu_waits), FAMILY(gpu_faults), FAMILY(calls), FAMILY(os_calls), FAMILY(torch), FAMILY(python),
     FAMILY(samples), FAMILY(python_samples), FAMILY(libraries), FAMILY(thread_others), FAMILY(openmp), FAMILY(graphics), FAMILY(gpu_others),
-    FAMILY(windows), FAMILY(process_others), FAMILY(machine),
+    FAMILY(windows), FAMILY(process_others), FAMILY(machine), FAMILY(nvtx),
 };
 const size_t view_family_count = COUNT_OF(view_families);
 _Static_assert(COUNT_OF(openmp) <= 256 >> EVENT_SOURCE_SHIFT && COUNT_OF(thread_others) <= 256 >> EVENT_SOURCE_SHIFT,

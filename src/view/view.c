@@ -78,21 +78,36 @@ const char *view_event_table(const struct view_row *row, uint32_t event)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* The last moment that any table tells of, for ranges without an end. */
+/* The last moment that tables tell of, for ranges without an end: where something begins, and later where what was read ends. */
 static void find_end(struct view *view)
 {
-    view->end_ns = -VIEW_FURTHEST;
+    const struct report_table *switches = report_table(view->report, "SCHED_EVENTS");
+
+    view->end_ns = switches && switches->rows ? switches->last_ns : -VIEW_FURTHEST;
     for (size_t f = 0; f < view_family_count; f++)
         for (size_t s = 0; s < view_families[f].count; s++) {
-            const struct report_table *table = report_table(view->report, view_families[f].sources[s].table);
-            if (table && table->rows && table->last_ns > view->end_ns)
+            const struct view_source *source = &view_families[f].sources[s];
+            const struct report_table *table = report_table(view->report, source->table);
+            if (source->type != ROW_OTHER && table && table->rows && table->last_ns > view->end_ns)
                 view->end_ns = table->last_ns;
         }
+}
+
+static void move_end(struct view *view, size_t first_leaf)
+{
+    for (size_t i = first_leaf; i < view->leaf_count; i++) {
+        const struct view_events *events = &view->leaves[i].events;
+        for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+            int64_t end = event_end(events, events->lanes[lane + 1] - 1);
+            view->end_ns = end > view->end_ns ? end : view->end_ns;
+        }
+    }
 }
 
 static int read_family(struct view *view, const struct view_family *family, struct error *err)
 {
     struct gather gather;
+    size_t first_leaf = view->leaf_count;
     int code = gather_open(&gather, view, family, err);
 
     for (uint32_t source = 0; source < family->count && code == 0; source++)
@@ -100,6 +115,7 @@ static int read_family(struct view *view, const struct view_family *family, stru
     if (code == 0)
         code = gather_finish(&gather, err);
     gather_close(&gather);
+    move_end(view, first_leaf);
     return code;
 }
 

@@ -1,0 +1,307 @@
+/* What becomes of a small report whose rows can be counted on fingers: which rows there are and in what order, what they are called, and
+ * the events that no table has as they are: states, steps, ranges on streams, memory. */
+#include "made_report.h"
+
+#include <stdio.h>
+
+#include "../../src/view/view_state.h"
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+#define THREAD made_thread(7, 7)
+#define OTHER_THREAD made_thread(7, 9)
+
+static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_t end, const char *text)
+{
+    struct row_NVTX_EVENTS row = {0};
+
+    ROW_SET(&row, NVTX_EVENTS, start, begin);
+    if (end != NO_ID)
+        ROW_SET(&row, NVTX_EVENTS, end, end);
+    ROW_SET(&row, NVTX_EVENTS, eventType, type);
+    ROW_SET(&row, NVTX_EVENTS, globalTid, THREAD);
+    ROW_SET(&row, NVTX_EVENTS, domainId, 0);
+    ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, text));
+    writer_append(writer, TABLE_NVTX_EVENTS, &row);
+}
+
+static void add_call(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t result)
+{
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = {0};
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, begin);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, THREAD);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, "cudaLaunchKernel_v7000"));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, result);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+}
+
+static void add_switch(struct writer *writer, int64_t at, int64_t cpu, int is_in, int64_t why)
+{
+    struct row_SCHED_EVENTS row = {0};
+
+    ROW_SET(&row, SCHED_EVENTS, start, at);
+    ROW_SET(&row, SCHED_EVENTS, cpu, cpu);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, THREAD);
+    if (!is_in)
+        ROW_SET(&row, SCHED_EVENTS, threadState, why);
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
+static void add_python_sample(struct writer *writer, int64_t at, int64_t gil)
+{
+    struct row_TACHO_PYTHON_SAMPLE row = {0};
+
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, at);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, OTHER_THREAD);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, 1);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, gil);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, 5);
+    writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+}
+
+static void add_python_frame(struct writer *writer)
+{
+    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, 5);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, "train"));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, "train.py"));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
+
+static void add_memory(struct writer *writer, int64_t at, int64_t operation, int64_t bytes)
+{
+    struct row_CUDA_GPU_MEMORY_USAGE_EVENTS row = {0};
+
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, start, at);
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, globalPid, made_thread(7, 0));
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, deviceId, 0);
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, contextId, 1);
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, address, 4096);
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, bytes, bytes);
+    ROW_SET(&row, CUDA_GPU_MEMORY_USAGE_EVENTS, memoryOperationType, operation);
+    writer_append(writer, TABLE_CUDA_GPU_MEMORY_USAGE_EVENTS, &row);
+}
+
+static void add_step(struct writer *writer, int64_t begin, int64_t end, int64_t number)
+{
+    struct row_TACHO_TORCH_STEP row = {0};
+
+    ROW_SET(&row, TACHO_TORCH_STEP, start, begin);
+    ROW_SET(&row, TACHO_TORCH_STEP, end, end);
+    ROW_SET(&row, TACHO_TORCH_STEP, globalTid, THREAD);
+    ROW_SET(&row, TACHO_TORCH_STEP, number, number);
+    writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------- */
+
+static struct report *report;
+static struct view *view;
+
+static const struct view_row *row_of(enum row_type type, int64_t last_number)
+{
+    for (size_t i = 0; i < view->row_count; i++) {
+        const struct view_row *row = &view->rows[i];
+        if (row->type == type && (last_number == NO_ID || row->cpu == last_number || row->stream == last_number))
+            return row;
+    }
+    return NULL;
+}
+
+/* "name from-to", flags as ! (failed) and … (no end), in order of start. */
+static const char *events_of(const struct view_row *row)
+{
+    static struct text text;
+
+    text_clear(&text);
+    assert_non_null(row);
+    for (uint32_t i = 0; i < row->events.count; i++) {
+        text_addf(&text, "%s%s %lld-%lld", i ? ", " : "", view_name(view, row->events.name[i], NULL), (long long)row->events.start_ns[i],
+                  (long long)event_end(&row->events, i));
+        if (row->events.tag[i] & EVENT_FAILED)
+            text_add_char(&text, '!');
+        if (row->events.tag[i] & EVENT_NO_END)
+            text_add(&text, "…");
+    }
+    return text_string(&text);
+}
+
+/* Labels, each level two spaces further in. */
+static const char *tree(void)
+{
+    static struct text text;
+
+    text_clear(&text);
+    for (size_t i = 0; i < view->row_count; i++) {
+        for (int at = view->rows[i].parent; at >= 0; at = view->rows[at].parent)
+            text_add(&text, "  ");
+        text_addf(&text, "%s\n", view->rows[i].label);
+    }
+    return text_string(&text);
+}
+
+static int open_report(void **state)
+{
+    struct error err;
+
+    if (make_path(state) != 0)
+        return -1;
+    struct writer *writer = start();
+    add_range(writer, 59, 0, 100, "outer");
+    add_range(writer, 59, 25, 45, "inner");
+    add_range(writer, 34, 50, NO_ID, "mark");
+    add_range(writer, 60, 700, NO_ID, "open");
+    add_range(writer, 75, 0, NO_ID, "domain");
+    add_call(writer, 10, 20, 1, 0);
+    add_call(writer, 30, 40, 2, 600);
+    add_call(writer, 60, 130, 3, 2);
+    made_kernel(writer, (struct made_kernel){ 50, 80, 7, 1, 0, 7, "first", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 90, 120, 7, 2, 0, 7, "second", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 140, 150, 7, 3, 0, 8, "late", NULL, NULL });
+    made_copy(writer, (struct made_memory){ 200, 210, NO_ID, 64, 1, NO_ID, NO_ID });
+    add_switch(writer, 250, 1, 1, 0); /* each CPU has its own ring: not in order */
+    add_switch(writer, 300, 1, 0, 2);
+    add_switch(writer, 100, 0, 1, 0);
+    add_switch(writer, 200, 0, 0, 6);
+    add_switch(writer, 400, 0, 1, 0);
+    add_switch(writer, 500, 0, 0, 5);
+    add_switch(writer, 800, 0, 1, 0);
+    add_python_frame(writer);
+    for (int i = 0; i < 5; i++)
+        add_python_sample(writer, 10 * i, (int64_t[]){ 1, 1, 2, 0, 1 }[i]);
+    add_memory(writer, 30, 1, 100);
+    add_memory(writer, 10, 0, 300);
+    add_memory(writer, 20, 0, 50);
+    add_step(writer, 0, 60, 4);
+    add_step(writer, 60, 120, 5);
+    report = finish(writer);
+    return view_open(report, &view, &err);
+}
+
+static int close_report(void **state)
+{
+    view_close(view);
+    report_close(report);
+    return remove_path(state);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
+
+static void rows_stand_in_order(void **state)
+{
+    assert_string_equal(tree(), "Steps\n"
+                                "GPU 0\n"
+                                "  Context 1\n"
+                                "    Stream 7\n"
+                                "  Context 1\n"
+                                "    Stream 7\n"
+                                "    Stream 8\n"
+                                "    NVTX on stream 7\n"
+                                "  Memory, process 7\n"
+                                "Process 7\n"
+                                "  Thread 7\n"
+                                "    State\n"
+                                "    CUDA API\n"
+                                "    NVTX domain\n"
+                                "  Thread 9\n"
+                                "    Python samples\n"
+                                "    GIL\n"
+                                "CPU cores\n"
+                                "  CPU 0\n"
+                                "  CPU 1\n");
+}
+
+static void states_come_from_switches(void **state)
+{
+    const struct view_row *row = row_of(ROW_STATE, NO_ID);
+
+    assert_string_equal(events_of(row), "Running 100-200, Runnable 200-250, Running 250-300, Blocked 300-400, Running 400-500");
+    assert_int_equal(view_colour(view, row, row->events.name[0]), 0);
+    assert_int_equal(view_colour(view, row, row->events.name[1]), 1);
+    assert_int_equal(view_colour(view, row, row->events.name[3]), 2);
+    assert_string_equal(events_of(row_of(ROW_CPU_THREADS, 0)), "Thread 7 100-200, Thread 7 400-500");
+    assert_string_equal(events_of(row_of(ROW_CPU_THREADS, 1)), "Thread 7 250-300");
+}
+
+static void samples_of_python_say_who_has_the_lock(void **state)
+{
+    assert_string_equal(events_of(row_of(ROW_GIL, NO_ID)), "Holds the GIL 0-20, Waits for the GIL 20-30, Holds the GIL 40-40");
+    assert_string_equal(events_of(row_of(ROW_PYTHON_SAMPLES, NO_ID)), "train 0-0, train 10-10, train 20-20, train 30-30, train 40-40");
+}
+
+/* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone. */
+static void ranges_are_seen_on_the_stream_of_their_work(void **state)
+{
+    assert_string_equal(events_of(row_of(ROW_GPU_NVTX, NO_ID)), "outer 50-120, inner 90-120");
+}
+
+static void calls_and_ranges_are_as_tables_call_them(void **state)
+{
+    assert_string_equal(events_of(row_of(ROW_CUDA_API, NO_ID)), "cudaLaunchKernel 10-20, cudaLaunchKernel 30-40, cudaLaunchKernel 60-130!");
+    assert_string_equal(events_of(row_of(ROW_NVTX, NO_ID)), "outer 0-100, open 700-800…, inner 25-45, mark 50-50");
+    assert_string_equal(events_of(row_of(ROW_STEPS, NO_ID)), "ProfilerStep#4 0-60, ProfilerStep#5 60-120");
+    assert_string_equal(events_of(row_of(ROW_STREAM, 7)), "[CUDA memcpy Host-to-Device] 200-210");
+}
+
+static void memory_is_added_up_in_order_of_time(void **state)
+{
+    const struct view_row *row = row_of(ROW_GPU_MEMORY, NO_ID);
+
+    assert_non_null(row);
+    assert_int_equal(row->points.count, 3);
+    assert_true(row->points.value[0] == 300 && row->points.value[1] == 350 && row->points.value[2] == 250);
+    assert_true(row->points.min == 250 && row->points.max == 350);
+    assert_string_equal(row->unit, "bytes");
+}
+
+static void about_says_what_there_is(void **state)
+{
+    struct text answer = {0};
+    const char *type;
+    struct error err;
+
+    assert_int_equal(view_answer(view, "about", NULL, 0, &answer, &type, &err), 0);
+    assert_string_equal(type, "application/json");
+    assert_non_null(strstr(answer.bytes, "\"origin\":\"0\",\"utc\":null,\"from\":0,\"to\":800,"));
+    assert_non_null(strstr(answer.bytes, "\"steps\":{\"count\":2,\"source\":\"steps by ProfilerStep\"}"));
+    assert_non_null(strstr(answer.bytes, "\"processes\":[{\"pid\":7,\"name\":\"\"}]"));
+    assert_non_null(strstr(answer.bytes, "\"cuda_gpu_kern_sum\""));
+    text_free(&answer);
+}
+
+/* A GPU works from 50 to 80, 90 to 120, 140 to 150 and 200 to 210; the thread runs for 250 of 800. */
+static void overview_tells_how_busy_all_was(void **state)
+{
+    struct text answer = {0};
+    const char *type;
+    struct error err;
+    float shares[2];
+
+    assert_int_equal(view_answer(view, "overview?width=1", NULL, 0, &answer, &type, &err), 0);
+    assert_int_equal(answer.length, 16);
+    memcpy(shares, answer.bytes + 8, sizeof shares);
+    assert_true(shares[0] > 0.0995 && shares[0] < 0.1005);
+    assert_true(shares[1] > 0.3120 && shares[1] < 0.3130);
+    text_free(&answer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_stand_in_order),
+        cmocka_unit_test(states_come_from_switches),
+        cmocka_unit_test(samples_of_python_say_who_has_the_lock),
+        cmocka_unit_test(ranges_are_seen_on_the_stream_of_their_work),
+        cmocka_unit_test(calls_and_ranges_are_as_tables_call_them),
+        cmocka_unit_test(memory_is_added_up_in_order_of_time),
+        cmocka_unit_test(about_says_what_there_is),
+        cmocka_unit_test(overview_tells_how_busy_all_was),
+    };
+    return cmocka_run_group_tests(tests, open_report, close_report);
+}
