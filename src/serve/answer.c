@@ -50,20 +50,21 @@ static int status_of(int code)
 }
 
 /* Sends what an answer came to, and frees it. */
-static void send_answer(struct evhttp_request *request, int code, const char *type, struct text *answer, const struct error *err)
+static void send_answer(const struct question *question, int code, const char *type, struct text *answer, const struct error *err)
 {
     size_t length = answer->length;
+    int packs = question->server->settings->far || strcmp(type, JSON_TYPE) == 0;
 
     if (code != 0) {
         text_free(answer);
-        reply_error(request, status_of(code), err->text);
+        reply_error(question->request, status_of(code), err->text);
         return;
     }
     char *bytes = text_take(answer);
     if (bytes)
-        reply_bytes(request, HTTP_OK, type, bytes, length);
+        reply_bytes(question->request, &(struct reply){ HTTP_OK, type, bytes, length, packs });
     else
-        reply_error(request, HTTP_INTERNAL, "out of memory");
+        reply_error(question->request, HTTP_INTERNAL, "out of memory");
 }
 
 static const char *body_of(const struct question *question, size_t *length)
@@ -85,7 +86,7 @@ static void answer_notes(const struct question *question)
 
     if (code == 0)
         code = notes_read(path, &answer, &err);
-    send_answer(question->request, code, "application/json", &answer, &err);
+    send_answer(question, code, JSON_TYPE, &answer, &err);
 }
 
 /* A statement of SQL may take for ever. The loop does not see signals meanwhile, so they get their usual meaning: nothing is
@@ -108,7 +109,7 @@ static void answer_report(const struct question *question)
 {
     struct text asked = {0}, answer = {0};
     struct error err = {0};
-    const char *type = "application/json";
+    const char *type = JSON_TYPE;
     size_t length;
     const char *body = body_of(question, &length);
 
@@ -121,7 +122,7 @@ static void answer_report(const struct question *question)
                                    : answer_interruptibly(question->server->settings->view, text_string(&asked), body, body ? length : 0,
                                                           &answer, &type, &err);
     text_free(&asked);
-    send_answer(question->request, code, type, &answer, &err);
+    send_answer(question, code, type, &answer, &err);
 }
 
 static void answer_api(const struct question *question)

@@ -12,7 +12,7 @@
 #include "../base/text.h"
 
 #define WORTH_PACKING 1400 /* bytes: less is one packet anyway */
-#define ANSWER_LEVEL 1     /* once for each answer: bench/serve.py has the figures */
+#define ANSWER_LEVEL 1     /* bench/serve.py measures what it costs and saves */
 #define FILE_LEVEL 9       /* once */
 
 /* Names in a report are text, never markup; should one become markup all the same, the browser still runs no script of it. */
@@ -100,19 +100,19 @@ static void say_packed(struct evhttp_request *request)
     evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding", "gzip");
 }
 
-void reply_bytes(struct evhttp_request *request, int status, const char *type, char *bytes, size_t length)
+void reply_bytes(struct evhttp_request *request, const struct reply *reply)
 {
     size_t packed_length;
-    char *packed = takes_gzip(request) ? pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
+    char *packed = reply->packs && takes_gzip(request) ? pack(reply->bytes, reply->length, ANSWER_LEVEL, &packed_length) : NULL;
 
-    add_headers(request, type, "no-store");
+    add_headers(request, reply->type, "no-store");
     if (!packed) {
-        send_body(request, status, bytes, length, bytes);
+        send_body(request, reply->status, reply->bytes, reply->length, reply->bytes);
         return;
     }
-    free(bytes);
+    free(reply->bytes);
     say_packed(request);
-    send_body(request, status, packed, packed_length, packed);
+    send_body(request, reply->status, packed, packed_length, packed);
 }
 
 void reply_error(struct evhttp_request *request, int status, const char *sentence)
@@ -124,7 +124,7 @@ void reply_error(struct evhttp_request *request, int status, const char *sentenc
     text_add(&text, "}\n");
     size_t length = text.length;
     char *bytes = text_take(&text);
-    reply_bytes(request, status, "application/json", bytes, bytes ? length : 0);
+    reply_bytes(request, &(struct reply){ status, JSON_TYPE, bytes, bytes ? length : 0, 0 });
 }
 
 void reply_file(struct evhttp_request *request, struct page_file *file)

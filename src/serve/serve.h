@@ -20,6 +20,7 @@ struct serve_settings {
     int port;                /* 0: SERVE_PORT, or another where that is taken */
     const char *const *allowed_hosts; /* names that the server may be called by, apart from those of loopback */
     size_t allowed_host_count;
+    int far;                 /* browsers are on other machines: it is worth packing pictures too */
 };
 
 #define SERVE_PORT 7878

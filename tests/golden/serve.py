@@ -200,6 +200,7 @@ def requests(server):
     check("answers are not kept", "no-store", headers["Cache-Control"])
     check("SQL is the body", [[42]], server.json("sql", body="SELECT 6 * 7 AS answer")["rows"])
     rows = server.ask("/api/rows", Accept_Encoding="gzip")
+    check("pictures do not", None, server.ask("/api/overview?width=4000", Accept_Encoding="gzip")[1].get("Content-Encoding"))
     check("rows come packed, and are the same", ("gzip", server.ask("/api/rows")[2]), (rows[1].get("Content-Encoding"), gzip.decompress(rows[2])))
 
 
@@ -246,6 +247,7 @@ def many_threads():
 def command_line(file):
     with Server(file, environment={"SSH_CONNECTION": "10.0.0.1 5 10.0.0.2 22", "DISPLAY": ":1", "BROWSER": "false"}) as server:
         check("under ssh the way to it", True, f"ssh -L {server.port}:localhost:{server.port} " in server.said)
+        check("and pictures are packed", "gzip", server.ask("/api/overview?width=4000", Accept_Encoding="gzip")[1].get("Content-Encoding"))
         check("a port that is taken", True, f"port {server.port} is taken" in refusal("view", "--port", str(server.port), file))
     with Server(file, "--allow-host", "hub.example") as server:
         check("--allow-host", [200, 200, 403], [server.status("/api/about", Host=host, Origin=f"https://{host}") for host in ("hub.example", "HUB.example:8443", "hub.example.evil")])
