@@ -41,16 +41,19 @@ await test("the same question that is under way is asked once, and afterwards ag
   assert.equal(engine.sent.length, 2);
 });
 
-await test("the newest picture goes first, and what the user asked for before all pictures", async () => {
+await test("what is quick goes before pictures, the newest picture first, and what takes long last", async () => {
   const engine = new Held(1);
-  const shown = [0, 1, 2].map((index) => engine.tiles([1], 0, index).catch(() => null));
-  const asked = [engine.event(1, 1), engine.event(2, 2)].map((one) => one.catch(() => null));
-  for (let i = 0; i < 5; i++) {
+  const asked = [
+    engine.event(0, 0), engine.advice(), engine.table("t", {}, 1), ...[0, 1, 2].map((index) => engine.tiles([1], 0, index)), engine.event(1, 1), engine.names([5]),
+  ].map((one) => one.catch(() => null));
+  for (let i = 0; i < asked.length; i++) {
     engine.sent[i].reject(new Error("no"));
     await turn();
   }
-  await Promise.all([...shown, ...asked]);
-  assert.deepEqual(engine.requests(), ["tile?rows=1&level=0&index=0", "event?row=1&event=1", "event?row=2&event=2", "tile?rows=1&level=0&index=2", "tile?rows=1&level=0&index=1"]);
+  await Promise.all(asked);
+  assert.deepEqual(engine.requests().slice(1), [
+    "event?row=1&event=1", "names?ids=5", "tile?rows=1&level=0&index=2", "tile?rows=1&level=0&index=1", "tile?rows=1&level=0&index=0", "advice", "table?report=t&limit=1",
+  ]);
 });
 
 await test("no more are under way than the engine can do", async () => {
@@ -62,9 +65,13 @@ await test("no more are under way than the engine can do", async () => {
   assert.equal(engine.sent.length, 5);
 });
 
-await test("nothing is asked of an engine that was closed", async () => {
+await test("what waits when an engine is closed is told so, and nothing more is asked", async () => {
   const engine = new Held(1);
+  void engine.event(0, 0);
+  const waits = assert.rejects(engine.event(0, 1), /closed/);
   engine.close();
+  await waits;
   await assert.rejects(engine.about(), /closed/);
+  assert.equal(engine.sent.length, 1);
 });
 await finish();

@@ -1,5 +1,5 @@
 // The Engine as requests of docs/view-api.md: what both engines share. They differ in how a request is carried (carry) and in
-// where notes live. Requests wait in one queue, the newest picture first: after a quick movement it is the only one that matters.
+// where notes live. Requests that cannot go at once wait for their turn, so that a long one never holds up the picture.
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
@@ -23,10 +23,16 @@ const whole = (filter: Filter) => ({
   to: filter.to === undefined ? undefined : Math.ceil(filter.to),
 });
 
+/** Who goes first of those that wait: what is answered at once, then pictures, then what takes its time. */
+enum Turn { Quick, Picture, Long }
+
 interface Waiting {
-  picture: boolean;
+  turn: Turn;
   start: () => void;
+  refuse: (error: Error) => void;
 }
+
+const wasClosed = () => new Error("The report was closed.");
 
 export abstract class RequestEngine implements Engine {
   private waiting: Waiting[] = [];
@@ -51,7 +57,7 @@ export abstract class RequestEngine implements Engine {
 
   async tiles(rows: readonly number[], level: number, index: number): Promise<Tile[]> {
     if (rows.length === 0) return [];
-    return decodeTiles(await this.ask(`tile?rows=${rows.join(",")}&level=${level}&index=${index}`, undefined, true));
+    return decodeTiles(await this.ask(`tile?rows=${rows.join(",")}&level=${level}&index=${index}`, undefined, Turn.Picture));
   }
 
   async names(ids: readonly number[]): Promise<string[]> {
@@ -60,7 +66,7 @@ export abstract class RequestEngine implements Engine {
   }
 
   async overview(width: number): Promise<Overview> {
-    return decodeOverview(await this.ask(requestOf("overview", { width: Math.max(1, Math.round(width)) })));
+    return decodeOverview(await this.ask(requestOf("overview", { width: Math.max(1, Math.round(width)) }), undefined, Turn.Picture));
   }
 
   event(row: number, event: number): Promise<EventDetails> {
@@ -72,7 +78,7 @@ export abstract class RequestEngine implements Engine {
   }
 
   find(query: FindQuery): Promise<Found> {
-    return this.json(requestOf("find", { ...query }));
+    return this.json(requestOf("find", { ...query }), undefined, Turn.Long);
   }
 
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null> {
@@ -80,65 +86,67 @@ export abstract class RequestEngine implements Engine {
   }
 
   table(report: string, filter: Filter, limit: number): Promise<Table> {
-    return this.json(requestOf("table", { report, ...whole(filter), limit }));
+    return this.json(requestOf("table", { report, ...whole(filter), limit }), undefined, Turn.Long);
   }
 
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }): Promise<Flame> {
     const { tid, ...rest } = filter;
-    return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }));
+    return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long);
   }
 
   advice(): Promise<Advice> {
-    return this.json("advice");
+    return this.json("advice", undefined, Turn.Long);
   }
 
   sql(statement: string): Promise<SqlResult> {
-    return this.json("sql", statement);
+    return this.json("sql", statement, Turn.Long);
   }
 
   close(): void {
     this.closed = true;
-    this.waiting = [];
+    for (const { refuse } of this.waiting.splice(0)) refuse(wasClosed());
   }
 
-  protected async json<Answer>(request: string, body?: string): Promise<Answer> {
-    return JSON.parse(new TextDecoder().decode(await this.ask(request, body))) as Answer;
+  protected async json<Answer>(request: string, body?: string, turn = Turn.Quick): Promise<Answer> {
+    return JSON.parse(new TextDecoder().decode(await this.ask(request, body, turn))) as Answer;
   }
 
   /** The same question that is under way already is not asked again. */
-  protected ask(request: string, body?: string, picture = false): Promise<ArrayBuffer> {
-    if (body !== undefined) return this.queue(picture, () => this.carry(request, body));
+  protected ask(request: string, body?: string, turn = Turn.Quick): Promise<ArrayBuffer> {
+    if (body !== undefined) return this.queue(turn, () => this.carry(request, body));
     let answer = this.shared.get(request);
     if (!answer) {
       const forget = () => void this.shared.delete(request);
-      answer = this.queue(picture, () => this.carry(request));
+      answer = this.queue(turn, () => this.carry(request));
       this.shared.set(request, answer);
       answer.then(forget, forget);
     }
     return answer;
   }
 
-  private queue<Answer>(picture: boolean, work: () => Promise<Answer>): Promise<Answer> {
-    if (this.closed) return Promise.reject(new Error("The report was closed."));
-    return new Promise((resolve, reject) => {
+  private queue<Answer>(turn: Turn, work: () => Promise<Answer>): Promise<Answer> {
+    if (this.closed) return Promise.reject(wasClosed());
+    return new Promise((resolve, refuse) => {
       const start = () => {
         this.running++;
-        work().then(resolve, reject).finally(() => {
+        work().then(resolve, refuse).finally(() => {
           this.running--;
           this.startNext();
         });
       };
-      this.waiting.push({ picture, start });
+      this.waiting.push({ turn, start, refuse });
       this.startNext();
     });
   }
 
-  /** What the user asked for goes first, in its order; then pictures, the newest first. */
   private startNext(): void {
-    while (this.running < this.atOnce && this.waiting.length > 0) {
-      const asked = this.waiting.findIndex((one) => !one.picture);
-      const [next] = this.waiting.splice(asked >= 0 ? asked : this.waiting.length - 1, 1);
-      next!.start();
-    }
+    while (this.running < this.atOnce && this.waiting.length > 0) this.waiting.splice(this.nextPlace(), 1)[0].start();
+  }
+
+  /** In the order in which they came, but of pictures the newest: after a quick movement it is the only one that matters. */
+  private nextPlace(): number {
+    const turns = this.waiting.map(({ turn }) => turn);
+    const first = turns.reduce((least, turn) => Math.min(least, turn), Turn.Long);
+    return first === Turn.Picture ? turns.lastIndexOf(first) : turns.indexOf(first);
   }
 }
