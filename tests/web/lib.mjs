@@ -123,7 +123,7 @@ export async function test(name, body) {
     console.log(`ok      ${name}`);
   } catch (error) {
     failures++;
-    console.log(`FAILED  ${name}\n${error.stack ?? error}`);
+    console.log(`FAILED  ${name}\n${String(error.stack ?? error).slice(0, 3000)}`);
   }
 }
 

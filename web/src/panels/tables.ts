@@ -13,7 +13,7 @@ import { partChoice } from "./parts";
 const MOST_ROWS = 100_000;
 
 /** What is shown first, where the report has it. */
-const FIRST = ["cuda_gpu_kern_sum", "nvtx_pushpop_sum", "cpu_sample_sum", "osrt_sum"];
+const FIRST = ["cuda_gpu_kern_sum", "nvtx_pushpop_sum", "torch_events", "cpu_sample_sum", "osrt_sum"];
 
 /** As `tacho stats` writes them behind a column's name. */
 const SUFFIXES: Partial<Record<Column["unit"], string>> = { ns: " (ns)", time: " (ns)", percent: " (%)", megabytes: " (MB)", bytes: " (B)" };

@@ -1,0 +1,89 @@
+// Names that would like to be more than names: markup, scripts, a megabyte, right to left, bytes that are no UTF-8, nothing at all.
+// They are shown as they are, everywhere, and nothing of them runs.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, finish, scratch, shot, test, view } from "./lib.mjs";
+
+const MARKUP = '<img src=x onerror="window.caught=1"><script>window.caught=1</script>';
+const LONG = `long_${"x".repeat(1_000_000)}_end`;
+const RIGHT_TO_LEFT = "\u202eevil\u05e9\u05dc\u05d5\u05dd";
+const names = [MARKUP, LONG, RIGHT_TO_LEFT, "]]>&lt;b&gt;&amp;", "\u0007bell\u0000nul", "javascript:window.caught=1", "", "${window.caught=1}{{1+1}}"];
+
+/** A trace of PyTorch's profiler whose operators have such names; one has bytes that are no UTF-8. */
+function trace() {
+  const events = names.map((name, index) => ({ ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 1000 + index * 100, dur: index === 3 ? 0 : 80, args: { note: MARKUP, "External id": index + 1 } }));
+  events.push({ ph: "X", cat: "cpu_op", name: "BROKEN", pid: 1, tid: 1, ts: 5000, dur: 10, args: {} });
+  events.push({ ph: "M", name: "process_name", pid: 1, tid: 0, args: { name: MARKUP } }, { ph: "M", name: "thread_name", pid: 1, tid: 1, args: { name: RIGHT_TO_LEFT } });
+  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: events }));
+  const at = bytes.indexOf("BROKEN");
+  bytes.set([0xff, 0xfe, 0xc0], at);
+  return bytes;
+}
+
+const file = join(scratch(), "hostile.json");
+writeFileSync(file, trace());
+const shown = await view(file);
+const { page } = shown;
+const heading = page.locator("#panel-details .details-name .name");
+const caught = () => page.evaluate(() => window.caught);
+
+async function find(text) {
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("/");
+  await page.locator(".search input").fill(text);
+  await page.keyboard.press("Enter");
+}
+
+await test("markup is shown as text, in the picture's rows, in details and in tables", async () => {
+  await find("<img");
+  await heading.filter({ hasText: MARKUP }).waitFor();
+  await shot(page, "hostile-details");
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("t");
+  await page.locator("#panel-tables tbody tr[data-index]").first().waitFor();
+  for (const name of ["flame", "search", "sql", "notes", "advice"]) await page.locator(`#tab-${name}`).click();
+  assert.equal(await page.locator("img, iframe, object, embed").count(), 0);
+  assert.equal(await page.locator("body script:not([src])").count(), 0);
+  assert.equal(await caught(), undefined);
+});
+
+await test("a name of a megabyte is cut until it is asked for, and copied whole", async () => {
+  await find("long_x");
+  await page.locator("#tab-details").click();
+  await heading.filter({ hasText: "long_x" }).waitFor();
+  assert.ok((await heading.textContent()).length < 3000);
+  await page.getByRole("button", { name: "Copy the name" }).click();
+  await page.locator(".button.done").waitFor();
+  assert.ok((await page.evaluate(() => navigator.clipboard.readText())) === LONG, "what was copied is the name"); // both are too long to print
+  await page.locator(".details-name").getByRole("button", { name: /^Show all/ }).click();
+  assert.ok((await heading.textContent()) === LONG, "all of it is shown");
+});
+
+await test("a name that runs right to left does not turn the line that it stands in", async () => {
+  await find("evil");
+  await heading.filter({ hasText: "evil" }).waitFor();
+  assert.equal(await heading.evaluate((element) => `${element.tagName} ${element.dir} ${getComputedStyle(element).unicodeBidi}`), "BDI auto isolate");
+});
+
+await test("bytes that are no UTF-8 become signs that say so", async () => {
+  await find("KEN");
+  await heading.filter({ hasText: "\ufffd" }).waitFor();
+  assert.match(await heading.textContent(), /^\ufffd+KEN$/);
+});
+
+await test("a note and a search of markup are text too", async () => {
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("b");
+  await page.locator("#panel-notes input").first().fill(MARKUP);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("p=notes"));
+  await page.reload();
+  await page.waitForFunction((text) => document.querySelector("#panel-notes input")?.value === text, MARKUP);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await caught(), undefined);
+});
+
+await test("nothing went wrong in the browser", () => assert.deepEqual([shown.complaints, shown.refused], [[], []]));
+
+await finish();
