@@ -95,6 +95,10 @@ export class App {
     return { from: event.from - margin, to: event.to + margin };
   }
 
+  /** Told by the timeline when the first picture is whole; what takes the engine long is asked for behind it. */
+  pictured: () => void = () => {};
+  readonly firstPicture = new Promise<void>((resolve) => (this.pictured = resolve));
+
   /** Set by the timeline: the present picture, to be drawn again on paper. */
   picture: (() => Drawing) | null = null;
 

@@ -65,5 +65,5 @@ function openWithSelection(app: App, workspace: HTMLElement): void {
 function askForMarks(app: App): void {
   const { engine } = app.state;
   engine.notes().then((notes) => app.set({ notes }), (error: Error) => app.fail(error));
-  setTimeout(() => engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error)), 1_000);
+  app.firstPicture.then(() => engine.advice()).then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
 }

@@ -60,7 +60,7 @@ function look(timeline: Timeline): Seen {
     dense: [],
     arrows: timeline.arrows().map(({ kind, fromX, fromY, toX, toY }) => ({ kind, fromX: box.left + fromX, fromY: box.top + fromY, toX: box.left + toX, toY: box.top + toY })),
     marks: timeline.marks.filter(({ from, to }) => to >= lens.from && from <= lens.to).map(({ kind, title, from, to }) => ({ kind, title, x: box.left + lens.x(from), y: box.top + RULER - 3, w: (to - from) * lens.scale })),
-    frames: [...timeline.frames],
+    frames: timeline.frames,
     tileBytes: tiles.heldBytes,
   };
   for (const { line, y } of timeline.visible()) {

@@ -6,7 +6,6 @@ import { TILE_PIXELS, type Engine, type Tile } from "../engine/engine";
 const LIMIT_BYTES = 96 << 20;
 const ROWS_PER_REQUEST = 64;
 const REQUESTS_AT_ONCE = 6;
-const COARSER = 16;
 const FINER = 3;
 
 interface Held {
@@ -32,8 +31,11 @@ export interface Piece {
   to: number;
 }
 
-export function tileBytes(tile: Tile): number {
-  return 256 + tile.slices.count * 32 + tile.dense.count * 16 + tile.points.count * 32;
+/** What a tile takes, with the two dozen arrays that even an empty one has. */
+const ARRAYS_BYTES = 4096;
+
+function tileBytes(tile: Tile): number {
+  return ARRAYS_BYTES + tile.slices.count * 32 + tile.dense.count * 16 + tile.points.count * 32;
 }
 
 export class Tiles {
@@ -130,7 +132,7 @@ export class Tiles {
       out.push({ tile: held, level, start: from, from, to });
       return true;
     }
-    for (let up = 1; depth === FINER && up <= COARSER && level + up <= 52; up++) {
+    for (let up = 1; depth === FINER && level + up <= 52; up++) {
       const above = Math.floor(index / 2 ** up);
       const coarse = this.find(row, level + up, above);
       if (!coarse) continue;

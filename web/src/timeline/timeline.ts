@@ -2,7 +2,7 @@
 // picture, once a frame and only when something changed; what the hand and the keys do is in pointer.ts and commands.ts.
 
 import type { App, Change, RowChoices } from "../app";
-import type { Row, Span } from "../engine/engine";
+import { TILE_PIXELS, type Row, type Span } from "../engine/engine";
 import type { Drawing } from "../panels/picture";
 import type { Surface } from "../panels/surface";
 import { make } from "../panels/dom";
@@ -368,6 +368,7 @@ export class Timeline {
     this.paint(this.context, shown, this.ratio, (columns) => columns.toCanvas(this.context));
     this.names.send();
     this.tiles.send();
+    if (this.tiles.pending === 0) this.app.pictured();
     this.rowList.show(this.layout, shown, RULER, this.height - RULER, this.focusedRow, this.matches);
     this.minimap.draw(this.motion.shown, this.palette);
     this.heading.show(this.motion.shown, this.app.state.about);
@@ -391,6 +392,9 @@ export class Timeline {
     const goal = new Lens(this.motion.goal.from, this.motion.goal.to, lens.width);
     this.tiles.begin();
     this.tiles.want(rows, goal.level, goal.from, goal.to);
+    // All of the report coarsely, so that there is something to show wherever the reader goes.
+    const { from, to } = this.app.state.about;
+    this.tiles.want(rows, Math.min(52, Math.max(0, Math.ceil(Math.log2(Math.max(1, to - from) / TILE_PIXELS)))), from, to + 1);
     if (this.motion.moving) return;
     const length = goal.to - goal.from;
     this.tiles.want(rows, goal.level, goal.from - length / 2, goal.to + length / 2);
