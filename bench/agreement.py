@@ -4,9 +4,10 @@
     bench/agreement.py [--frequency HZ] [--backtrace dwarf|fp] [--copy BYTES] [--top N] PROGRAM [ARGUMENT…]
 
 Compared are the functions that most samples are in: by themselves, and with all that they call. Of each the difference of its shares has
-an interval (two proportions, normal approximation, 95 % for all functions of the table together by Bonferroni). It is "same" where the
-interval lies within two points, "different" where it lies outside of them, and else "open": too few samples. Functions that are among
-the first N of one and not of the other must be no fewer there than the last of the N, as far as chance allows.
+an interval (normal approximation, 95 % for all functions of the table together by Bonferroni; the variance is that of two proportions, or of
+the differences in 20 stretches of the run where that is larger, as it is when samples come in bunches). It is "same" where the interval lies
+within two points, "different" where it lies outside of them, and else "open": too few samples. Functions that are among the first N of one
+and not of the other must be no fewer there than the last of the N, as far as chance allows.
 
 Inlined functions count for the function that they are in, which is all that perf is asked for; names of the same address are one
 function; files that perf knows few names of (it does not read .gnu_debugdata) count as one function in both. Takes Tacho from the variable TACHO or from build/bin/tacho.
@@ -26,7 +27,10 @@ POINTS = 0.02
 CONFIDENCE = 0.95
 CLONE = re.compile(r" \[clone [^]]*\]|\.(constprop|isra|part|cold|lto_priv)(\.\d+)*|@plt$")
 
-Shares = collections.namedtuple("Shares", "samples own total")  # how many; {function: samples}, by itself and with what it calls
+STRETCHES = 20
+
+# How many samples; {function: samples}, by itself and with what it calls; and the same of each stretch of the run.
+Shares = collections.namedtuple("Shares", "samples own total stretches")
 Row = collections.namedtuple("Row", "function perf tacho low high verdict")
 
 
@@ -93,13 +97,19 @@ def files_without_names(chains):
     return {file for file, _ in named if named[file, False] > named[file, True]}
 
 
-def tally(chains, as_one):
+def count(chains):
     own, total = collections.Counter(), collections.Counter()
     for chain in chains:
-        functions = [f"[{file}]" if not name or file in as_one else name for name, file in chain]
-        own[functions[0]] += 1
-        total.update(set(functions))
-    return Shares(len(chains), own, total)
+        own[chain[0]] += 1
+        total.update(set(chain))
+    return Shares(len(chains), own, total, ())
+
+
+def tally(chains, as_one=()):
+    """Chains of (name, file), in the order of time."""
+    chains = [[f"[{file}]" if not name or file in as_one else name for name, file in chain] for chain in chains]
+    ends = [len(chains) * i // STRETCHES for i in range(STRETCHES + 1)]
+    return count(chains)._replace(stretches=[count(chains[begin:end]) for begin, end in zip(ends, ends[1:])])
 
 
 def of_perf(data, pids, names):
@@ -144,23 +154,42 @@ def of_tacho(tacho, report, names):
 
 # ---- The comparison ----------------------------------------------------------------------------------------------------------
 
+def deviation(values):
+    """Of the mean of the values, as their spread has it."""
+    return statistics.stdev(values) / len(values) ** 0.5
+
+
+def difference(perf, tacho, kind, function):
+    """Of the shares, and its standard deviation."""
+    def shares(one, other):
+        return [getattr(part, kind)[function] / max(part.samples, 1) for part in (one, other)]
+    a, b = shares(perf, tacho)
+    chance = (a * (1 - a) / perf.samples + b * (1 - b) / tacho.samples) ** 0.5
+    pairs = [shares(*stretch) for stretch in zip(perf.stretches, tacho.stretches)]
+    return a, b, max(chance, deviation([y - x for x, y in pairs]))
+
+
+def is_fewer(shares, kind, function, last, z):
+    """Than the last of the first, and not by chance."""
+    def lack(part):
+        return getattr(part, kind)[last] - getattr(part, kind)[function]
+    chance = (getattr(shares, kind)[last] + getattr(shares, kind)[function]) ** 0.5
+    return lack(shares) > z * max(chance, STRETCHES * deviation([lack(stretch) for stretch in shares.stretches]))
+
+
 def compare(perf, tacho, kind, top):
     """A row for each function that is among the first of either, and those that are so in one alone."""
-    counts = [getattr(shares, kind) for shares in (perf, tacho)]
-    firsts = [[function for function, _ in count.most_common(top)] for count in counts]
-    functions = sorted(set(firsts[0]) | set(firsts[1]), key=lambda function: -counts[0][function])
+    firsts = [[function for function, _ in getattr(shares, kind).most_common(top)] for shares in (perf, tacho)]
+    functions = sorted(set(firsts[0]) | set(firsts[1]), key=lambda function: -getattr(perf, kind)[function])
     z = statistics.NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(functions))
     rows = []
     for function in functions:
-        shares = [count[function] / samples for count, samples in zip(counts, (perf.samples, tacho.samples))]
-        error = z * sum(share * (1 - share) / samples for share, samples in zip(shares, (perf.samples, tacho.samples))) ** 0.5
-        low, high = shares[1] - shares[0] - error, shares[1] - shares[0] + error
+        theirs, ours, error = difference(perf, tacho, kind, function)
+        low, high = ours - theirs - z * error, ours - theirs + z * error
         verdict = "same" if -POINTS <= low and high <= POINTS else "different" if low > POINTS or high < -POINTS else "open"
-        rows.append(Row(function, *shares, low, high, verdict))
-    strangers = []
-    for count, first, other in zip(counts, firsts, reversed(firsts)):
-        last = count[first[-1]]
-        strangers += [function for function in other if last - count[function] > z * (last + count[function]) ** 0.5]
+        rows.append(Row(function, theirs, ours, low, high, verdict))
+    strangers = [function for shares, first, other in zip((perf, tacho), firsts, reversed(firsts)) for function in other
+                 if is_fewer(shares, kind, function, first[-1], z)]
     return rows, strangers
 
 
