@@ -238,7 +238,8 @@ static int make_rows(struct drafts *drafts)
 {
     struct view *view = drafts->view;
 
-    qsort(drafts->list, drafts->count, sizeof *drafts->list, by_path);
+    if (drafts->count)
+        qsort(drafts->list, drafts->count, sizeof *drafts->list, by_path);
     view->rows = calloc(drafts->count + 1, sizeof *view->rows);
     view->row_of_key = malloc((view->row_keys.count + 1) * sizeof *view->row_of_key);
     if (!view->rows || !view->row_of_key || drafts->count > INT32_MAX)

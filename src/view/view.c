@@ -63,12 +63,20 @@ uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name
 
 int64_t view_time(const struct view *view, int64_t time_ns)
 {
-    return time_ns - view->origin_ns;
+    int64_t time;
+
+    if (__builtin_sub_overflow(time_ns, view->origin_ns, &time))
+        return time_ns < view->origin_ns ? -VIEW_LAST_TIME : VIEW_LAST_TIME;
+    return time < -VIEW_LAST_TIME ? -VIEW_LAST_TIME : time > VIEW_LAST_TIME ? VIEW_LAST_TIME : time;
 }
 
 int64_t view_report_time(const struct view *view, int64_t time)
 {
-    return time + view->origin_ns;
+    int64_t time_ns;
+
+    if (__builtin_add_overflow(time, view->origin_ns, &time_ns))
+        return time < 0 ? INT64_MIN : INT64_MAX;
+    return time_ns;
 }
 
 const char *view_event_table(const struct view_row *row, uint32_t event)

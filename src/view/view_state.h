@@ -112,7 +112,7 @@ static inline uint32_t view_pool_name(int64_t id)
 /* Hash of the name's text: its colour. */
 uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name);
 
-/* Times since the origin, cut to what a double has exactly. */
+/* Any time of the report since the origin, cut to what a double has exactly. */
 int64_t view_time(const struct view *view, int64_t time_ns);
 /* And back. */
 int64_t view_report_time(const struct view *view, int64_t time);
