@@ -48,7 +48,7 @@ export class Heading {
   /** How much of the report is shown. */
   show(view: Span, report: Span): void {
     const [shown, all] = [view.to - view.from, report.to - report.from];
-    const length = duration(Math.min(shown, Math.max(all, 1)));
+    const length = duration(Math.min(shown, all));
     if (this.length.textContent === length) return;
     this.length.textContent = length;
     const share = (100 * shown) / Math.max(all, 1);

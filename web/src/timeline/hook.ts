@@ -8,6 +8,8 @@ import type { Timeline } from "./timeline";
 export interface DrawnEvent {
   row: number;
   event: number;
+  nameId: number;
+  /** Known only once it was needed on the picture; `named` has all. */
   name: string | undefined;
   lane: number;
   from: number;
@@ -35,7 +37,7 @@ export interface Seen {
 
 declare global {
   interface Window {
-    tachoTest?: { seen(): Seen; laneOf(row: number, event: number, from: number, to: number): number | null };
+    tachoTest?: { seen(): Seen; named(): Promise<Seen>; laneOf(row: number, event: number, from: number, to: number): number | null };
   }
 }
 
@@ -43,6 +45,13 @@ declare global {
 export function provideHook(timeline: Timeline): void {
   window.tachoTest = {
     seen: () => look(timeline),
+    named: async () => {
+      const seen = look(timeline);
+      const unknown = seen.events.filter(({ name }) => name === undefined);
+      const texts = await timeline.app.state.engine.names(unknown.map(({ nameId }) => nameId));
+      unknown.forEach((event, i) => (event.name = texts[i]));
+      return seen;
+    },
     laneOf: (row, event, from, to) => laneOf(timeline.tiles, row, event, from, to, timeline.lens),
   };
 }
@@ -81,7 +90,7 @@ function look(timeline: Timeline): Seen {
         const x = Math.max(0, lens.x(slices.from[i]!));
         const w = Math.min(lens.width, lens.x(slices.to[i]!)) - x;
         seen.events.push({
-          row: drawn.id, event: slices.event[i]!, name: names.known(slices.name[i]!), lane: slices.lane[i]!, from: slices.from[i]!, to: slices.to[i]!,
+          row: drawn.id, event: slices.event[i]!, nameId: slices.name[i]!, name: names.known(slices.name[i]!), lane: slices.lane[i]!, from: slices.from[i]!, to: slices.to[i]!,
           x: box.left + x, y: box.top + top, w, h: line.laneHeight,
         });
       }

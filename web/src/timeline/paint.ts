@@ -7,7 +7,7 @@ import type { Columns } from "./columns";
 import type { Line } from "./layout";
 import type { Lens } from "./lens";
 import type { Names } from "./names";
-import { BRIGHT, DIM, TICK, type Palette } from "./palette";
+import { BRIGHT, DIM, THIN, TICK, type Palette } from "./palette";
 import type { Piece, Tiles } from "./tiles";
 
 export const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
@@ -44,7 +44,11 @@ interface Label {
 }
 
 function inkOf(shade: number): Label["ink"] {
-  return shade < DIM ? "ink" : shade < BRIGHT ? "dimInk" : "brightInk";
+  return shade < DIM || shade >= THIN ? "ink" : shade < BRIGHT ? "dimInk" : "brightInk";
+}
+
+function thinned(shade: number): number {
+  return shade < DIM ? THIN + shade : shade;
 }
 
 /** Boxes gathered by colour, so that the colour is set once for all of them. */
@@ -130,7 +134,7 @@ export class Painter {
         const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
         if (begin >= end || end < lens.from || begin > lens.to) continue;
         const name = dense.name[i]!;
-        const colour = states ? palette.state(names.text(name)).pixel : palette.word[ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis)]!;
+        const colour = states ? palette.state(names.text(name)).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis))]!;
         const weight = ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : dense.busy[i]! / 255;
         this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(80 + 175 * weight));
       }
@@ -147,7 +151,7 @@ export class Painter {
         const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.colour[i]!, name, emphasis);
         const state = states ? palette.state(names.text(name)) : null;
         if (x1 - x0 < thin) {
-          this.columns.put(base + lane, x0, x1, state ? state.pixel : palette.word[shade]!, 255);
+          this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[thinned(shade)]!, 255);
           continue;
         }
         const left = this.snap(x0);

@@ -5,19 +5,23 @@ const HUES = [255, 70, 195, 320, 110, 225, 40, 165, 290, 85] as const;
 const PLAIN = 0;
 export const DIM = 256;
 export const BRIGHT = 512;
-export const GREY = 768;
-export const TICK = 769;
+/** What is a pixel wide needs more colour than what is wide to look the same. */
+export const THIN = 768;
+const GREY = 1024;
+export const TICK = 1025;
 
 interface Look {
   lightness: readonly number[];
   chroma: number;
   bright: { lightness: readonly number[]; chroma: number };
+  /** How much lighter thin things are. */
+  thin: number;
   /** How much a dimmed colour goes towards the paper. */
   fade: number;
 }
 
-const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72 };
-const DARK: Look = { lightness: [0.48, 0.42, 0.53], chroma: 0.075, bright: { lightness: [0.76, 0.71, 0.81], chroma: 0.12 }, fade: 0.68 };
+const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72, thin: -0.08 };
+const DARK: Look = { lightness: [0.48, 0.42, 0.53], chroma: 0.075, bright: { lightness: [0.76, 0.71, 0.81], chroma: 0.12 }, fade: 0.68, thin: 0.07 };
 
 type Rgb = readonly [number, number, number];
 
@@ -57,7 +61,7 @@ const STATES: readonly (readonly [word: RegExp, light: Rgb, dark: Rgb])[] = [
   [/block|wait|sleep|idle|interrupt/i, oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)],
 ];
 
-/** The colours of one theme: 256 plain, 256 dimmed, 256 bright, and grey. */
+/** The colours of one theme: 256 each plain, dimmed, bright and thin, and two greys. */
 export class Palette {
   /** For fillStyle. */
   readonly fill: string[] = [];
@@ -90,6 +94,7 @@ export class Palette {
       const plain = oklch(look.lightness[shade]!, look.chroma, hue);
       set(PLAIN + byte, plain);
       set(DIM + byte, mix(plain, paper, look.fade));
+      set(THIN + byte, oklch(look.lightness[shade]! + look.thin, look.chroma + 0.025, hue));
       set(BRIGHT + byte, oklch(look.bright.lightness[shade]!, look.bright.chroma, hue));
     }
     set(GREY, dark ? [88, 94, 106] : [176, 182, 192]);

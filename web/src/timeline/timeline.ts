@@ -58,6 +58,7 @@ export class Timeline {
   private readonly heading: Heading;
   private readonly grip = new LabelsGrip(this.element);
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
+  private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
   private readonly laneScroll = new Map<number, number>();
   private found: ReadonlySet<number> | null = null;
@@ -247,7 +248,7 @@ export class Timeline {
   }
 
   private build(): void {
-    this.area.append(this.canvas);
+    this.area.append(this.canvas, this.nothing);
     this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.grip.element, this.live);
     this.scrollbar.addEventListener("scroll", () => {
       if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
@@ -334,7 +335,15 @@ export class Timeline {
     this.stale = false;
     if (this.app.state.choices.hideEmpty) this.empty = this.emptyRows();
     this.layout = layOut(this.tree, this.app.state.choices, this.empty);
+    this.sayNothing();
     this.scrollTo(this.scrollY);
+  }
+
+  private sayNothing(): void {
+    const { rows, choices } = this.app.state;
+    const why = rows.length === 0 ? "This report has no events." : choices.filter !== "" ? "No row has such a name." : "Nothing happened in this view.";
+    this.nothing.textContent = why;
+    this.nothing.hidden = this.layout.lines.length + this.layout.pinned.length > 0;
   }
 
   /** Rows without an event in this view: by their first and last event, and by tiles where those are here. */
