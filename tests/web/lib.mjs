@@ -101,7 +101,7 @@ export async function openPage(address, options = {}) {
   const page = await context.newPage();
   const complaints = [];
   const refused = []; // requests that the server refused, with its words
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(10_000);
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => message.type() === "error" && !message.text().startsWith("Failed to load resource") && complaints.push(message.text()));
   page.on("response", async (response) => response.status() >= 400 && refused.push(`${response.url().replace(/.*\/api\//, "")}: ${await response.text().catch(() => "")}`));

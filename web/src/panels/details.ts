@@ -25,9 +25,9 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
   "allocated-by": "Allocated by",
 };
 
-/** "registersPerThread" and "process_id" as words. */
-function fieldTitle(name: string): string {
-  const words = name.replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
+/** "registersPerThread" and "process_id" as words; an id that is shown by its name is no id. */
+function fieldTitle({ name, label }: Field): string {
+  const words = (label === "" ? name : name.replace(/Id$/, "")).replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -93,7 +93,7 @@ export class DetailsPanel extends Panel {
       const words = fieldWords(field);
       const value = make("dd", { title: words === String(field.value) ? undefined : String(field.value) }, whole(words));
       if (field.kind === "time" && typeof field.value === "number") value.replaceChildren(this.timeLink(field.value, words));
-      list.append(make("dt", { title: `${details.table}.${field.name}` }, fieldTitle(field.name)), value);
+      list.append(make("dt", { title: `${details.table}.${field.name}` }, fieldTitle(field)), value);
     }
     list.append(make("dt", {}, "Table"), make("dd", {}, whole(`${details.table} rowid ${details.rowid}`)));
     return section("Fields", list);

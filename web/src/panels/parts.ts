@@ -27,9 +27,9 @@ function wayTo(rows: readonly Row[], id: number): Row[] {
   return way;
 }
 
-/** "GPU 0 › Stream 7": where a row stands. */
+/** "GPU 0 › Stream 7": where a row stands. Each label is isolated (FSI … PDI), so that one that runs right to left turns no other. */
 export function pathOf(rows: readonly Row[], id: number): string {
-  return wayTo(rows, id).map((row) => row.label).join(" › ");
+  return wayTo(rows, id).map((row) => `\u2068${row.label}\u2069`).join(" › ");
 }
 
 /** A choice of parts of some types; the first is all of it. `run` gets what the engine is to be asked with. */
