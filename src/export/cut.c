@@ -7,18 +7,20 @@
 #include <sys/stat.h>
 
 #include "../report/writer.h"
+#include "cut_overview.h"
 #include "cut_window.h"
 #include "rows.h"
 
 #define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
 #define CACHED_STRINGS (1 << 26)
 #define TRIES 8 /* to cut to a size; two are usual */
+#define OVERVIEW_SHARE 80 /* bytes of the size for each row of the overview, which takes some ten: it is to be a small part of it */
 #define AIM 0.95 /* of the size: strings and what is kept whole do not get fewer in proportion */
 
 /* Rows that say what others mean, though they have a time or a thread. */
 static const char *const kept_whole[] = {
     "TACHO_PROCESS", "TACHO_THREAD", "TACHO_CLOCK", "TACHO_RANGE", "TACHO_SAMPLING", "TACHO_CUPTI", "TACHO_MODULE", "TACHO_RESOURCE",
-    "DIAGNOSTIC_EVENT", "TACHO_TORCH_STEP", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", /* sums over time need all */
+    "DIAGNOSTIC_EVENT", "TACHO_TORCH_STEP", "TACHO_OVERVIEW", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", /* sums over time need all */
 };
 
 /* Stacks by number, and who has them. */
@@ -257,8 +259,9 @@ static int copy_tables(struct cut *cut, struct error *err)
     return code;
 }
 
-/* Writes one part, and says how large it became. */
-static int write_part(struct report *report, const char *path, const struct export_options *part, uint64_t *bytes, struct error *err)
+/* Writes one part, with an overview of the rest if there is one, and says how large it became. */
+static int write_part(struct report *report, const char *path, const struct export_options *part, struct cut_overview *overview, uint64_t *bytes,
+                      struct error *err)
 {
     struct cut cut = { .report = report, .part = part };
     struct error closing;
@@ -267,6 +270,10 @@ static int write_part(struct report *report, const char *path, const struct expo
     if (code != 0)
         return code;
     code = copy_tables(&cut, err);
+    if (code == 0 && overview) {
+        overview->writer = cut.writer;
+        code = cut_overview_write(overview, err);
+    }
     for (size_t i = 0; i < CHAIN_TABLES; i++)
         free(cut.used[i].values);
     free(cut.strings);
@@ -302,18 +309,17 @@ static struct report_span *narrow(const struct export_options *options, struct r
     return ranges;
 }
 
-static int write_window(struct report *report, const char *path, const struct export_options *options, struct report_span window,
-                        uint64_t *bytes, struct error *err)
+static int write_window(const char *path, struct cut_overview *overview, uint64_t *bytes, struct error *err)
 {
-    struct export_options part = *options;
+    struct export_options part = *overview->part;
     static const struct report_span nothing = { INT64_MAX, INT64_MIN };
 
-    part.ranges = narrow(options, window, &part.range_count);
+    part.ranges = narrow(overview->part, overview->window, &part.range_count);
     if (!part.ranges)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (part.range_count == 0)
         part.ranges[part.range_count++] = nothing;
-    int code = write_part(report, path, &part, bytes, err);
+    int code = write_part(overview->report, path, &part, overview, bytes, err);
     free(part.ranges);
     return code;
 }
@@ -329,15 +335,16 @@ static void say_what_is_left(const struct export_options *options, const struct 
 static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most, uint64_t bytes, struct error *err)
 {
     struct cut_density density;
+    struct cut_overview overview = { .report = report, .part = options, .all = &density, .most_rows = most / OVERVIEW_SHARE };
     double share = 1;
     int code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err);
 
     for (int try = 0; code == 0 && bytes > most && try < TRIES; try++) {
         share *= AIM * (double)most / (double)bytes;
-        struct report_span window = cut_window(&density, share);
-        code = write_window(report, path, options, window, &bytes, err);
+        overview.window = cut_window(&density, share);
+        code = write_window(path, &overview, &bytes, err);
         if (code == 0 && bytes <= most)
-            say_what_is_left(options, &density, window, share);
+            say_what_is_left(options, &density, overview.window, share);
     }
     if (code == 0 && bytes > most)
         code = error_set(err, ERR_NO_SPACE, "it cannot be cut to that size: %llu bytes are left of the report where %llu would fit",
@@ -353,7 +360,7 @@ int cut_report(struct report *report, const char *path, const struct export_opti
         return error_set(err, ERR_BAD_ARGUMENT, "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
     if (options->max_bytes && most == 0)
         return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
-    int code = write_part(report, path, options, &bytes, err);
+    int code = write_part(report, path, options, NULL, &bytes, err);
     if (code == 0 && options->max_bytes && bytes > most)
         code = cut_to(report, path, options, most, bytes, err);
     return code;

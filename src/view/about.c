@@ -114,6 +114,10 @@ static void add_warnings(struct view *view, struct text *out)
             text_addf(line, "%llu events of %s were lost (%s).", (unsigned long long)losses.items[i].count, losses.items[i].source, losses.items[i].cause);
             add_warning(view, out);
         }
+    if (report_table(view->report, "TACHO_OVERVIEW")) {
+        text_add(line, "This file is cut to a size: most of the capture is an overview, and figures are those of the part that is kept.");
+        add_warning(view, out);
+    }
     if (view->is_cut) {
         text_add(line, "Some times lie more than 104 days from the first event; they are shown there.");
         add_warning(view, out);

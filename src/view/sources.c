@@ -190,9 +190,35 @@ static int take_machine(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
+/* What a cut left out of a table, as one event for each stretch of time that says which was the longest of them. */
+static uint32_t left_out_name(struct view *view, uint32_t name)
+{
+    size_t length;
+    const char *bytes = view_name(view, name, &length);
+
+    text_clear(&view->scratch);
+    text_add(&view->scratch, "left out: ");
+    text_add_bytes(&view->scratch, bytes, length);
+    text_add(&view->scratch, length ? ", …" : "events");
+    return view_own_name(view, text_string(&view->scratch));
+}
+
+#define TAKE_LEFT_OUT(of)                                                                                                          \
+    static int take_left_out_##of(const struct view *view, const struct report_block *block, size_t row, struct taken *event)      \
+    {                                                                                                                              \
+        return strcmp(report_string(view->report, block->values[TAKE_EXTRA][row], NULL), #of) == 0;                                \
+    }
+TAKE_LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL)
+TAKE_LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME)
+TAKE_LEFT_OUT(OSRT_API)
+TAKE_LEFT_OUT(NVTX_EVENTS)
+TAKE_LEFT_OUT(TACHO_TORCH_OP)
+TAKE_LEFT_OUT(TACHO_TORCH_PYTHON)
+
 /* ---- the tables ------------------------------------------------------------------------------------------------ */
 
 #define SPAN .start = "start", .end = "end"
+#define LEFT_OUT(of) .table = "TACHO_OVERVIEW", SPAN, .name = "nameId", .extra = { "tableName" }, .take = take_left_out_##of, .rename = left_out_name
 #define GPU_KEY { "deviceId", "globalPid", "contextId", "streamId" }
 
 static const struct view_source gpu_work[] = {
@@ -200,6 +226,7 @@ static const struct view_source gpu_work[] = {
     { .table = "CUPTI_ACTIVITY_KIND_MEMCPY", SPAN, .name = "copyKind", .fixed = "[CUDA memcpy]", .type = ROW_STREAM, .key = GPU_KEY, .names = copy_names },
     { .table = "CUPTI_ACTIVITY_KIND_MEMSET", SPAN, .fixed = MEMSET_LABEL, .type = ROW_STREAM, .key = GPU_KEY },
     { .table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SPAN, .fixed = "[CUDA graph]", .type = ROW_STREAM, .key = GPU_KEY },
+    { LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL), .type = ROW_STREAM, .key = GPU_KEY },
 };
 
 static const struct view_source gpu_waits[] = {
@@ -212,21 +239,26 @@ static const struct view_source gpu_faults[] = {
 static const struct view_source calls[] = {
     { .table = "CUPTI_ACTIVITY_KIND_RUNTIME", SPAN, .name = "nameId", .type = ROW_CUDA_API, .key = { "globalTid" }, .extra = { "returnValue" },
       .take = take_call, .rename = call_name },
+    { LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME), .type = ROW_CUDA_API, .key = { "globalTid" } },
 };
 static const struct view_source os_calls[] = {
     { .table = "OSRT_API", SPAN, .name = "nameId", .type = ROW_OSRT, .key = { "globalTid" }, .extra = { "errnoValue", "incomplete" },
       .take = take_os_call },
+    { LEFT_OUT(OSRT_API), .type = ROW_OSRT, .key = { "globalTid" } },
 };
 static const struct view_source nvtx[] = {
     { .table = "NVTX_EVENTS", SPAN, .name = "text", .fixed = "[no message]", .type = ROW_NVTX, .key = { "globalTid", "domainId" },
       .extra = { "textId", "eventType" }, .take = take_nvtx },
+    { LEFT_OUT(NVTX_EVENTS), .type = ROW_NVTX, .key = { "globalTid", "domainId" } },
 };
 static const struct view_source torch[] = {
     { .table = "TACHO_TORCH_OP", SPAN, .name = "nameId", .type = ROW_TORCH, .key = { "globalTid", "category" },
       .extra = { "deviceId", "streamId" }, .take = take_torch },
+    { LEFT_OUT(TACHO_TORCH_OP), .type = ROW_TORCH, .key = { "globalTid" } },
 };
 static const struct view_source python[] = {
     { .table = "TACHO_TORCH_PYTHON", SPAN, .name = "nameId", .type = ROW_PYTHON, .key = { "globalTid" } },
+    { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .key = { "globalTid" } },
 };
 static const struct view_source samples[] = {
     { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES, .key = { "globalTid" }, .names = sample_names },

@@ -71,7 +71,8 @@ def long_capture():
 
 
 def by_size(file):
-    all_starts = [start for (start,) in sqlite3.connect(file).execute("SELECT start FROM OSRT_API ORDER BY start")]
+    all_spans = sqlite3.connect(file).execute("SELECT start, end FROM OSRT_API ORDER BY start").fetchall()
+    all_starts = [start for start, _ in all_spans]
     for size in (150_000, 60_000, 25_000):
         code, said, _ = run("export", "-f", "true", "-t", "tacho", f"--max-size={size}", "-o", "part.tacho", file)
         check("it can be cut to that size", 0, code)
@@ -80,6 +81,11 @@ def by_size(file):
         check(f"{size} bytes are not exceeded, nor is much of them unused: {got}", True, size / 2 < got <= size)
         output("export", "-q", "-f", "true", "-o", "part.sqlite", "part.tacho")
         starts = [start for (start,) in sqlite3.connect("part.sqlite").execute("SELECT start FROM OSRT_API ORDER BY start")]
+        left_out = sqlite3.connect("part.sqlite").execute("SELECT sum(count), min(start), max(end), sum(busyNs) FROM TACHO_OVERVIEW WHERE tableName = 'OSRT_API'").fetchone()
+        kept = set(starts)
+        check("what is left out is counted", len(all_starts), len(starts) + left_out[0])
+        check("from end to end", (all_starts[0], True), (left_out[1], all_starts[-1] - left_out[2] < all_starts[-1] / 100))
+        check("as busy as it was", sum(end - start for start, end in all_spans if start not in kept), left_out[3])
         first = all_starts.index(starts[0])
         check("it is one stretch", all_starts[first:first + len(starts)], starts)
         check("from the middle", True, abs(first + len(starts) / 2 - len(all_starts) / 2) < len(all_starts) / 10)
