@@ -8,6 +8,7 @@
 
 const struct analysis *const analyses[] = {
     &analysis_cpu_bottomup,
+    &analysis_cpu_event_sum,
     &analysis_cpu_sample_sum,
     &analysis_cpu_topdown,
     &analysis_cpu_util,

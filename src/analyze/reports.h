@@ -20,7 +20,7 @@ extern const struct analysis analysis_torch_memory_peak, analysis_torch_memory_s
 extern const struct analysis analysis_cpu_bottomup, analysis_cpu_sample_sum, analysis_cpu_topdown; /* cpu_samples.c */
 extern const struct analysis analysis_python_gil_sum, analysis_python_sample_sum, analysis_python_topdown; /* python_samples.c */
 extern const struct analysis analysis_sched_sum, analysis_cpu_util; /* sched_sum.c */
-extern const struct analysis analysis_gpu_idle_sum, analysis_thread_wait_sum;
+extern const struct analysis analysis_gpu_idle_sum, analysis_thread_wait_sum, analysis_cpu_event_sum;
 extern const struct analysis analysis_osrt_sum, analysis_syscall_sum; /* osrt_sum.c */
 
 extern const struct analysis analysis_dx11_pix_sum, analysis_dx12_gpu_marker_sum, analysis_dx12_pix_sum, /* named_sum.c */

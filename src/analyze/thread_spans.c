@@ -251,7 +251,7 @@ int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t 
 
     if (!scratch)
         return ERR_NO_MEMORY;
-    *out = usual_distance(stacks->samples + first, behind - first, scratch);
+    *out = usual_distance(behind > first ? stacks->samples + first : NULL, behind - first, scratch);
     free(scratch);
     return 0;
 }

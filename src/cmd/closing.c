@@ -254,6 +254,11 @@ static void add_events(struct text *out, const struct closing *closing)
         human_count(out, python->samples);
         lost += python->torn + python->lost_disk;
     }
+    if (closing->result->cpu.counters) {
+        text_addf(out, "%s counter values ", before);
+        before = ";";
+        human_count(out, closing->result->cpu.counters);
+    }
     text_add(out, lost ? "; LOST " : *before ? "; none lost\n" : " none were asked for\n");
     if (lost) {
         human_count(out, lost);

@@ -16,6 +16,7 @@
 #include "display.h"
 #include "open.h"
 #include "output_name.h"
+#include "profile_counters.h"
 #include "stats.h"
 
 /* One argument as a shell would need it. */
@@ -264,7 +265,7 @@ static int run_program(const struct command *self, struct profile_settings *sett
 static int run(const struct command *self, int argc, char **argv)
 {
     struct profile_settings *settings = malloc(sizeof *settings);
-    struct text command_line = {0}, path = {0};
+    struct text command_line = {0}, path = {0}, list = {0};
     struct error err = {0};
     const char *program[argc + 1];
     size_t count = 0;
@@ -288,6 +289,10 @@ static int run(const struct command *self, int argc, char **argv)
         }
         if (!settings->quiet)
             settings->collect.tell = tell;
+        if (profile_counters_help(settings, &list)) {
+            fputs(text_string(&list), stdout);
+            goto done;
+        }
         if (count && settings->attach)
             error_set(&err, ERR_BAD_ARGUMENT, "--attach=caller takes no program: it records the process that runs tacho");
         else if (count == 0 && !settings->attach)
@@ -299,10 +304,12 @@ static int run(const struct command *self, int argc, char **argv)
         if (!found)
             explain_operand(self, argc, argv, program[0]);
     }
+done:
     profile_settings_free(settings);
     free(settings);
     text_free(&command_line);
     text_free(&path);
+    text_free(&list);
     return status;
 }
 

@@ -26,6 +26,15 @@ struct profile_pytorch {
     int shapes, memory, stacks;                 /* options of their own */
 };
 
+/* What is asked for of counters. */
+struct profile_counters {
+    int scope_given;
+    enum collect_scope scope;
+    uint32_t os, core, metrics;   /* bits by place in the option's list; of metrics, those of the counters that they are made of */
+    int help_os, help_core, help_metrics;
+    uint32_t interval_ms;
+};
+
 /* What is asked for of Python. */
 struct profile_python {
     int sampling, gil;            /* --python-sampling; python-gil in -t */
@@ -47,6 +56,7 @@ struct profile_settings {
     int has_sources;
     struct profile_cuda cuda;
     struct profile_python python;
+    struct profile_counters counters;
     struct profile_pytorch pytorch;
     struct collect_variable environment[256];
     void *owned[512];             /* what take() functions allocated */

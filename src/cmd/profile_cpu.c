@@ -30,7 +30,7 @@ const char *const *profile_cpu_backtraces(void)
     return names;
 }
 
-static int read_scope(const char *name, const char *value, enum collect_scope *out, struct error *err)
+int profile_cpu_read_scope(const char *option, const char *value, enum collect_scope *out, struct error *err)
 {
     static const struct { const char *name; enum collect_scope scope; } scopes[] = {
         { "process-tree", COLLECT_SCOPE_TREE }, { "system-wide", COLLECT_SCOPE_SYSTEM }, { "none", COLLECT_SCOPE_NONE },
@@ -42,19 +42,19 @@ static int read_scope(const char *name, const char *value, enum collect_scope *o
             *out = scopes[i].scope;
             return 0;
         }
-    return error_set(err, ERR_BAD_ARGUMENT, "--%s is process-tree, system-wide or none, not '%s'", name, value);
+    return error_set(err, ERR_BAD_ARGUMENT, "--%s is process-tree, system-wide or none, not '%s'", option, value);
 }
 
 int profile_cpu_take_sample(void *settings, const char *value, struct error *err)
 {
     cpu_of(settings)->samples_asked = 1;
-    return read_scope("sample", value, &cpu_of(settings)->samples, err);
+    return profile_cpu_read_scope("sample", value, &cpu_of(settings)->samples, err);
 }
 
 int profile_cpu_take_switches(void *settings, const char *value, struct error *err)
 {
     cpu_of(settings)->switches_asked = 1;
-    return read_scope("cpuctxsw", value, &cpu_of(settings)->switches, err);
+    return profile_cpu_read_scope("cpuctxsw", value, &cpu_of(settings)->switches, err);
 }
 
 int profile_cpu_take_backtrace(void *settings, const char *value, struct error *err)

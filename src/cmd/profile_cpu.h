@@ -13,6 +13,9 @@ int profile_cpu_take_samples_per_backtrace(void *settings, const char *value, st
 int profile_cpu_take_stack_size(void *settings, const char *value, struct error *err);
 int profile_cpu_take_switches(void *settings, const char *value, struct error *err);
 
+/* A value that names a scope; option: who asks. */
+int profile_cpu_read_scope(const char *option, const char *value, enum collect_scope *out, struct error *err);
+
 /* For completion. */
 const char *const *profile_cpu_scopes(void);
 const char *const *profile_cpu_backtraces(void);

@@ -9,6 +9,7 @@
 #include "../export/export.h"
 #include "../wire/libraries.h"
 #include "profile.h"
+#include "profile_counters.h"
 #include "profile_cpu.h"
 #include "profile_cuda.h"
 #include "profile_python.h"
@@ -588,6 +589,14 @@ const struct option profile_options[] = {
       .help = "How much of a thread's stack is copied with a sample for dwarf, up to 65528. Default: as much as the rings allow." },
     { .name = "cpuctxsw", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_cpu_take_switches,
       .help = "Record context switches: process-tree, system-wide, none. Default: as --sample." },
+    { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = profile_cpu_scopes, .take = profile_counters_take_scope,
+      .help = "Count events of the kernel and the CPU: process-tree, system-wide, none. Default: process-tree with one of the next three." },
+    { .name = "os-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = profile_counters_take_os, .help = "Which of the kernel; help lists them." },
+    { .name = "cpu-core-events", .kind = OPTION_CUSTOM, .value = "LIST", .take = profile_counters_take_core, .help = "Which of the CPU's cores; help lists them." },
+    { .name = "cpu-core-metrics", .kind = OPTION_CUSTOM, .value = "LIST", .take = profile_counters_take_metrics,
+      .help = "Those that such a metric is made of; help lists them." },
+    { .name = "event-sampling-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = profile_counters_take_interval,
+      .help = "How often they are read: each 1 to 1000 ms. Default: 10." },
     { .name = "trace-fork-before-exec", .kind = OPTION_BOOL, .offset = FIELD(trace_fork),
       .help = "Record forked children that have not called exec. Default: true." },
     { .name = "buffer-limit", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_buffer_limit,
@@ -604,6 +613,8 @@ const struct option profile_options[] = {
       .help = "No summary at the end." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL", .take = take_stop_on_range_end, .hidden = 1,
       .help = "Old spelling of --capture-range-end." },
+    { .name = "event-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_counters_take_frequency, .hidden = 1,
+      .help = "Old spelling of --event-sampling-interval." },
     { .name = "cudabacktrace-threshold", .kind = OPTION_CUSTOM, .value = "NS", .take = profile_cuda_take_backtrace_threshold, .hidden = 1,
       .help = "Old spelling of a threshold in --cudabacktrace." },
 #define IGNORED(option, key, why) { .name = option, .letter = key, .kind = OPTION_IGNORED, .value = "VALUE", .help = why },
@@ -650,6 +661,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     profile_python_finish(settings, collect);
     profile_pytorch_finish(settings, collect);
     profile_cpu_finish(settings, collect);
+    profile_counters_finish(settings, collect);
     collect->overwrite = settings->overwrite;
     collect->hide_output = !settings->show_output;
     collect->clean_environment = !settings->inherit_environment;

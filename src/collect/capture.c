@@ -62,6 +62,7 @@ static void switch_on(struct collector *collector, const struct process *itself,
     set_recording(collector, 1, itself);
     if (capture->on)
         return;
+    counters_switch(collector);
     capture->on = 1;
     python_switch(collector, 1);
     capture->on_since_ns = time_ns;
@@ -80,6 +81,7 @@ static void switch_off(struct collector *collector, const struct process *itself
     if (!capture->on)
         return;
     perf_switch(collector, 0);
+    counters_switch(collector);
     capture->on = 0;
     python_switch(collector, 0);
     capture->recorded_ns += time_ns - capture->on_since_ns;

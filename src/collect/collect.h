@@ -69,6 +69,7 @@ struct collect_options {
     uint32_t cuda_backtrace_groups;    /* groups of cuda_calls.def, as bits, whose calls have their call chain stored… */
     uint64_t cuda_backtrace_ns;        /* …if they take so long */
     struct collect_cpu_options cpu;    /* samples and context switches */
+    struct collect_counter_options counters;
     uint32_t libraries;                /* rows of libraries.def, as bits; the upper half: verbose */
 
     uint32_t torch_flags;              /* enum wire_torch_flag */

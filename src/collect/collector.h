@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "collect.h"
+#include "counters.h"
 #include "cpu_sampling.h"
 #include "cuda.h"
 #include "drain.h"
@@ -42,6 +43,7 @@ struct collector {
     struct perf perf;
     struct sched sched;
     struct samples samples;
+    struct counters counters;
     uint32_t sources;                /* WIRE_BIT()s that agents record: those of the options, and samples where perf is refused */
     struct cuda_gpus gpus;
     struct stacks *stacks;           /* NULL: memory was short, no call has a chain */

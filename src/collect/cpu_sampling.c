@@ -100,6 +100,7 @@ void cpu_start(struct collector *collector, pid_t pid)
 {
     const struct collect_cpu_options *options = &collector->options->cpu;
     char refusal[200];
+    counters_start(collector, pid);
     if (options->samples == COLLECT_SCOPE_NONE && options->switches == COLLECT_SCOPE_NONE)
         return;
     collector->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
@@ -192,6 +193,7 @@ void cpu_finish(struct collector *collector)
     struct collect_cpu_result *cpu = &collector->result->cpu;
     const uint64_t *ends = collector->samples.ends;
     sched_finish(collector);
+    counters_finish(collector);
     cpu->cut = ends[SYMBOLS_CUT];
     cpu->broken = ends[SYMBOLS_BROKEN] + ends[SYMBOLS_TOO_DEEP];
     if (collector->primary)
@@ -204,6 +206,7 @@ void cpu_finish(struct collector *collector)
 void cpu_free(struct collector *collector)
 {
     perf_finish(collector);
+    counters_free(&collector->counters);
     sched_free(&collector->sched);
     samples_free(&collector->samples);
 }

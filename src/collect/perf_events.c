@@ -21,9 +21,8 @@
 #define RING_USUAL (512u << 10)         /* what the kernel lends anyone, one page aside (perf_event_mlock_kb) */
 #define RING_LEAST (64u << 10)
 #define RINGS_MAX (256u << 20)          /* all of them together */
-#define CPUS_MAX 4096u
 
-static int open_event(struct perf_event_attr *attributes, pid_t pid, int cpu)
+int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu)
 {
     attributes->size = sizeof *attributes;
     int descriptor = (int)syscall(SYS_perf_event_open, attributes, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -135,7 +134,7 @@ static int try_choice(const struct perf_choice *choice)
 {
     struct perf_event_attr attributes = attributes_of(choice, choice->event ? PERF_KIND_STACKS : PERF_KIND_TRACK);
     attributes.enable_on_exec = 0;
-    int descriptor = open_event(&attributes, choice->system_wide ? -1 : 0, choice->system_wide ? 0 : -1);
+    int descriptor = perf_open(&attributes, choice->system_wide ? -1 : 0, choice->system_wide ? 0 : -1);
     if (descriptor >= 0)
         close(descriptor);
     return descriptor < 0 ? descriptor : 0;
@@ -268,14 +267,14 @@ static size_t parse_cpus(const char *list, uint32_t *numbers, size_t room)
     while (*list >= '0' && *list <= '9') {
         char *end;
         unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
-        for (; first <= last && first < CPUS_MAX && count < room; first++)
+        for (; first <= last && first < PERF_CPUS_MAX && count < room; first++)
             numbers[count++] = (uint32_t)first;
         list = *end == ',' ? end + 1 : end;
     }
     return count;
 }
 
-static size_t online_cpus(uint32_t *numbers, size_t room)
+size_t perf_online_cpus(uint32_t *numbers, size_t room)
 {
     struct text text = {0};
     size_t count = 0;
@@ -308,7 +307,7 @@ static int open_on_cpu(struct perf_cpu *cpu, const struct perf_choice *choice, e
 {
     struct perf_event_attr attributes = attributes_of(choice, kind);
     attributes.wakeup_watermark = (uint32_t)bytes / 4;
-    int descriptor = open_event(&attributes, choice->system_wide ? -1 : pid, (int)cpu->number);
+    int descriptor = perf_open(&attributes, choice->system_wide ? -1 : pid, (int)cpu->number);
     if (descriptor < 0)
         return descriptor;
     cpu->descriptors[kind] = descriptor;
@@ -367,8 +366,8 @@ static void close_all(struct perf_events *events)
 /* Memory that may be locked is shared by the rings alike: when one finds too little, all are made smaller. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid)
 {
-    uint32_t numbers[CPUS_MAX];
-    size_t count = online_cpus(numbers, CPUS_MAX), bytes = most_ring_bytes(choice, count);
+    uint32_t numbers[PERF_CPUS_MAX];
+    size_t count = perf_online_cpus(numbers, PERF_CPUS_MAX), bytes = most_ring_bytes(choice, count);
     *events = (struct perf_events){.choice = *choice, .cpus = calloc(count, sizeof *events->cpus)};
     int result = events->cpus ? open_all(events, numbers, count, pid, bytes) : -ENOMEM;
     for (; result == -EPERM && bytes > RING_LEAST; result = open_all(events, numbers, count, pid, bytes)) {

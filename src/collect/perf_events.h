@@ -54,6 +54,14 @@ struct perf_events {
 int perf_events_choose(const struct collect_cpu_options *options, int starts_later, struct perf_choice *choice,
                        void (*note)(void *context, int is_asked, const char *sentence), void *context);
 
+/* perf_event_open(): a descriptor, or -errno. */
+struct perf_event_attr;
+int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu);
+
+/* The numbers of CPUs that are online, as many as there is room for: how many. */
+#define PERF_CPUS_MAX 4096u
+size_t perf_online_cpus(uint32_t *numbers, size_t room);
+
 /* Opens and maps: 0, or -errno. pid is not looked at for a choice that is system-wide. */
 int perf_events_open(struct perf_events *events, const struct perf_choice *choice, pid_t pid);
 void perf_events_switch(struct perf_events *events, int on); /* tracking goes on */
