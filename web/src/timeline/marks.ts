@@ -62,6 +62,23 @@ export function drawMarks(surface: Surface, marks: readonly Mark[], lens: Lens, 
   }
 }
 
+/** A line below what a mark is about, in its row. */
+export function drawRowMarks(surface: Surface, marks: readonly Mark[], lens: Lens, palette: Palette, footOf: (row: number) => number | null): void {
+  for (const mark of marks) {
+    if (mark.row < 0 || mark.to < lens.from || mark.from > lens.to) continue;
+    const y = footOf(mark.row);
+    if (y === null) continue;
+    const left = Math.max(0, lens.x(mark.from));
+    surface.fillStyle = mark.kind === "advice" ? palette.warning : noteColour(mark.colour, palette.dark);
+    surface.fillRect(left, y, Math.max(2, Math.min(lens.width, lens.x(mark.to)) - left), 2);
+  }
+}
+
+/** What is advised or noted about an event, or a moment of its row. */
+export function marksOn(marks: readonly Mark[], row: number, event: number, from: number, to: number): Mark[] {
+  return marks.filter((mark) => mark.row === row && (mark.event >= 0 ? mark.event === event : mark.from <= to && mark.to >= from));
+}
+
 /** The marks at a place of the ruler, the shortest first: what is small is meant. */
 export function marksAt(marks: readonly Mark[], x: number, lens: Lens): Mark[] {
   return marks

@@ -11,6 +11,8 @@ export interface RowActions {
   pin(row: Row): void;
   expand(row: Row): void;
   focus(row: Row): void;
+  /** Scrolls to a row. */
+  reveal(row: Row): void;
   /** Puts a row before a sibling, or behind all (-1). */
   move(row: Row, before: number): void;
 }
@@ -32,6 +34,8 @@ export interface Shown {
   line: Line;
   /** From the top of the list. */
   y: number;
+  /** From the top row down to it, if it is the first in sight and the names above it are not. */
+  path?: readonly Row[];
 }
 
 const INDENT = 14;
@@ -59,15 +63,20 @@ export class RowList {
   readonly element = make("div", { class: "row-list", role: "tree", "aria-label": "Rows" });
   private readonly scrolled = make("div", { class: "row-part", role: "presentation" });
   private readonly pinned = make("div", { class: "row-part pinned", role: "presentation" });
+  /** The first row in sight with those around it, whose own names have scrolled away. */
+  private readonly trail = make("button", { type: "button", class: "row-trail", tabindex: -1, hidden: true });
   private readonly target = make("div", { class: "row-target", hidden: true });
   private items = new Map<string, Item>();
   private focused = -1;
   private matches = new Map<number, number>();
   private layout: Layout | null = null;
   private top = 0;
+  private above: Row | null = null;
 
   constructor(private readonly actions: RowActions) {
-    this.element.append(this.scrolled, this.pinned, this.target);
+    this.element.append(this.scrolled, this.trail, this.pinned, this.target);
+    this.trail.addEventListener("click", () => this.above && this.actions.reveal(this.above));
+    this.element.addEventListener("keydown", (event) => this.walk(event));
   }
 
   /** Shows these lines, and no others. */
@@ -79,6 +88,7 @@ export class RowList {
     this.pinned.style.height = `${layout.pinnedHeight}px`;
     this.focused = focused;
     this.matches = matches;
+    this.showTrail(shown, top + layout.pinnedHeight);
     const kept = new Set<string>();
     for (const { line, y } of shown) {
       const key = `${line.row.id}${line.pinned ? "p" : ""}`;
@@ -92,6 +102,27 @@ export class RowList {
       element.remove();
       this.items.delete(key);
     }
+  }
+
+  private showTrail(shown: readonly Shown[], y: number): void {
+    const first = shown.find(({ line }) => !line.pinned);
+    const path = first?.path ?? [];
+    this.above = path[path.length - 2] ?? null;
+    this.trail.hidden = path.length === 0;
+    this.trail.style.top = `${y}px`;
+    const words = path.map(({ label }) => label).join(" › ");
+    if (this.trail.textContent !== words) this.trail.textContent = words;
+    this.trail.title = words;
+  }
+
+  /** Left and right fold and unfold, as in every tree. */
+  private walk(event: KeyboardEvent): void {
+    const item = [...this.items.values()].find(({ element }) => element === event.target);
+    if (!item || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const { line } = item;
+    if (event.key === "ArrowRight" ? !line.parent || line.open : event.key !== "ArrowLeft" || !line.open) return;
+    event.preventDefault();
+    this.actions.fold(line.row);
   }
 
   /** Gives a row the keyboard; it must be in sight. */

@@ -2,17 +2,18 @@
 // picture, once a frame and only when something changed; what the hand and the keys do is in pointer.ts and commands.ts.
 
 import type { App, Change, RowChoices } from "../app";
-import { TILE_PIXELS, type Row, type Span } from "../engine/engine";
+import { TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
 import type { Drawing } from "../panels/picture";
 import type { Surface } from "../panels/surface";
 import { make } from "../panels/dom";
+import { duration } from "../units";
 import { Columns } from "./columns";
 import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
 import { arrowsOf, drawArrows, type Arrow, type Place } from "./links";
-import { drawMarks, marksOf, type Mark } from "./marks";
+import { drawMarks, drawRowMarks, marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
 import { Motion } from "./motion";
 import { Names } from "./names";
@@ -48,6 +49,8 @@ export class Timeline {
   sameName: number | null = null;
   /** Called after each picture: what is under the pointer may have changed. */
   drawn: () => void = () => {};
+  /** The event under the pointer. */
+  hovered: { row: number; event: number; from: number; to: number } | null = null;
   /** A span that is being drawn by the hand. */
   draft: Span | null = null;
   width = 0;
@@ -97,6 +100,7 @@ export class Timeline {
       pin: (row) => this.pin(row),
       expand: (row) => this.expand(row),
       focus: (row) => this.focus(row.id),
+      reveal: (row) => this.scrollTo(this.layout.byRow.get(row.id)?.y ?? 0),
       move: (row, before) => this.choose({ moved: [...this.app.state.choices.moved, [row.id, before]] }),
     });
     this.heading = new Heading(app);
@@ -239,6 +243,8 @@ export class Timeline {
     const shown: Shown[] = [];
     const end = this.scrollY + this.scrolledHeight();
     for (let i = lineAt(lines, this.scrollY); i < lines.length && lines[i]!.y < end; i++) shown.push({ line: lines[i]!, y: this.topOf(lines[i]!) });
+    const first = shown[0];
+    if (first && first.line.depth > 0) first.path = this.tree.path(first.line.row.id);
     for (const line of pinned) if (this.topOf(line) < this.height) shown.push({ line, y: this.topOf(line) });
     return shown;
   }
@@ -421,6 +427,7 @@ export class Timeline {
       surface.fillStyle = palette.line;
       surface.fillRect(0, RULER + this.layout.pinnedHeight - 1, width, 2);
     }
+    drawRowMarks(surface, this.marks, lens, palette, (row) => this.footOf(row));
     this.paintSelection(surface, lens);
     drawRuler(surface, lens, palette);
     drawMarks(surface, this.marks, lens, palette);
@@ -453,6 +460,14 @@ export class Timeline {
     surface.fillRect(0, y + line.height - 1, this.width, 1);
   }
 
+  /** The lower edge of a row that is in sight. */
+  private footOf(row: number): number | null {
+    const line = this.layout.byRow.get(row);
+    if (!line) return null;
+    const y = this.topOf(line) + line.height - 3;
+    return y > RULER + (line.pinned ? 0 : this.layout.pinnedHeight) && y < this.height ? y : null;
+  }
+
   private paintSelection(surface: Surface, lens: Lens): void {
     const { event, details } = this.app.state;
     const { palette, width, height } = this;
@@ -466,15 +481,20 @@ export class Timeline {
       surface.fillRect(Math.round(left), RULER, 1, height - RULER);
       surface.fillRect(Math.round(right), RULER, 1, height - RULER);
     }
-    if (!event || !details) return;
     surface.save();
     surface.beginPath();
     surface.rect(0, RULER, width, height - RULER);
     surface.clip();
+    const { hovered } = this;
+    if (hovered) this.outline(surface, lens, hovered.row, hovered.event, hovered.from, hovered.to, 1);
+    if (event && details) this.paintLinks(surface, lens, details);
+    surface.restore();
+  }
+
+  private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
     this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
     for (const link of details.links.slice(0, 150)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
-    drawArrows(surface, this.arrows(), palette);
-    surface.restore();
+    drawArrows(surface, this.arrows(), this.palette);
   }
 
   /** The arrows of the selected event, from the corner of the canvas. */
@@ -526,6 +546,13 @@ export class Timeline {
     surface.fillRect(left, 0, right - left, RULER);
     surface.fillStyle = this.palette.accent;
     surface.fillRect(left, RULER - 2, right - left, 2);
+    const words = duration(span.to - span.from);
+    surface.font = `600 ${FONT}`;
+    const wide = surface.measureText(words).width;
+    if (wide + 12 > right - left) return;
+    surface.textAlign = "left";
+    surface.textBaseline = "middle";
+    surface.fillText(words, (left + right - wide) / 2, 9);
   }
 
   /** The present picture with the names of its rows, for paper. */

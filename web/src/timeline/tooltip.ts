@@ -6,7 +6,7 @@ import { make } from "../panels/dom";
 import { cut } from "../panels/text";
 import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
-import { marksAt, type Mark } from "./marks";
+import { marksAt, marksOn, type Mark } from "./marks";
 import { RULER } from "./ruler";
 import type { Timeline } from "./timeline";
 
@@ -72,6 +72,7 @@ export class Tooltip {
   private hovered(hit: Hit | null): void {
     const { app, names } = this.timeline;
     const { hover } = app.state;
+    this.timeline.hovered = hit?.slice ? { row: hit.row.id, ...hit.slice } : null;
     if (!hit?.slice) {
       if (hover) app.set({ hover: null });
       return;
@@ -88,9 +89,14 @@ export class Tooltip {
     const name = names.text(slice.name);
     names.send();
     if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", `${duration(slice.to - slice.from)}`, `${hit.row.label} · at ${moment(slice.from)}`);
+    this.warn(marksOn(this.timeline.marks, hit.row.id, slice.event, slice.from, slice.to));
     const frames = this.frames.get(key);
     if (frames) this.append(frames);
     else this.ask(hit.row.id, slice.event, key);
+  }
+
+  private warn(marks: readonly Mark[]): void {
+    for (const { title, text } of marks.slice(0, 2)) this.box.append(make("div", { class: "tip-mark" }, make("strong", {}, title), ` ${cut(text, 200)}`));
   }
 
   private dense(hit: Hit): void {
