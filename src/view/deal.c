@@ -37,7 +37,7 @@ struct dealing {
     uint32_t **piles_of; /* owned; by worker and its key: the pile */
     struct pile *piles;  /* owned */
     size_t pile_count;
-    struct keys renames; /* names that were asked for, and what they became */
+    struct keys renames; /* sources and their names that were asked for, and what they became */
     uint32_t *renamed;   /* owned */
     size_t renamed_capacity;
     int *codes;          /* owned; by pile */
@@ -120,7 +120,7 @@ static int make_piles(struct dealing *dealing)
 
 static int rename_one(struct dealing *dealing, const struct view_source *source, uint32_t *name)
 {
-    uint32_t number = keys_add(&dealing->renames, &(int64_t){ *name });
+    uint32_t number = keys_add(&dealing->renames, (int64_t[]){ source - dealing->gather->family->sources, *name });
 
     if (number == NO_KEY)
         return ERR_NO_MEMORY;
@@ -218,7 +218,7 @@ static void dealing_free(struct dealing *dealing)
 
 int gather_finish(struct gather *gather, struct error *err)
 {
-    struct dealing dealing = { .gather = gather, .renames.width = 1 };
+    struct dealing dealing = { .gather = gather, .renames.width = 2 };
     int code = collect_blocks(&dealing);
 
     if (code == 0)

@@ -256,20 +256,31 @@ int gather_scan(struct gather *gather, uint32_t number, struct error *err)
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the events of %s", source->table) : code;
 }
 
-enum { MADE_BLOCK = 16384 };
+enum { MADE_BLOCK = 16384, PART_SHIFT = 24 }; /* parts have fewer blocks than that many bits count */
 
-int gather_add(struct gather *gather, uint32_t source, const struct taken *event)
+static int add_made(struct gather_worker *worker, size_t number, uint32_t source, uint64_t first_row, const struct taken *event)
 {
-    struct gather_worker *worker = &gather->workers[0];
     struct gather_block *block = worker->block_count ? worker->blocks[worker->block_count - 1] : NULL;
 
-    if (!block || block->count == block->capacity || block->source != source) {
-        uint64_t first_row = block ? block->first_row + 1 : 0;
+    if (!block || block->count == block->capacity || block->source != source || block->first_row >> PART_SHIFT != first_row >> PART_SHIFT) {
+        int goes_on = block && block->source == source && block->first_row >> PART_SHIFT == first_row >> PART_SHIFT;
+        first_row = goes_on ? block->first_row + 1 : first_row;
         block = block_new(worker, MADE_BLOCK);
         if (!block)
             return ERR_NO_MEMORY;
         block->source = source;
+        block->worker = number;
         block->first_row = first_row;
     }
     return block_add(worker, block, event, (uint32_t)event->name);
+}
+
+int gather_add(struct gather *gather, uint32_t source, const struct taken *event)
+{
+    return add_made(&gather->workers[0], 0, source, 0, event);
+}
+
+int gather_add_as(struct gather *gather, int worker, size_t part, const struct taken *event)
+{
+    return add_made(&gather->workers[worker], (size_t)worker, 0, (uint64_t)part << PART_SHIFT, event);
 }

@@ -291,6 +291,50 @@ static void overview_tells_how_busy_all_was(void **state)
     text_free(&answer);
 }
 
+/* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what other tables are made of. */
+static const char *const no_events[] = { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "TACHO_CLOCK", "TACHO_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
+                                         "TACHO_RESOURCE", "TACHO_TORCH_LINK", "TACHO_TORCH_FLOW", "PMU_EVENTS", "UNCORE_PMU_EVENTS" };
+
+static int tells_of_events(const struct schema_table *table)
+{
+    int has_time = 0;
+
+    for (size_t c = 0; c < table->column_count; c++)
+        has_time |= table->columns[c].type == COLUMN_TIME;
+    for (size_t i = 0; i < sizeof no_events / sizeof *no_events; i++)
+        has_time &= strcmp(no_events[i], table->name) != 0;
+    return has_time;
+}
+
+/* Two rows of each table, one after the other in time and of the same thread; a number for all else, and a text that is a table's name, too. */
+static void every_table_of_events_is_shown(void **state)
+{
+    for (int table = 0; table < TABLE_COUNT; table++) {
+        const struct schema_table *schema = &schema_tables[table];
+        if (!tells_of_events(schema))
+            continue;
+        struct writer *writer = start();
+        for (int i = 0; i < 2; i++) {
+            int64_t row[65] = {0}, time = 10 * i;
+            for (size_t c = 0; c < schema->column_count; c++) {
+                int is_text = schema->columns[c].type == COLUMN_TEXT || schema->columns[c].type == COLUMN_STRING;
+                row[0] |= (int64_t)(UINT64_C(1) << c);
+                row[1 + c] = schema->columns[c].type == COLUMN_TIME ? time++ : is_text ? made_string(writer, "NVTX_EVENTS") : strcmp(schema->columns[c].name, "eventType") == 0 ? 59 : 1;
+            }
+            writer_append(writer, (enum table_id)table, row);
+        }
+        struct report *made = finish(writer);
+        struct view *shown;
+        struct error err;
+        if (view_open(made, &shown, &err) != 0)
+            fail_msg("%s: %s", schema->name, err.text);
+        if (!shown->event_count)
+            fail_msg("%s is not shown", schema->name);
+        view_close(shown);
+        report_close(made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +346,7 @@ int main(void)
         cmocka_unit_test(memory_is_added_up_in_order_of_time),
         cmocka_unit_test(about_says_what_there_is),
         cmocka_unit_test(overview_tells_how_busy_all_was),
+        cmocka_unit_test(every_table_of_events_is_shown),
     };
     return cmocka_run_group_tests(tests, open_report, close_report);
 }
