@@ -18,7 +18,4 @@ int answers_read_span(struct view *view, const struct arguments *arguments, stru
 /* The arguments pid, tid, device and stream. */
 int answers_read_filter(const struct arguments *arguments, struct analysis_filter *filter, struct error *err);
 
-struct view_kept;
-void view_sql_close(struct view_kept *kept);
-
 #endif

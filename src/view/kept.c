@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "answers.h"
+#include "../query/query.h"
 
 struct view_kept *view_kept(struct view *view, struct error *err)
 {
@@ -28,7 +28,7 @@ void view_kept_free(struct view *view)
         if (kept->has_stacks[source])
             stacks_free(&kept->stacks[source]);
     text_free(&kept->advice);
-    view_sql_close(kept);
+    query_close(kept->query);
     free(kept);
     view->kept = NULL;
 }

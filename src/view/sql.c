@@ -180,9 +180,3 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
     text_free(&result.rows);
     return code;
 }
-
-void view_sql_close(struct view_kept *kept)
-{
-    query_close(kept->query);
-    kept->query = NULL;
-}

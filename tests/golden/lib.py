@@ -113,7 +113,7 @@ class Timeline:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait()
+        check("the server ends well", 0, self.process.wait())
         self.process.stdout.close()
 
     def answer(self, request, body=None, **arguments):
