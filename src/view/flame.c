@@ -105,13 +105,16 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
 
     if (!stacks)
         return err->code;
-    struct stack_sample *all = stacks->samples, *chosen = malloc((stacks->sample_count + 1) * sizeof *chosen);
+    struct stack_sample *all = stacks->samples;
     size_t all_count = stacks->sample_count, count = 0;
+    for (size_t i = 0; i < all_count; i++)
+        count += is_in(part, &all[i]) != 0;
+    struct stack_sample *chosen = malloc((count + 1) * sizeof *chosen);
     if (!chosen)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
-    for (size_t i = 0; i < all_count; i++)
+    for (size_t i = 0, next = 0; i < all_count; i++)
         if (is_in(part, &all[i]))
-            chosen[count++] = all[i];
+            chosen[next++] = all[i];
     stacks->samples = chosen;
     stacks->sample_count = count;
     int code = stack_tree_read(&tree, stacks, &request, err);

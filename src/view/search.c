@@ -103,10 +103,10 @@ static int read_mode(const struct arguments *arguments, enum search_mode *mode, 
     return error_set(err, ERR_BAD_ARGUMENT, "mode=%.40s: must be substring, regex or exact", given);
 }
 
-static void fold(char *to, const char *from, size_t length)
+/* Letters of ASCII alone: what lies above is part of longer characters. */
+static inline char fold(char c)
 {
-    for (size_t i = 0; i < length; i++)
-        to[i] = (char)tolower((unsigned char)from[i]);
+    return (unsigned char)(c - 'A') < 26 ? (char)(c | 0x20) : c;
 }
 
 /* What is asked for, without its verdicts. */
@@ -138,7 +138,8 @@ static int read_question(struct search *search, const struct arguments *argument
     if (search->with_case || search->mode == SEARCH_REGEX)
         memcpy(search->text, text, length);
     else
-        fold(search->text, text, length);
+        for (size_t i = 0; i < length; i++)
+            search->text[i] = fold(text[i]);
     search->text[length] = 0;
     return 0;
 }
@@ -178,7 +179,7 @@ static int is_equal(const struct search *search, const char *name, size_t length
     if (search->with_case)
         return memcmp(name, search->text, length) == 0;
     for (size_t i = 0; i < length; i++)
-        if (tolower((unsigned char)name[i]) != (unsigned char)search->text[i])
+        if (fold(name[i]) != search->text[i])
             return 0;
     return 1;
 }
@@ -208,7 +209,7 @@ static int is_inside(const struct search *search, const char *name, size_t lengt
         return memmem(name, length, text, search->length) != NULL;
     for (size_t i = 0; i + search->length <= length; i++) {
         size_t at = 0;
-        while (at < search->length && tolower((unsigned char)name[i + at]) == (unsigned char)text[at])
+        while (at < search->length && fold(name[i + at]) == text[at])
             at++;
         if (at == search->length)
             return 1;
@@ -263,7 +264,7 @@ int search_matches_slowly(struct search *search, struct view *view, uint32_t nam
 
     if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
-    if (++search->looked_at % NAMES_BETWEEN_LOOKS == 0 && clock_monotonic_ns() > search->end_ns)
+    if (search->mode == SEARCH_REGEX && ++search->looked_at % NAMES_BETWEEN_LOOKS == 0 && clock_monotonic_ns() > search->end_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
