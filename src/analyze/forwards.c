@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
 #include "events.h"
 
 int forwards_add(struct forwards *forwards, const struct operator *operator, uint32_t place)
@@ -12,14 +13,8 @@ int forwards_add(struct forwards *forwards, const struct operator *operator, uin
 
     if (key == NO_KEY)
         return ERR_NO_MEMORY;
-    if (key >= forwards->capacity) {
-        size_t capacity = forwards->capacity ? forwards->capacity * 2 : 1024;
-        struct forward *list = realloc(forwards->list, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        forwards->list = list;
-        forwards->capacity = capacity;
-    }
+    if (array_reserve(&forwards->list, &forwards->capacity, key + 1u, sizeof *forwards->list) != 0)
+        return ERR_NO_MEMORY;
     if (key == before)
         forwards->list[key].first = place;
     forwards->list[key].last = place;

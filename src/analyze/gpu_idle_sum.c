@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "calls.h"
 #include "gpu_busy.h"
 #include "gpu_idle.h"
@@ -51,21 +52,9 @@ static void idle_free(struct idle *idle)
     free(idle->next.list);
 }
 
-static int grow(void **list, size_t *room, size_t count, size_t size)
-{
-    if (count < *room)
-        return 0;
-    void *grown = realloc(*list, (*room * 2 + 64) * size);
-    if (!grown)
-        return ERR_NO_MEMORY;
-    *list = grown;
-    *room = *room * 2 + 64;
-    return 0;
-}
-
 static int add_stretch(struct idle *idle, const struct stretch *stretch)
 {
-    if (grow((void **)&idle->stretches, &idle->stretch_room, idle->stretch_count, sizeof *stretch) != 0)
+    if (array_reserve(&idle->stretches, &idle->stretch_room, idle->stretch_count + 1, sizeof *stretch) != 0)
         return ERR_NO_MEMORY;
     idle->stretches[idle->stretch_count++] = *stretch;
     return 0;
@@ -81,7 +70,7 @@ static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_
     size_t before = idle->keys.count;
     uint32_t number = keys_add(&idle->keys, key);
 
-    if (number == NO_KEY || grow((void **)&idle->causes, &idle->cause_room, number, sizeof *idle->causes) != 0)
+    if (number == NO_KEY || array_reserve(&idle->causes, &idle->cause_room, number + 1u, sizeof *idle->causes) != 0)
         return ERR_NO_MEMORY;
     struct cause *sum = &idle->causes[number];
     if (number == before)
@@ -100,7 +89,7 @@ static int leave(struct pieces *pieces, int64_t start_ns, int64_t end_ns)
 {
     if (start_ns >= end_ns)
         return 0;
-    if (grow((void **)&pieces->list, &pieces->capacity, pieces->count, sizeof *pieces->list) != 0)
+    if (array_reserve(&pieces->list, &pieces->capacity, pieces->count + 1, sizeof *pieces->list) != 0)
         return ERR_NO_MEMORY;
     pieces->list[pieces->count++] = (struct piece){ start_ns, end_ns };
     return 0;

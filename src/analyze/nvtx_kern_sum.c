@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "kern_exec.h"
 #include "reports.h"
 
@@ -28,14 +29,8 @@ static int add_entry(struct summary *summary, uint32_t group, uint32_t kernel, u
 {
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
-    if (summary->count == summary->capacity) {
-        size_t capacity = summary->capacity ? summary->capacity * 2 : 1024;
-        struct entry *entries = realloc(summary->entries, capacity * sizeof *entries);
-        if (!entries)
-            return ERR_NO_MEMORY;
-        summary->entries = entries;
-        summary->capacity = capacity;
-    }
+    if (array_reserve(&summary->entries, &summary->capacity, summary->count + 1, sizeof *summary->entries) != 0)
+        return ERR_NO_MEMORY;
     summary->entries[summary->count++] = (struct entry){ group, kernel, range };
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/text.h"
 #include "../report/torch_names.h"
 #include "gpu.h"
@@ -12,14 +13,8 @@
 
 struct operator *operators_add(struct operators *operators)
 {
-    if (operators->count == operators->capacity) {
-        size_t capacity = operators->capacity ? operators->capacity * 2 : 4096;
-        struct operator *list = capacity < NO_OPERATOR ? realloc(operators->list, capacity * sizeof *list) : NULL;
-        if (!list)
-            return NULL;
-        operators->list = list;
-        operators->capacity = capacity;
-    }
+    if (operators->count == NO_OPERATOR || array_reserve(&operators->list, &operators->capacity, operators->count + 1, sizeof *operators->list) != 0)
+        return NULL;
     struct operator *operator = &operators->list[operators->count++];
     *operator = (struct operator){ .sequence = -1, .name = NO_TEXT, .shapes = NO_TEXT, .values = NO_TEXT, .stack = NO_TEXT,
                                    .parent = NO_OPERATOR, .launcher = NO_OPERATOR };

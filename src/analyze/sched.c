@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "events.h"
 #include "filter.h"
 #include "keys.h"
@@ -78,26 +79,12 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
 
 /* ---- Threads and CPUs ------------------------------------------------------------------------------------------------------- */
 
-/* Room for one more of these in a list. */
-static int make_room(void **list, size_t *room, size_t count, size_t bytes)
-{
-    if (count < *room)
-        return 0;
-    size_t more = 2 * *room + 16;
-    void *grown = realloc(*list, more * bytes);
-    if (!grown)
-        return ERR_NO_MEMORY;
-    *list = grown;
-    *room = more;
-    return 0;
-}
-
 static struct sched_thread *find_thread(struct walk *walk, int64_t id)
 {
     struct sched_times *times = walk->times;
     uint32_t key = keys_add(&walk->thread_keys, &id);
 
-    if (key == NO_KEY || make_room((void **)&times->threads, &walk->thread_room, key, sizeof *times->threads) != 0)
+    if (key == NO_KEY || array_reserve(&times->threads, &walk->thread_room, key + 1u, sizeof *times->threads) != 0)
         return NULL;
     if (key == times->thread_count)
         times->threads[times->thread_count++] = (struct sched_thread){ .id = id, .start_ns = INT64_MAX, .end_ns = INT64_MIN, .queue_ns = -1 };
@@ -109,7 +96,7 @@ static struct sched_cpu *find_cpu(struct walk *walk, int64_t number)
     struct sched_times *times = walk->times;
     uint32_t key = keys_add(&walk->cpu_keys, &number);
 
-    if (key == NO_KEY || make_room((void **)&times->cpus, &walk->cpu_room, key, sizeof *times->cpus) != 0)
+    if (key == NO_KEY || array_reserve(&times->cpus, &walk->cpu_room, key + 1u, sizeof *times->cpus) != 0)
         return NULL;
     if (key == times->cpu_count)
         times->cpus[times->cpu_count++] = (struct sched_cpu){ .number = number };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "stacks.h"
 
 enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, SOURCE, LINE, ENTRY, COLUMNS };
@@ -24,7 +25,7 @@ struct worker {
     size_t loose_count, loose_room;
     struct raw_frame *before;   /* the chain before, outermost first, and its nodes */
     uint32_t *path;
-    size_t before_count, path_room;
+    size_t before_count, before_room, path_room;
     uint32_t *callee;           /* of a node, the child that was met last: mostly it is the next too */
     size_t callee_room;
 };
@@ -38,19 +39,6 @@ struct walk {
 };
 
 /* ---- one chain ----------------------------------------------------------------------------------------------- */
-
-static int grow(void **list, size_t *room, size_t wanted, size_t size)
-{
-    if (wanted <= *room)
-        return 0;
-    size_t more = wanted * 2 + 64;
-    void *grown = realloc(*list, more * size);
-    if (!grown)
-        return ERR_NO_MEMORY;
-    *list = grown;
-    *room = more;
-    return 0;
-}
 
 static struct raw_frame frame_of(const struct walk *walk, const struct report_block *block, size_t row)
 {
@@ -70,7 +58,7 @@ static struct raw_frame frame_of(const struct walk *walk, const struct report_bl
 
 static int add_chain(struct worker *worker, int64_t id, uint32_t node)
 {
-    if (grow((void **)&worker->chains, &worker->chain_room, worker->chain_count + 1, sizeof *worker->chains) != 0)
+    if (array_reserve(&worker->chains, &worker->chain_room, worker->chain_count + 1, sizeof *worker->chains) != 0)
         return ERR_NO_MEMORY;
     worker->chains[worker->chain_count++] = (struct stack_chain){ id, node };
     return 0;
@@ -115,11 +103,9 @@ static int climb(struct worker *worker, struct climb *at, const struct raw_frame
 
 static int make_path(struct worker *worker, size_t count)
 {
-    size_t room = worker->path_room;
-
-    if (grow((void **)&worker->before, &room, count, sizeof *worker->before) != 0)
+    if (array_reserve(&worker->before, &worker->before_room, count, sizeof *worker->before) != 0)
         return ERR_NO_MEMORY;
-    return grow((void **)&worker->path, &worker->path_room, count, sizeof *worker->path);
+    return array_reserve(&worker->path, &worker->path_room, count, sizeof *worker->path) == 0 ? 0 : ERR_NO_MEMORY;
 }
 
 static int add_run(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first, size_t behind)
@@ -137,7 +123,7 @@ static int add_run(const struct walk *walk, struct worker *worker, const struct 
 
 static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first, size_t behind)
 {
-    if (grow((void **)&worker->loose, &worker->loose_room, worker->loose_count + behind - first, sizeof *worker->loose) != 0)
+    if (array_reserve(&worker->loose, &worker->loose_room, worker->loose_count + behind - first, sizeof *worker->loose) != 0)
         return ERR_NO_MEMORY;
     for (size_t row = first; row < behind; row++)
         worker->loose[worker->loose_count++] =
@@ -206,7 +192,7 @@ static int add_loose(struct walk *walk)
         count += walk->workers[i].loose_count;
     if (count == 0)
         return 0;
-    if (grow((void **)&first->loose, &first->loose_room, count, sizeof *first->loose) != 0)
+    if (array_reserve(&first->loose, &first->loose_room, count, sizeof *first->loose) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 1; i < walk->worker_count; own += walk->workers[i++].loose_count)
         if (walk->workers[i].loose_count)

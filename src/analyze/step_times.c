@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "gpu.h"
 #include "keys.h"
 #include "operators.h"
@@ -51,14 +52,8 @@ static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t sta
 
     if (!own || end_ns < start_ns || (!layers_of[kind].launched && sweep->steps->list[own->first].process != process))
         return 0;
-    if (sweep->count == sweep->capacity) {
-        size_t capacity = sweep->capacity ? sweep->capacity * 2 : 4096;
-        struct stretch *grown = capacity < UINT32_MAX ? realloc(sweep->list, capacity * sizeof *grown) : NULL;
-        if (!grown)
-            return ERR_NO_MEMORY;
-        sweep->list = grown;
-        sweep->capacity = capacity;
-    }
+    if (sweep->count == UINT32_MAX || array_reserve(&sweep->list, &sweep->capacity, sweep->count + 1, sizeof *sweep->list) != 0)
+        return ERR_NO_MEMORY;
     sweep->list[sweep->count++] = (struct stretch){ start_ns, end_ns, (uint32_t)(own - sweep->steps->processes),
                                                     layers_of[kind].launched ? steps_at(sweep->steps, process, launched_ns) : NO_STEP,
                                                     (unsigned char)kind };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../base/array.h"
 #include "../report/torch_names.h"
 #include "operators.h"
 #include "ranges.h"
@@ -73,14 +74,8 @@ static int add_step(struct search *search, const struct step *step)
 {
     struct steps *steps = search->steps;
 
-    if (steps->count == search->capacity) {
-        size_t capacity = search->capacity ? search->capacity * 2 : 256;
-        struct step *grown = realloc(steps->list, capacity * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        steps->list = grown;
-        search->capacity = capacity;
-    }
+    if (array_reserve(&steps->list, &search->capacity, steps->count + 1, sizeof *step) != 0)
+        return ERR_NO_MEMORY;
     steps->list[steps->count] = *step;
     steps->list[steps->count++].is_chosen = 1;
     return 0;

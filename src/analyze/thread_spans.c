@@ -4,19 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
+
 enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: it could have gone on */
 #define LONGEST_SAMPLE_NS INT64_C(1000000000) /* what a sample speaks for at most */
 
 int thread_spans_add(struct thread_spans *spans, const struct thread_span *span)
 {
-    if (spans->count == spans->capacity) {
-        size_t capacity = spans->capacity ? spans->capacity * 2 : 256;
-        struct thread_span *grown = realloc(spans->list, capacity * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        spans->list = grown;
-        spans->capacity = capacity;
-    }
+    if (array_reserve(&spans->list, &spans->capacity, spans->count + 1, sizeof *span) != 0)
+        return ERR_NO_MEMORY;
     spans->list[spans->count++] = *span;
     return 0;
 }
@@ -98,14 +94,8 @@ struct open_spans { const struct thread_span **list; size_t count, capacity; };
 
 static int open_one(struct open_spans *open, const struct thread_span *span)
 {
-    if (open->count == open->capacity) {
-        size_t capacity = open->capacity * 2 + 64;
-        const struct thread_span **grown = realloc(open->list, capacity * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        open->list = grown;
-        open->capacity = capacity;
-    }
+    if (array_reserve(&open->list, &open->capacity, open->count + 1, sizeof *open->list) != 0)
+        return ERR_NO_MEMORY;
     open->list[open->count++] = span;
     return 0;
 }

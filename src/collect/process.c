@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "../base/array.h"
 #include "collector.h"
 #include "cost.h"
 #include "cuda.h"
@@ -480,15 +481,8 @@ void process_hear_status(struct process *process, int wait_status)
 
 void process_add_module(struct process *process, const struct process_module *module)
 {
-    if (process->module_count == process->module_capacity) {
-        size_t capacity = process->module_capacity ? 2 * process->module_capacity : 32;
-        struct process_module *more = realloc(process->modules, capacity * sizeof *more);
-        if (!more)
-            return;
-        process->modules = more;
-        process->module_capacity = capacity;
-    }
-    process->modules[process->module_count++] = *module;
+    if (array_reserve(&process->modules, &process->module_capacity, process->module_count + 1, sizeof *module) == 0)
+        process->modules[process->module_count++] = *module;
 }
 
 int process_take_module(struct process *process, uint64_t address, struct process_module *module)

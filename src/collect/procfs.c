@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/array.h"
+
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 
 int procfs_read(const char *path, struct text *text)
@@ -141,13 +143,8 @@ static struct procfs_tree read_all(void)
     DIR *folder = opendir("/proc");
     for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0 for what is no number */
-        if (all.count == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            struct procfs_stat *more = realloc(all.list, capacity * sizeof *more);
-            if (!more)
-                break;
-            all.list = more;
-        }
+        if (array_reserve(&all.list, &capacity, all.count + 1, sizeof *all.list) != 0)
+            break;
         if (pid > 0 && read_stat(pid, &all.list[all.count]) == 0)
             all.count++;
     }

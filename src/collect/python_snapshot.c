@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "../base/array.h"
+
 #define PAGE_BYTES 4096u
 #define AHEAD_BYTES 1024u        /* frames of calls to come lie behind those that are there */
 #define GAP_BYTES 256u           /* spans so close to each other are read as one… */
@@ -163,14 +165,8 @@ static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, s
 
 static struct snapshot_span *add_late(struct snapshot *snapshot, uint64_t address, size_t size)
 {
-    if (snapshot->count == snapshot->capacity) {
-        size_t capacity = snapshot->capacity ? 2 * snapshot->capacity : 64;
-        struct snapshot_span *more = realloc(snapshot->spans, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        snapshot->spans = more;
-        snapshot->capacity = capacity;
-    }
+    if (array_reserve(&snapshot->spans, &snapshot->capacity, snapshot->count + 1, sizeof *snapshot->spans) != 0)
+        return NULL;
     uint64_t page_end = (address | (PAGE_BYTES - 1)) + 1;
     size_t wanted = page_end - address < AHEAD_BYTES ? (size_t)(page_end - address) : AHEAD_BYTES;
     wanted = wanted < size ? size : wanted;

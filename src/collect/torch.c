@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/hash.h"
 #include "../base/text.h"
 #include "../report/torch_names.h"
@@ -233,15 +234,8 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
 /* Room for one more; when there is none, the oldest is given up, as one without an end. */
 static int make_room(struct torch_thread *thread, int64_t now_ns)
 {
-    if (thread->open_count < thread->open_capacity)
+    if (thread->open_count < OPEN_MAX && array_reserve(&thread->open, &thread->open_capacity, thread->open_count + 1, sizeof *thread->open) == 0)
         return 0;
-    size_t capacity = thread->open_capacity ? 2 * thread->open_capacity : 32;
-    struct open *open = capacity <= OPEN_MAX ? realloc(thread->open, capacity * sizeof *open) : NULL;
-    if (open) {
-        thread->open = open;
-        thread->open_capacity = capacity;
-        return 0;
-    }
     if (!thread->open_count)
         return -1;
     operator_rows(thread, &thread->open[0], now_ns, 1);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
+
 #define DW_OMITTED 0xff
 #define TABLE_ENCODING 0x3b /* signed 32 bits, relative to the header: the only one that linkers make */
 #define ENTRIES_MAX (1u << 24)
@@ -191,14 +193,8 @@ static void make_entries(struct cfi_section *section)
             break;
         struct cfi_code code;
         if (cursor.end > cursor.at && read_entry(section, offset, &code) == 0 && code.size) {
-            if (section->entry_count == capacity) {
-                size_t more = capacity ? 2 * capacity : 256;
-                struct cfi_entry *entries = realloc(section->entries, more * sizeof *entries);
-                if (!entries)
-                    break;
-                section->entries = entries;
-                capacity = more;
-            }
+            if (array_reserve(&section->entries, &capacity, section->entry_count + 1, sizeof *section->entries) != 0)
+                break;
             section->entries[section->entry_count++] = (struct cfi_entry){code.start, offset};
         }
         offset = (uint64_t)(cursor.end - section->piece.bytes);

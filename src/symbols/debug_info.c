@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/array.h"
 #include "../base/text.h"
 
 #define DEEPEST 256
@@ -34,19 +35,6 @@ struct unit {
     Dwarf_Files *files;
     size_t file_count;
 };
-
-static size_t first_not_below(const uint64_t *addresses, size_t count, uint64_t wanted)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (addresses[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 static const char *function_name(Dwarf_Die *die)
 {
@@ -87,7 +75,7 @@ static int visit_code(struct unit *unit, Dwarf_Die *die, int tag)
     struct around around = {0};
     int any = 0, is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;) {
-        size_t i = first_not_below(unit->addresses, unit->count, start);
+        size_t i = array_first_not_below(unit->addresses, unit->count, start);
         for (; i < unit->count && unit->addresses[i] < end; i++) {
             if (!any && is_function) {
                 around.name = function_name(die);
@@ -201,7 +189,7 @@ static int tell_unit(Dwarf_Die *die, Dwarf_Die *tree, const uint64_t *addresses,
     Dwarf_Addr base, start, end;
     size_t low = count, high = 0;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
-        for (size_t i = first_not_below(addresses, count, start); i < count && addresses[i] < end; i++) {
+        for (size_t i = array_first_not_below(addresses, count, start); i < count && addresses[i] < end; i++) {
             part->is_taken[i] = 1;
             low = i < low ? i : low;
             high = i + 1 > high ? i + 1 : high;

@@ -11,20 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/array.h"
 #include "state.h"
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */
 
 static struct module *add(struct symbols *symbols, const struct module *module)
 {
-    if (symbols->module_count == symbols->module_capacity) {
-        size_t capacity = symbols->module_capacity ? 2 * symbols->module_capacity : 64;
-        struct module **more = realloc(symbols->modules, capacity * sizeof *more);
-        if (!more)
-            return NULL;
-        symbols->modules = more;
-        symbols->module_capacity = capacity;
-    }
+    if (array_reserve(&symbols->modules, &symbols->module_capacity, symbols->module_count + 1, sizeof *symbols->modules) != 0)
+        return NULL;
     struct module *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;

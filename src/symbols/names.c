@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
+
 #define UNPACKED_MAX (256u << 20)
 #define UNPACKER_MEMORY (128u << 20)
 #define TEXT_MAX (64u << 10)
@@ -23,19 +25,6 @@ void names_free(struct names *names)
     free(names->found);
     arena_free(&names->arena);
     *names = (struct names){0};
-}
-
-static size_t first_not_below(const struct names *names, uint64_t address)
-{
-    size_t low = 0, high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->addresses[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* What begins closer to the address is inside of what begins before; at the same place the rank decides. */
@@ -58,7 +47,7 @@ static void take(struct names *names, struct name *known, const struct name *off
 void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
 {
     const struct name offered = {text, start, rank};
-    size_t first = first_not_below(names, start);
+    size_t first = array_first_not_below(names->addresses, names->count, start);
     if (first == names->count || names->steps > STEPS_MAX)
         return;
     if (start > names->found[first].closest)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/parallel.h"
 #include "debug_file.h"
 #include "debug_info.h"
@@ -152,14 +153,8 @@ static void work(void *argument, int worker, size_t i)
 
 static int add_line(struct symbols *symbols, const struct symbols_line *line)
 {
-    if (symbols->line_count == symbols->line_capacity) {
-        uint32_t capacity = symbols->line_capacity ? 2 * symbols->line_capacity : 1024;
-        struct symbols_line *more = realloc(symbols->lines, capacity * sizeof *more);
-        if (!more)
-            return -1;
-        symbols->lines = more;
-        symbols->line_capacity = capacity;
-    }
+    if (array_reserve(&symbols->lines, &symbols->line_capacity, symbols->line_count + 1u, sizeof *line) != 0)
+        return -1;
     symbols->lines[symbols->line_count++] = *line;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/clock.h"
 #include "state.h"
 
@@ -78,14 +79,9 @@ static size_t first_behind(const struct symbols_process *process, uint64_t addre
 
 static int make_room(struct symbols_process *process, size_t at)
 {
-    if (process->mapping_count == process->mapping_capacity) {
-        size_t capacity = process->mapping_capacity ? 2 * process->mapping_capacity : 32;
-        struct mapping *more = capacity <= MAPPINGS_MAX ? realloc(process->mappings, capacity * sizeof *more) : NULL;
-        if (!more)
-            return -1;
-        process->mappings = more;
-        process->mapping_capacity = capacity;
-    }
+    if (process->mapping_count == MAPPINGS_MAX
+        || array_reserve(&process->mappings, &process->mapping_capacity, process->mapping_count + 1, sizeof *process->mappings) != 0)
+        return -1;
     memmove(process->mappings + at + 1, process->mappings + at, (process->mapping_count - at) * sizeof *process->mappings);
     process->mapping_count++;
     return 0;

@@ -98,7 +98,8 @@ struct symbols {
     struct intern texts;
     struct kept nodes, frames, plans, named;
     struct symbols_line *lines;
-    uint32_t line_count, line_capacity, resolved_frames;
+    size_t line_capacity;
+    uint32_t line_count, resolved_frames;
     struct symbols_counts counts;
 };
 
