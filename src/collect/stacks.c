@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/parallel.h"
 #include "collector.h"
 
@@ -18,6 +19,7 @@ struct stacks {
     size_t used_room;
     struct sample *samples;
     size_t sample_count, sample_room;
+    uint64_t unkept;          /* samples whose stack there was no memory for */
     struct line_ids *ids;     /* by line, once names are known */
 };
 
@@ -128,15 +130,10 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
     struct stacks *stacks = collector->stacks;
     if (!stacks || stack == SYMBOLS_NO_STACK)
         return;
-    if (stacks->sample_count == stacks->sample_room) {
-        size_t room = stacks->sample_room ? 2 * stacks->sample_room : 4096;
-        struct sample *more = realloc(stacks->samples, room * sizeof *more);
-        if (!more)
-            return;
-        stacks->samples = more;
-        stacks->sample_room = room;
-    }
-    stacks->samples[stacks->sample_count++] = (struct sample){sample_id, stack};
+    if (array_reserve(&stacks->samples, &stacks->sample_room, stacks->sample_count + 1, sizeof *stacks->samples) == 0)
+        stacks->samples[stacks->sample_count++] = (struct sample){sample_id, stack};
+    else
+        stacks->unkept++;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
@@ -232,6 +229,8 @@ static void write_counts(struct collector *collector)
     const struct symbols_counts *counts = symbols_counts(collector->stacks->symbols);
     for (size_t i = 0; collector->primary && i < sizeof ends / sizeof *ends; i++)
         process_count_row(collector->primary, "callchains", "recorded", ends[i], (int64_t)counts->by_end[i]);
+    if (collector->primary)
+        process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)collector->stacks->unkept);
 }
 
 void stacks_write(struct collector *collector)
@@ -245,8 +244,11 @@ void stacks_write(struct collector *collector)
     if (symbols_counts(stacks->symbols)->maps_cut)
         collector_warn(collector, 0, "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first 256 MiB are read.");
     stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
-    if (!stacks->ids)
+    if (!stacks->ids) {
+        stacks->unkept += stacks->sample_count;
+        write_counts(collector);
         return;
+    }
     for (uint32_t stack = 1; stack < stacks->used_room && stack < symbols_stack_count(stacks->symbols); stack++) {
         if (stacks->used[stack] & STACKS_OSRT)
             write_stack(collector, stack, stack, write_osrt);

@@ -106,11 +106,13 @@ struct gathered { /* frames, innermost first */
     uint32_t count;
 };
 
+/* None when memory is short: a part would look like the whole. */
 static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathered)
 {
     uint32_t stack = SYMBOLS_NO_STACK;
     for (uint32_t i = gathered->count; i-- > 0;)
-        stack = symbols_stack_push(symbols, stack, gathered->frames[i]);
+        if ((stack = symbols_stack_push(symbols, stack, gathered->frames[i])) == SYMBOLS_NO_STACK)
+            break;
     return stack;
 }
 
@@ -238,6 +240,8 @@ struct symbols_walk symbols_unwind(struct symbols_process *process, const struct
     struct symbols_walk walk = {.end = walk_user(process, sample, &gathered)};
     walk.frames = gathered.count;
     walk.stack = stack_of(symbols, &gathered);
+    if (gathered.count && walk.stack == SYMBOLS_NO_STACK)
+        walk.end = SYMBOLS_BROKEN;
     symbols->counts.walks++;
     symbols->counts.frames += gathered.count;
     symbols->counts.by_end[walk.end]++;
