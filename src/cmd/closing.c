@@ -248,7 +248,7 @@ static void add_events(struct text *out, const struct closing *closing)
         }
         lost += lost_of(counts);
     }
-    if (python->samples || python->torn) {
+    if (closing->python || python->samples || python->torn) {
         text_addf(out, "%s python samples ", before);
         before = ";";
         human_count(out, python->samples);

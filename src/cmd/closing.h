@@ -13,7 +13,8 @@ struct closing {
     struct report *report;   /* NULL if it cannot be opened: its tables are then left out */
     const char *report_path;
     const char *program;     /* as it was called */
-    uint32_t sources;        /* WIRE_BIT()s that were asked for */
+    uint32_t sources;        /* WIRE_BIT()s that were asked for; samples if they were taken at all */
+    int python;              /* stacks of Python were asked for */
     int output_hidden;
     const char *const *exports; /* what was written beside the report; export_count of them */
     size_t export_count;

@@ -179,8 +179,10 @@ static void conclude(const struct command *self, const struct profile_settings *
         /* A program without CUDA or PyTorch need not be told that it has none, unless it was asked for. */
         uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA)) &
                            ~(settings->pytorch.mode == PROFILE_PYTORCH_ON ? 0 : WIRE_BIT(TORCH));
+        if (result->cpu.method != COLLECT_BY_NOTHING)
+            sources |= WIRE_BIT(SAMPLES);
         struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
-                                   .sources = sources, .output_hidden = settings->collect.hide_output,
+                                   .sources = sources, .python = settings->collect.python_frequency != 0, .output_hidden = settings->collect.hide_output,
                                    .exports = exports, .export_count = export_count,
                                    .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
         closing_add(&out, &closing);

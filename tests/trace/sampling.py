@@ -134,6 +134,13 @@ class ByPerf(Sampled):
         burning = sum(1 for name in inner if name in PARTS)
         self.assertGreater(burning, 0.8 * len(inner))
 
+    def test_a_program_too_short_for_samples(self):
+        """The last lines say how few there are, not that none were asked for."""
+        self.profile("true", options=["-t", "none"])
+        self.assertRegex(self.output.stderr, r"events: samples \d+.*; none lost")
+        self.profile("true", options=["-t", "none", "-s", "none", "--python-sampling=true"])
+        self.assertIn("events: python samples 0; none lost", self.output.stderr)
+
     def test_none(self):
         report = self.sample(options=["-s", "none"])
         self.assertFalse(report.has("COMPOSITE_EVENTS"))
