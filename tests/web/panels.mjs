@@ -79,6 +79,8 @@ async function panels(shown, way) {
       NVTX_EVENTS n WHERE n.text = 'aten::conv2d, seq = 720, op_id = 1' AND r.start >= n.start AND r.end <= n.end AND r.globalTid = n.globalTid`);
     await searchFor("aten::conv2d, seq = 720");
     await page.locator(".search-result").filter({ hasText: /^2$/ }).waitFor(); // on the thread, and projected onto the GPU
+    await press("Escape");
+    await heading.waitFor({ state: "detached" });
     await press("0");
     await page.waitForFunction(() => !window.tachoTest.seen().moving);
     await press("n");
@@ -116,8 +118,8 @@ async function panels(shown, way) {
   });
 
   await check("sorting by a column, filtering, and a click that goes to the next instance", async () => {
-    const names = () => panel("tables").locator("tbody tr.acts td:nth-child(9)").allTextContents();
-    const instances = async () => (await panel("tables").locator("tbody tr.acts td:nth-child(3)").allTextContents()).map((text) => Number(text.replace(/\s/g, "")));
+    const names = () => panel("tables").locator("tbody tr.acts td:nth-child(1)").allTextContents();
+    const instances = async () => (await panel("tables").locator("tbody tr.acts td:nth-child(4)").allTextContents()).map((text) => Number(text.replace(/\s/g, "")));
     await panel("tables").getByRole("button", { name: "Instances" }).click();
     const falling = await instances();
     assert.deepEqual(falling, [...falling].sort((a, b) => b - a));
@@ -155,6 +157,24 @@ async function panels(shown, way) {
     assert.deepEqual(byName(copied.map((cells) => [cells[8], Number(cells[2])])), byName(rows.map((row) => [row.Name, row.Instances])));
   });
 
+  await check("a long table has only the lines in sight, and all of them under the keys", async () => {
+    const rows = JSON.parse(tacho("stats", "-q", "-r", "nvtx_pushpop_trace", "-f", "json", file));
+    await press("Escape");
+    await press("t");
+    if (!(await panel("tables").isVisible())) await press("t");
+    await panel("tables").locator("select").first().selectOption("nvtx_pushpop_trace");
+    await panel("tables").locator(".grid-tools [role=status]").filter({ hasText: `${rows.length} rows` }).waitFor();
+    assert.ok((await panel("tables").locator("tbody tr[data-index]").count()) < 60);
+    await panel("tables").getByRole("grid").focus();
+    await page.keyboard.press("End");
+    const last = panel("tables").locator('tr[aria-selected="true"]');
+    await last.waitFor();
+    assert.equal(await last.getAttribute("data-index"), String(rows.length - 1));
+    assert.ok((await last.textContent()).includes(rows.at(-1).Name), await last.textContent());
+    await page.keyboard.press("Enter");
+    await selected();
+  });
+
   await check("every example in SQL is answered, and a time leads to the spot", async () => {
     await press("q");
     await panel("sql").getByLabel("Examples").waitFor();
@@ -169,6 +189,9 @@ async function panels(shown, way) {
     await panel("sql").locator(".sql-editor").fill("SELECT start, end - start AS duration FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start DESC LIMIT 3");
     await page.keyboard.press("Control+Enter");
     await page.waitForFunction(() => document.querySelectorAll("#panel-sql tbody tr[data-index]").length === 3);
+    await page.keyboard.press("Alt+ArrowUp"); // itself
+    await page.keyboard.press("Alt+ArrowUp");
+    assert.equal(await panel("sql").locator(".sql-editor").inputValue(), examples.at(-1));
     await shot(page, "panels-sql");
     const before = await viewNow();
     await panel("sql").locator("tbody button.link").first().click();

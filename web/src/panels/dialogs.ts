@@ -74,7 +74,7 @@ export class AboutBox {
       ["Program", whole(about.program || "unknown")],
       ["Length", duration(about.to - about.from)],
       ["Events", `${count(about.events)} in ${count(about.rows)} rows`],
-      ["Steps", about.steps ? `${count(about.steps.count)}, from ${about.steps.source}` : "none found"],
+      ["Steps", about.steps ? `${count(about.steps.count)} (${about.steps.source})` : "none found"],
       ["Recorded", about.utc === null ? "unknown" : utc(about.utc)],
       ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${typeof rank === "number" ? `, rank ${rank}` : ""}`))],
       ["GPUs", about.gpus.length > 0 ? this.list(about.gpus.map(({ id, name }) => `${id}: ${name}`)) : "none"],

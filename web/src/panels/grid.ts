@@ -25,6 +25,8 @@ export interface GridContent {
   label: string;
   columns: readonly GridColumn[];
   rows: readonly (readonly Cell[])[];
+  /** The column that says what a line is about: it is shown first and stays in sight, wherever it stands in a copy. */
+  lead?: number | undefined;
   /** What a line does when it is clicked, or Enter is pressed on it. */
   act?: (row: readonly Cell[], again: boolean) => void;
 }
@@ -53,11 +55,11 @@ export function separated(columns: readonly GridColumn[], rows: readonly (readon
 export class Grid {
   readonly element = make("div", { class: "grid" });
   readonly tools = make("div", { class: "grid-tools" });
-  private readonly scroller = make("div", { class: "grid-scroll", tabindex: 0 });
-  private readonly table = make("table");
+  private readonly scroller = make("div", { class: "grid-scroll", tabindex: 0, role: "grid" });
+  private readonly table = make("table", { role: "presentation" });
   private readonly groups = make("colgroup");
-  private readonly head = make("thead");
-  private readonly body = make("tbody");
+  private readonly head = make("thead", { role: "rowgroup" });
+  private readonly body = make("tbody", { role: "rowgroup" });
   private readonly status = make("span", { class: "muted", role: "status" });
   private readonly filterBox: HTMLInputElement;
   private content: GridContent = { label: "", columns: [], rows: [] };
@@ -87,6 +89,13 @@ export class Grid {
     new ResizeObserver(() => this.paint()).observe(this.scroller);
   }
 
+  /** The columns in the order in which they are shown. */
+  private order(): number[] {
+    const { columns, lead = -1 } = this.content;
+    const all = columns.map((_, index) => index);
+    return lead < 0 ? all : [lead, ...all.filter((index) => index !== lead)];
+  }
+
   /** Fills it anew; sorting and filter stay while the columns are the same. */
   fill(content: GridContent): void {
     const same = content.columns.map((column) => column.title).join() === this.content.columns.map((column) => column.title).join();
@@ -94,7 +103,6 @@ export class Grid {
     if (!same) this.sorted = null;
     this.current = this.acted = -1;
     this.scroller.setAttribute("aria-label", content.label);
-    this.table.setAttribute("aria-label", content.label);
     this.fillHead();
     this.arrange();
     this.scroller.scrollTop = 0;
@@ -105,23 +113,27 @@ export class Grid {
   }
 
   private fillHead(): void {
-    const { columns, rows } = this.content;
+    const { columns, rows, lead } = this.content;
+    const order = this.order();
     const sample = rows.slice(0, 200);
-    const widths = columns.map((column, index) => {
-      const lengths = sample.map((row) => (this.words(column, row[index] ?? null)).length);
+    const widths = order.map((index) => {
+      const column = columns[index]!;
+      const lengths = sample.map((row) => this.words(column, row[index] ?? null).length);
       const widest = Math.max(column.title.length + 2, ...lengths);
-      return Math.min(widest, column.numeric ? 24 : 90);
+      return Math.min(widest, column.numeric ? 24 : index === lead ? 60 : 90);
     });
+    this.table.classList.toggle("led", lead !== undefined);
     this.groups.replaceChildren(...widths.map((width) => {
       const group = make("col");
       group.style.width = `calc(${width} * 1ch + 20px)`;
       return group;
     }), make("col"));
-    const line = make("tr", { "aria-rowindex": 1 });
-    columns.forEach((column, index) => {
+    const line = make("tr", { role: "row", "aria-rowindex": 1 });
+    for (const index of order) {
+      const column = columns[index]!;
       const sort = button(column.title, () => this.sort(index), { class: "grid-sort" });
-      line.append(make("th", { scope: "col", class: column.numeric ? "number" : undefined }, sort));
-    });
+      line.append(make("th", { role: "columnheader", "data-column": index, class: column.numeric ? "number" : undefined }, sort));
+    }
     line.append(make("td", { "aria-hidden": "true" })); // takes what room is left
     this.head.replaceChildren(line);
     this.markSort();
@@ -138,10 +150,10 @@ export class Grid {
   }
 
   private markSort(): void {
-    this.head.querySelectorAll("th").forEach((cell, index) => {
-      const order = this.sorted?.column === index ? (this.sorted.down ? "descending" : "ascending") : "none";
-      cell.setAttribute("aria-sort", order);
-    });
+    for (const cell of this.head.querySelectorAll("th")) {
+      const sorted = this.sorted?.column === Number(cell.dataset["column"]) ? this.sorted : null;
+      cell.setAttribute("aria-sort", sorted ? (sorted.down ? "descending" : "ascending") : "none");
+    }
   }
 
   /** Filters and sorts; the order of equal lines is that in which they came. */
@@ -155,7 +167,7 @@ export class Grid {
     if (sorted) this.shown.sort((a, b) => (sorted.down ? -1 : 1) * compare(a[sorted.column] ?? null, b[sorted.column] ?? null));
     const all = count(rows.length);
     this.status.textContent = this.shown.length === rows.length ? `${all} ${rows.length === 1 ? "row" : "rows"}` : `${count(this.shown.length)} of ${all} rows`;
-    this.table.setAttribute("aria-rowcount", String(this.shown.length + 1));
+    this.scroller.setAttribute("aria-rowcount", String(this.shown.length + 1));
     this.current = Math.min(this.current, this.shown.length - 1);
     this.paint(true);
   }
@@ -182,16 +194,16 @@ export class Grid {
   private line(index: number): HTMLElement {
     const row = this.shown[index]!;
     const chosen = index === this.current;
-    const line = make("tr", { id: chosen ? this.currentId() : undefined, "data-index": index, "aria-rowindex": index + 2, "aria-selected": chosen ? "true" : undefined });
+    const line = make("tr", { role: "row", id: chosen ? this.currentId() : undefined, "data-index": index, "aria-rowindex": index + 2, "aria-selected": chosen ? "true" : undefined });
     line.classList.toggle("acts", this.content.act !== undefined);
-    this.content.columns.forEach((column, at) => line.append(this.cell(column, row[at] ?? null, at)));
+    for (const at of this.order()) line.append(this.cell(this.content.columns[at]!, row[at] ?? null, at));
     line.append(make("td", { "aria-hidden": "true" }));
     return line;
   }
 
   private cell(column: GridColumn, value: Cell, at: number): HTMLElement {
     const words = this.words(column, value);
-    const cell = make("td", { class: column.numeric ? "number" : undefined });
+    const cell = make("td", { role: "gridcell", class: column.numeric ? "number" : undefined });
     if (value === null) {
       cell.classList.add("muted");
       cell.append("–");

@@ -109,6 +109,7 @@ export class TablesPanel extends Panel {
       label: table.title,
       columns: table.columns.map((column) => look(column, (time) => this.app.set({ view: this.app.around({ from: time, to: time }) }))),
       rows: table.rows,
+      lead: names ?? undefined,
       ...(names === null ? {} : { act: (row: readonly Cell[]) => void this.goTo(String(row[names]), filter, times < 0 ? null : row[times]) }),
     });
   }
