@@ -89,6 +89,7 @@ await test("the facts about the report", async () => {
   const text = await dialog.textContent();
   assert.match(text, /Reportmix/);
   assert.match(text, /NVIDIA H200/);
+  assert.match(text, /Nothing was lost/);
   await shot(page, "around-about");
   await page.keyboard.press("Escape");
 });
