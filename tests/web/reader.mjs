@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { assert, finish, loadSource, report, serve, skip, test } from "./lib.mjs";
+import { assert, finish, loadSource, report, scratch, serve, skip, test } from "./lib.mjs";
 
 const wasm = join(process.env.PAGE ?? "", "tacho.wasm");
 if (!existsSync(wasm)) skip("tacho.wasm was not built");
@@ -59,7 +59,21 @@ async function compare(native, reader, requests) {
   return answered;
 }
 
-for (const stored of ["nsys/resnet18.sqlite.gz", "nsys/mix.sqlite.gz", "kineto/train.json.gz"]) {
+/** A capture of our own: samples, states and calls, which the stored files have in part only. */
+function captured() {
+  const place = join(scratch(), "own.tacho");
+  const made = spawnSync(process.env.TACHO, ["profile", "-o", place, join(process.env.PROGRAMS ?? "", "os_threads")], { encoding: "utf8" });
+  assert.ok(existsSync(place), made.stderr);
+  return place;
+}
+
+const own = captured();
+await test("a capture of our own: every answer is the server's", async () => {
+  const native = await onServer(own);
+  assert.ok((await compare(native, await inPage(own), await requestsFor(native))) > 20, "too few of the requests were answered at all");
+});
+
+for (const stored of ["nsys/resnet18.sqlite.gz", "nsys/mix.sqlite.gz", "nsys/wait_stream.sqlite.gz", "kineto/train.json.gz", "kineto/stacks.json.gz"]) {
   const file = report(stored), imported = `${file.replace(/\.[a-z]+$/, "")}.tacho`;
   const made = spawnSync(process.env.TACHO, ["import", "-o", imported, file], { encoding: "utf8" });
   assert.equal(made.status, 0, made.stderr);
