@@ -12,7 +12,7 @@
 
 void advice_add(struct advice *advice, const struct advice_item *item)
 {
-    struct text *out = &advice->items;
+    struct text *out = advice->items;
 
     text_addf(out, "%s{\"rule\":\"%s\",\"title\":", out->length ? "," : "", item->rule);
     json_add_text(out, item->title, strlen(item->title));
@@ -24,7 +24,7 @@ void advice_add(struct advice *advice, const struct advice_item *item)
 
 void advice_add_rule(struct advice *advice, const char *name, const char *title, const char *words, size_t count)
 {
-    struct text *out = &advice->rules;
+    struct text *out = advice->rules;
 
     text_addf(out, "%s{\"name\":\"%s\",\"title\":", out->length ? "," : "", name);
     json_add_text(out, title, strlen(title));
@@ -166,7 +166,6 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
     }
 }
 
-/* A rule without data has nothing to say. */
 static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     static const struct analysis_option limit = { "rows", "200" };
@@ -174,8 +173,6 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     struct table *table;
     struct text text = {0};
 
-    if (analysis_missing(rule, advice->view->report))
-        return 0;
     int code = analysis_run(rule, advice->view->report, &request, &table, err);
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
@@ -186,28 +183,38 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     return 0;
 }
 
+/* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without data have nothing to say. */
+static int run_rules(struct view_kept *kept, struct view *view, int is_one_enough, int *is_complete, struct error *err)
+{
+    struct advice advice = { view, &kept->advice, &kept->advice_rules };
+    size_t count = 0;
+    int code = 0, has_run = 0;
+
+    while (rules[count])
+        count++;
+    for (; kept->rules_run <= count && code == 0 && !(has_run && is_one_enough); kept->rules_run++) {
+        const struct analysis *rule = rules[kept->rules_run]; /* NULL: the gaps */
+        if (rule && analysis_missing(rule, view->report))
+            continue;
+        has_run = 1;
+        code = rule ? run_rule(&advice, rule, err) : advice_add_gaps(&advice, err);
+    }
+    *is_complete = kept->rules_run > count;
+    return code;
+}
+
 int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct view_kept *kept = view_kept(view, err);
-    struct advice advice = { .view = view };
-    int code = kept ? 0 : err->code;
+    int64_t step = 0;
+    int is_complete = 0, code = kept ? argument_int(arguments, "step", 0, 1, &step, err) : err->code;
 
-    if (code == 0 && !kept->advice.length) {
-        for (size_t i = 0; rules[i] && code == 0; i++)
-            code = run_rule(&advice, rules[i], err);
-        if (code == 0)
-            code = advice_add_gaps(&advice, err);
-        if (code == 0) {
-            text_addf(&kept->advice, "{\"advice\":[%s],\"rules\":[%s]}", text_string(&advice.items), text_string(&advice.rules));
-            if (text_failed(&kept->advice) || text_failed(&advice.items) || text_failed(&advice.rules))
-                code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
-        }
-        if (code != 0)
-            text_free(&kept->advice);
-        text_free(&advice.items);
-        text_free(&advice.rules);
-    }
     if (code == 0)
-        text_add_bytes(out, kept->advice.bytes, kept->advice.length);
+        code = run_rules(kept, view, (int)step, &is_complete, err);
+    if (code == 0 && (text_failed(&kept->advice) || text_failed(&kept->advice_rules)))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+    if (code == 0)
+        text_addf(out, "{\"advice\":[%s],\"rules\":[%s],\"complete\":%s}", text_string(&kept->advice), text_string(&kept->advice_rules),
+                  is_complete ? "true" : "false");
     return code;
 }

@@ -8,7 +8,7 @@ enum { ADVICE_MOST = 200, ADVICE_NO_EVENT = -1 }; /* of one rule */
 
 struct advice {
     struct view *view;
-    struct text items, rules; /* members of the two lists */
+    struct text *items, *rules; /* members of the two lists */
 };
 
 /* One that was found; row and event are -1 for a stretch of time alone. text is a few sentences. */

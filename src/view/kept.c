@@ -28,6 +28,7 @@ void view_kept_free(struct view *view)
         if (kept->has_stacks[source])
             stacks_free(&kept->stacks[source]);
     text_free(&kept->advice);
+    text_free(&kept->advice_rules);
     query_close(kept->query);
     free(kept);
     view->kept = NULL;

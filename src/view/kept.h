@@ -15,7 +15,8 @@ struct view_kept {
     struct tally tally;                  /* without rows while nothing was searched for */
     struct stacks stacks[STACK_SOURCES]; /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
-    struct text advice;                  /* the whole answer; "" while it was not asked for */
+    struct text advice, advice_rules;    /* what the rules that were run so far found: members of two lists */
+    size_t rules_run;
     struct query *query;                 /* NULL while there was no SQL */
 };
 

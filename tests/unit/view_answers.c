@@ -385,8 +385,8 @@ static void an_empty_report(void **state)
     expect(ask("find?text=x"), "\"total\":0,\"rows\":[],\"names\":[]");
     expect(ask("next?text=x"), "null");
     expect(ask("flame"), "\"nodes\":[[-1,-1,0,0]],\"samples\":0");
-    expect(ask("advice"), "{\"advice\":[],\"rules\":[]}");
-    expect(ask("advice"), "{\"advice\":[],\"rules\":[]}");
+    expect(ask("advice?step=1"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
+    expect(ask("advice"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
     close_all();
 }
 

@@ -94,8 +94,12 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long);
   }
 
-  advice(): Promise<Advice> {
-    return this.json("advice", undefined, Turn.Long);
+  /** Rule by rule: all of them together would hold up the picture. */
+  async advice(): Promise<Advice> {
+    for (;;) {
+      const advice = await this.json<Advice & { complete: boolean }>("advice?step=1", undefined, Turn.Long);
+      if (advice.complete) return advice;
+    }
   }
 
   sql(statement: string): Promise<SqlResult> {
