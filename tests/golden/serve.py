@@ -42,7 +42,7 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.end(signal.SIGTERM)
+        check("it ends in good order", 0, self.end(signal.SIGTERM)[0])
 
     def end(self, number):
         """Exit status, and what was said on stderr."""

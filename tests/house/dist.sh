@@ -13,6 +13,11 @@ for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libr
     [ -e "$home/$file" ] || complain "the tarball lacks $file"
 done
 [ -e "$SOURCE/dist/$(basename "$home" "-$ARCH")-py3-none-manylinux_2_28_$ARCH.whl" ] || complain "there is no wheel beside the tarball"
+if command -v npm >/dev/null && command -v clang >/dev/null && command -v wasm-ld >/dev/null; then
+    for file in index.html page.js page.css tacho.wasm tacho.wasm.gz; do
+        [ -e "$home/share/tacho/view/$file" ] || complain "the tarball lacks $file of the timeline page"
+    done
+fi
 "$READELF" -Wl "$home/bin/tacho" | grep -q INTERP && complain "tacho asks for a dynamic loader"
 grep -rlIE "$SOURCE" "$home" && complain "the files above name the folder that the tarball was built in"
 

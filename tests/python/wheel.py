@@ -42,6 +42,9 @@ class Wheel(lib.Case):
         self.call(program, "profile", "-q", "-o", self.path("report"), "-t", "nvtx", "--pytorch=replace", python,
                   os.path.join(lib.HERE, "programs", "unchanged.py"), env={**clean, "PYTHONPATH": lib.STANDIN})
         self.assertIn("complete", self.call(program, "info", self.path("report.tacho"), env=clean))
+        if os.path.exists(self.path("tree/share/tacho/view/index.html")):
+            self.call(program, "export", "-q", "-t", "html", self.path("report.tacho"), env=clean)
+            self.assertTrue(os.path.exists(self.path("report.html")))
 
 
 if __name__ == "__main__":
