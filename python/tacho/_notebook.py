@@ -15,7 +15,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         kind = getattr(sys.modules.get("IPython.core.error"), "UsageError", _native.TachoError)
-        raise kind(f"%%tacho: {message}; it takes --sort-by COLUMN, --row-limit N, --shapes, --memory, --stacks, --output FILE")
+        raise kind(f"%%tacho: {message}; it takes --sort-by COLUMN, --row-limit N, --shapes, --memory, --stacks, --output FILE, --html FILE")
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -26,6 +26,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--stacks", action="store_true")
     parser.add_argument("--output", default=None, help="the report, if it is to be kept")
+    parser.add_argument("--html", default=None, help="the timeline, in one file")
     return parser
 
 
@@ -39,6 +40,8 @@ def load_ipython_extension(shell: Any) -> None:
             result = shell.run_cell(cell)
         table = prof.key_averages(group_by_input_shape=options.shapes).table(sort_by=options.sort_by, row_limit=options.row_limit)
         print(table or f"No operators of PyTorch were recorded; the report is {prof.report()}")
+        if options.html:
+            prof.export_html(options.html)
         shell.user_ns["prof"] = prof
         return result.result
 

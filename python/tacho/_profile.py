@@ -113,6 +113,10 @@ class Recorded:
             raise ValueError(f"metric is self_cpu_time_total or self_cuda_time_total, not {metric}")
         self._export(path, "stacks", "--metric", metric.replace("device", "cuda"))
 
+    def export_html(self, path: str, max_size: Optional[str] = None) -> None:
+        """The timeline in one file that opens in any browser; of at most that size ("25MB"), with an overview of what is left out."""
+        self._export(path, "html", *(["--max-size", max_size] if max_size else []))
+
     def add_metadata(self, key: str, value: str) -> None:
         """A text that stands in the trace of export_chrome_trace()."""
         self._metadata[key] = json.dumps(value)

@@ -24,6 +24,12 @@ print(list(tacho.load(shell.user_ns["prof"].report())["NVTX_EVENTS"]["text"]))
 function("--output later.tacho", "tacho.mark('in the next')")
 print(list(tacho.load("later.tacho")["NVTX_EVENTS"]["text"]))
 try:
+    function("--html cell.html", "tacho.mark('shown')")
+except tacho.TachoError as error:
+    assert "built without" in str(error), error
+else:
+    assert b"tacho-report" in open("cell.html", "rb").read()
+try:
     function("--nope", "")
 except Exception as error:
     print(type(error).__name__, error)
@@ -47,7 +53,7 @@ class Notebook(lib.Case):
         self.assertRegex(out[0], "No operators of PyTorch were recorded; the report is .*kept.tacho")
         self.assertEqual(out[1:3], ["cell tacho 42", "['in the cell']"])
         self.assertEqual(out[4], "['in the cell', 'in the next']")
-        self.assertRegex(out[5], "^(UsageError|TachoError) %%tacho: unrecognized arguments: --nope")
+        self.assertRegex(out[6], "^(UsageError|TachoError) %%tacho: unrecognized arguments: --nope")
 
     def test_ipython(self):
         if lib.trace.subprocess.run([self.python, "-c", "import IPython"], capture_output=True).returncode != 0:
