@@ -15,7 +15,7 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
 
 /* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
 int answers_read_span(struct view *view, const struct arguments *arguments, struct report_span *span, struct error *err);
-/* The arguments pid, tid, device and stream. */
-int answers_read_filter(const struct arguments *arguments, struct analysis_filter *filter, struct error *err);
+/* The arguments pid, tid, device (a GPU, as rows have it) and stream. */
+int answers_read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err);
 
 #endif

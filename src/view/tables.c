@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../analyze/analyze.h"
+#include "../analyze/events.h"
 #include "../base/json.h"
 #include "answers.h"
 #include "fields.h"
@@ -109,7 +110,30 @@ int answers_read_span(struct view *view, const struct arguments *arguments, stru
     return code;
 }
 
-int answers_read_filter(const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
+/* Rows know GPUs, tables know the devices of a process: 0 is another GPU in each where each sees but one. */
+static void find_device(const struct view *view, struct analysis_filter *filter)
+{
+    int64_t device = -1, process = -1;
+    int is_one_device = 1, is_one_process = 1;
+
+    for (size_t r = 0; r < view->row_count; r++) {
+        const struct view_row *row = &view->rows[r];
+        if (row->type != ROW_STREAM || row->device != filter->device || (filter->only & ONLY_PID && global_pid_number(row->process) != filter->pid))
+            continue;
+        is_one_device &= device == -1 || device == row->key[KEY_A];
+        is_one_process &= process == -1 || process == row->process;
+        device = row->key[KEY_A];
+        process = row->process;
+    }
+    if (device != -1 && is_one_device)
+        filter->device = device;
+    if (process != -1 && is_one_process) {
+        filter->only |= ONLY_PID;
+        filter->pid = global_pid_number(process);
+    }
+}
+
+int answers_read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
 {
     const struct { const char *name; int bit; int64_t *value; } parts[] = {
         { "pid", ONLY_PID, &filter->pid }, { "tid", ONLY_TID, &filter->tid }, { "device", ONLY_DEVICE, &filter->device },
@@ -122,6 +146,8 @@ int answers_read_filter(const struct arguments *arguments, struct analysis_filte
         code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err);
         filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;
     }
+    if (code == 0 && filter->only & ONLY_DEVICE)
+        find_device(view, filter);
     return code;
 }
 
@@ -140,7 +166,7 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
         return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
     int code = answers_read_span(view, arguments, &span, err);
     if (code == 0)
-        code = answers_read_filter(arguments, &filter, err);
+        code = answers_read_filter(view, arguments, &filter, err);
     if (code == 0)
         code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err);
     if (code != 0)

@@ -346,6 +346,32 @@ static void ids_in_no_order(void **state)
     close_all();
 }
 
+/* Two processes that see one GPU each: it is device 0 for both. */
+static void gpus_of_processes(void **state)
+{
+    struct writer *writer = start();
+
+    for (int64_t pid = 1; pid <= 2; pid++) {
+        struct row_TARGET_INFO_CUDA_DEVICE device = {0};
+        struct row_TARGET_INFO_GPU gpu = {0};
+        ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, gpuId, 4 + pid);
+        ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, cudaId, 0);
+        ROW_SET(&device, TARGET_INFO_CUDA_DEVICE, pid, pid);
+        writer_append(writer, TABLE_TARGET_INFO_CUDA_DEVICE, &device);
+        ROW_SET(&gpu, TARGET_INFO_GPU, id, 4 + pid);
+        ROW_SET(&gpu, TARGET_INFO_GPU, name, made_string(writer, "GPU"));
+        writer_append(writer, TABLE_TARGET_INFO_GPU, &gpu);
+        made_kernel(writer, (struct made_kernel){ pid * 10, pid * 10 + 5, pid, 1, 0, 7, pid == 1 ? "one" : "two", NULL, NULL });
+    }
+    show(writer);
+
+    expect(ask("table?report=cuda_gpu_kern_sum"), "\"total\":2,");
+    expect(ask("table?report=cuda_gpu_kern_sum&device=6"), "\"two\"]],\"total\":1,");
+    expect(ask("table?report=cuda_gpu_kern_sum&device=5&stream=7"), "\"one\"]],\"total\":1,");
+    expect(ask("table?report=cuda_gpu_kern_sum&device=5&pid=2"), "\"total\":0,");
+    close_all();
+}
+
 static void hostile_names(void **state)
 {
     enum { LONG = 1 << 20 };
@@ -395,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_of_operators), cmocka_unit_test(work_without_calls), cmocka_unit_test(lines_of_python),
         cmocka_unit_test(who_held_the_lock), cmocka_unit_test(ranges_of_one_length), cmocka_unit_test(ids_in_no_order),
+        cmocka_unit_test(gpus_of_processes),
         cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report),
     };
 
