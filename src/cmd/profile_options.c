@@ -72,19 +72,9 @@ static int take_threshold(void *settings, const char *value, struct error *err)
 
 static int take_buffer_limit(void *settings, const char *value, struct error *err)
 {
-    static const char suffixes[] = "KMGT";
-    char *end;
-    unsigned long long bytes = (errno = 0, strtoull(value, &end, 10));
-    const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+    uint64_t bytes = option_size(value, 1024);
 
-    if (suffix) {
-        int shift = 10 * (int)(suffix - suffixes + 1);
-        bytes = bytes > UINT64_MAX >> shift ? 0 : bytes << shift;
-        end++;
-        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
-            end += strlen(end);
-    }
-    if (!isdigit((unsigned char)*value) || *end || bytes == 0 || errno)
+    if (bytes == 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--buffer-limit is a size such as 64M, not '%s'", value);
     ((struct profile_settings *)settings)->collect.buffer_limit_bytes = bytes;
     return 0;
