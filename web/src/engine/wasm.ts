@@ -37,7 +37,11 @@ export class WasmEngine extends RequestEngine {
   async saveNotes(notes: readonly Note[]): Promise<void> {
     const storage = this.storage();
     if (!storage) throw new Error("This browser keeps nothing for pages from a disk, so notes are lost when the page is closed.");
-    storage.setItem(await this.key(), JSON.stringify(notes));
+    try {
+      storage.setItem(await this.key(), JSON.stringify(notes));
+    } catch {
+      throw new Error("The browser has no room left for notes.");
+    }
   }
 
   override close(): void {

@@ -17,14 +17,21 @@ async function obey(order: Order): Promise<ArrayBuffer> {
     reader.open(order.name, new Uint8Array(order.bytes));
     return new ArrayBuffer(0);
   }
-  if (!reader) throw new Error("No report is open.");
+  if (!reader) throw new Error("The report has to be opened again.");
   return reader.answer(order.request, order.body).bytes;
+}
+
+/** After a fault of the C its memory means nothing any more. */
+function sentence(error: unknown): string {
+  if (!(error instanceof WebAssembly.RuntimeError)) return error instanceof Error ? error.message : String(error);
+  reader = null;
+  return `The page's reader broke off (${error.message}): the report has to be opened again.`;
 }
 
 let last: Promise<unknown> = Promise.resolve();
 onmessage = ({ data: { id, order } }: MessageEvent<{ id: number; order: Order }>) => {
   last = last.then(() => obey(order)).then(
     (bytes) => postMessage({ id, bytes } satisfies Answer, { transfer: [bytes] }),
-    (error: unknown) => postMessage({ id, error: error instanceof Error ? error.message : String(error) } satisfies Answer),
+    (error: unknown) => postMessage({ id, error: sentence(error) } satisfies Answer),
   );
 };
