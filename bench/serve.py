@@ -1,7 +1,7 @@
 """What the timeline's server takes for its answers, and what packing them is worth: python3 bench/serve.py TACHO REPORT [REQUESTS [SEED]]
 
 Tiles of all rows in sight at random places and levels, as somebody who moves around asks for them, each once plain and once packed
-with gzip. Times are those of a client on this machine, over one connection: a bare `about` of the same minute stands beside them."""
+with gzip; then clicks on random events and searches. Times are those of a client on this machine, over one connection: a bare `about` of the same minute stands beside them."""
 
 import http.client
 import json
@@ -46,6 +46,26 @@ def tile_requests(client, count, chance):
         yield f"tile?rows={','.join(map(str, drawn[first:first + IN_SIGHT]))}&level={level}&index={index}"
 
 
+def event_requests(client, count, chance):
+    """Clicks: any event, each row as likely as another."""
+    rows = [row for row in json.loads(client.ask("rows")[0])["rows"] if row["events"] and row["kind"] != "counter"]
+    for _ in range(count):
+        row = chance.choice(rows)
+        yield f"event?row={row['id']}&event={chance.randrange(row['events'])}"
+
+
+def clicks_and_searches(client, count, chance):
+    """The first of each finds out what later ones need."""
+    events = list(event_requests(client, count, chance))
+    words = ["".join(chance.choice("aeionrtk") for _ in range(3)) for _ in range(50)]
+    line("event, the first", [client.ask(events[0])])
+    line("event", [client.ask(request) for request in events])
+    line("find, the first", [client.ask("find?text=kernel")])
+    line("find", [client.ask(f"find?text={word}") for word in words])
+    line("find, regex", [client.ask(f"find?mode=regex&text={word[0]}.*{word[1]}.*{word[2]}") for word in words])
+    line("next", [client.ask(f"next?text={word}&at={chance.randrange(10 ** 9)}") for word in words])
+
+
 def main():
     tacho, report = sys.argv[1:3]
     count, seed = int(sys.argv[3]) if len(sys.argv) > 3 else 500, int(sys.argv[4]) if len(sys.argv) > 4 else 1
@@ -65,6 +85,7 @@ def main():
         line(f"rows, {word}", [client.ask("rows", packed) for _ in range(5)])
         line(f"tile, {word}", [client.ask(request, packed) for request in requests])
         line(f"overview, {word}", [client.ask("overview?width=1400", packed) for _ in range(20)])
+    clicks_and_searches(client, count, random.Random(seed))
     server.terminate()
     server.wait()
 
