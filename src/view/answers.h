@@ -2,7 +2,6 @@
 #ifndef TACHO_VIEW_ANSWERS_H
 #define TACHO_VIEW_ANSWERS_H
 
-#include "../analyze/analyze.h"
 #include "view_state.h"
 
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
@@ -15,7 +14,5 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
 
 /* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
 int answers_read_span(struct view *view, const struct arguments *arguments, struct report_span *span, struct error *err);
-/* The arguments pid, tid, device (a GPU, as rows have it) and stream. */
-int answers_read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err);
 
 #endif

@@ -133,7 +133,8 @@ static void find_device(const struct view *view, struct analysis_filter *filter)
     }
 }
 
-int answers_read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
+/* The arguments pid, tid, device (a GPU, as rows have it) and stream. */
+static int read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
 {
     const struct { const char *name; int bit; int64_t *value; } parts[] = {
         { "pid", ONLY_PID, &filter->pid }, { "tid", ONLY_TID, &filter->tid }, { "device", ONLY_DEVICE, &filter->device },
@@ -166,7 +167,7 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
         return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
     int code = answers_read_span(view, arguments, &span, err);
     if (code == 0)
-        code = answers_read_filter(view, arguments, &filter, err);
+        code = read_filter(view, arguments, &filter, err);
     if (code == 0)
         code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err);
     if (code != 0)
