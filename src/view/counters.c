@@ -1,8 +1,8 @@
 /* Every table of values over time, and the row that they go to. To show another is to add a line. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../analyze/events.h"
+#include "../base/array.h"
 #include "gather.h"
 #include "points.h"
 
@@ -116,7 +116,7 @@ struct counting {
     int64_t label;
     struct keys keys;          /* rows of this table */
     struct view_points *points; /* owned; by key */
-    size_t capacity;
+    size_t point_rows, capacity; /* of points */
 };
 
 /* The key of a row of the table, and its value; 0 if it is none. */
@@ -138,19 +138,13 @@ static int take(const struct counting *counting, size_t row, int64_t key[KEY_PAR
 
 static int add_point(struct counting *counting, const int64_t *key, int64_t time_ns, double value)
 {
+    size_t before = counting->keys.count;
     uint32_t number = keys_add(&counting->keys, key);
 
-    if (number == NO_KEY)
+    if (number == NO_KEY || array_reserve(&counting->points, &counting->capacity, (size_t)number + 1, sizeof *counting->points) != 0)
         return ERR_NO_MEMORY;
-    if (number >= counting->capacity) {
-        size_t capacity = 2 * counting->capacity + 16;
-        struct view_points *list = realloc(counting->points, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        memset(list + counting->capacity, 0, (capacity - counting->capacity) * sizeof *list);
-        counting->points = list;
-        counting->capacity = capacity;
-    }
+    if (counting->keys.count > before)
+        counting->points[counting->point_rows++] = (struct view_points){0};
     return points_add(&counting->points[number], time_ns, value);
 }
 
@@ -193,7 +187,7 @@ static int count_table(struct view *view, const struct counter_source *source, s
     report_columns_free(&counting.columns);
     if (code == 0 && add_leaves(&counting) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the values of %s", source->table);
-    for (size_t i = 0; i < counting.capacity; i++)
+    for (size_t i = 0; i < counting.point_rows; i++)
         points_free(&counting.points[i]);
     free(counting.points);
     free(counting.names.list);

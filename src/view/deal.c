@@ -5,19 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "gather.h"
 #include "index.h"
 
 int view_add_leaf(struct view *view, const struct view_leaf *leaf)
 {
-    if (view->leaf_count == view->leaf_capacity) {
-        size_t capacity = 2 * view->leaf_capacity + 64;
-        struct view_leaf *list = realloc(view->leaves, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        view->leaves = list;
-        view->leaf_capacity = capacity;
-    }
+    if (array_reserve(&view->leaves, &view->leaf_capacity, view->leaf_count + 1, sizeof *view->leaves) != 0)
+        return ERR_NO_MEMORY;
     view->leaves[view->leaf_count++] = *leaf;
     return 0;
 }
@@ -120,20 +115,12 @@ static int make_piles(struct dealing *dealing)
 
 static int rename_one(struct dealing *dealing, const struct view_source *source, uint32_t *name)
 {
+    size_t before = dealing->renames.count;
     uint32_t number = keys_add(&dealing->renames, (int64_t[]){ source - dealing->gather->family->sources, *name });
 
-    if (number == NO_KEY)
+    if (number == NO_KEY || array_reserve(&dealing->renamed, &dealing->renamed_capacity, (size_t)number + 1, sizeof *dealing->renamed) != 0)
         return ERR_NO_MEMORY;
-    if (number >= dealing->renamed_capacity) {
-        size_t capacity = 2 * (size_t)number + 64;
-        uint32_t *list = realloc(dealing->renamed, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        memset(list + dealing->renamed_capacity, 0xff, (capacity - dealing->renamed_capacity) * sizeof *list);
-        dealing->renamed = list;
-        dealing->renamed_capacity = capacity;
-    }
-    if (dealing->renamed[number] == UINT32_MAX)
+    if (dealing->renames.count > before)
         dealing->renamed[number] = source->rename(dealing->gather->view, *name);
     *name = dealing->renamed[number];
     return 0;

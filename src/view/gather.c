@@ -5,20 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
+#include "../base/array.h"
 
 /* ---- names for numbers ----------------------------------------------------------------------------------------- */
 
 int name_map_add(struct name_map *map, int64_t number, uint32_t name)
 {
-    if (map->count == map->capacity) {
-        size_t capacity = map->capacity ? 2 * map->capacity : 64;
-        struct name_of *list = realloc(map->list, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        map->list = list;
-        map->capacity = capacity;
-    }
+    if (array_reserve(&map->list, &map->capacity, map->count + 1, sizeof *map->list) != 0)
+        return ERR_NO_MEMORY;
     map->list[map->count++] = (struct name_of){ number, name };
     return 0;
 }
@@ -74,13 +68,7 @@ static struct gather_block *block_new(struct gather_worker *worker, uint32_t cap
 {
     struct gather_block *block = calloc(1, sizeof *block);
 
-    if (worker->block_count == worker->block_capacity) {
-        size_t more = 2 * worker->block_capacity + 64;
-        struct gather_block **list = realloc(worker->blocks, more * sizeof *list);
-        worker->blocks = list ? list : worker->blocks;
-        worker->block_capacity = list ? more : worker->block_capacity;
-    }
-    if (!block || worker->block_count == worker->block_capacity)
+    if (!block || array_reserve(&worker->blocks, &worker->block_capacity, worker->block_count + 1, sizeof *worker->blocks) != 0)
         goto failed;
     block->capacity = capacity;
     block->start_ns = malloc((capacity + 1) * sizeof *block->start_ns);
@@ -101,14 +89,8 @@ failed:
 
 static int add_long(struct gather_block *block, int64_t length_ns)
 {
-    if (block->long_count == block->long_capacity) {
-        uint32_t more = 2 * block->long_capacity + 16;
-        struct view_long *list = realloc(block->longer, more * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        block->longer = list;
-        block->long_capacity = more;
-    }
+    if (array_reserve(&block->longer, &block->long_capacity, (size_t)block->long_count + 1, sizeof *block->longer) != 0)
+        return ERR_NO_MEMORY;
     block->longer[block->long_count++] = (struct view_long){ block->count, length_ns };
     return 0;
 }

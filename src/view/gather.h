@@ -12,7 +12,8 @@ struct gather_block {
     uint32_t source;    /* in the family */
     size_t worker;      /* whose numbers the keys are */
     uint64_t first_row; /* for their order */
-    uint32_t count, capacity, long_count, long_capacity;
+    uint32_t count, capacity, long_count;
+    size_t long_capacity;
     int64_t *start_ns;  /* owned, as all below */
     uint32_t *length_ns, *name, *key, *table_row;
     uint8_t *tag;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../base/array.h"
 #include "made.h"
 
 enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
@@ -43,14 +44,8 @@ static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
         last->to_ns = to_ns > last->to_ns ? to_ns : last->to_ns;
         return 0;
     }
-    if (list->count == list->capacity) {
-        size_t capacity = 2 * list->capacity + 256;
-        struct busy *grown = realloc(list->list, capacity * sizeof *grown);
-        if (!grown)
-            return ERR_NO_MEMORY;
-        list->list = grown;
-        list->capacity = capacity;
-    }
+    if (array_reserve(&list->list, &list->capacity, list->count + 1, sizeof *list->list) != 0)
+        return ERR_NO_MEMORY;
     list->list[list->count++] = (struct busy){ from_ns, to_ns };
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../analyze/order.h"
+#include "../base/array.h"
 #include "gather.h"
 
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
@@ -64,16 +65,11 @@ static int build(struct view_points *points)
 
 int points_add(struct view_points *points, int64_t time_ns, double value)
 {
-    if (points->count == points->capacity) {
-        size_t capacity = 2 * (size_t)points->capacity + 64;
-        int64_t *times = capacity < UINT32_MAX ? realloc(points->time_ns, capacity * sizeof *times) : NULL;
-        points->time_ns = times ? times : points->time_ns;
-        double *values = times ? realloc(points->value, capacity * sizeof *values) : NULL;
-        points->value = values ? values : points->value;
-        if (!values)
-            return ERR_NO_MEMORY;
-        points->capacity = (uint32_t)capacity;
-    }
+    size_t wanted = (size_t)points->count + 1, room = points->capacity;
+
+    if (wanted >= UINT32_MAX || array_reserve(&points->time_ns, &room, wanted, sizeof *points->time_ns) != 0 ||
+        array_reserve(&points->value, &points->capacity, wanted, sizeof *points->value) != 0)
+        return ERR_NO_MEMORY;
     points->time_ns[points->count] = gather_within(time_ns);
     points->value[points->count++] = value;
     return 0;

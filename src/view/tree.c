@@ -8,6 +8,7 @@
 
 #include "../analyze/events.h"
 #include "../analyze/gpu.h"
+#include "../base/array.h"
 #include "labels.h"
 #include "tree.h"
 
@@ -40,14 +41,8 @@ enum { SECTION_STEPS, SECTION_GPUS, SECTION_PROCESSES, SECTION_CPUS, SECTION_OTH
 
 static struct draft *add_draft(struct drafts *drafts, enum row_type type, const int64_t *path, int depth)
 {
-    if (drafts->count == drafts->capacity) {
-        size_t capacity = 2 * drafts->capacity + 64;
-        struct draft *list = realloc(drafts->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        drafts->list = list;
-        drafts->capacity = capacity;
-    }
+    if (array_reserve(&drafts->list, &drafts->capacity, drafts->count + 1, sizeof *drafts->list) != 0)
+        return NULL;
     struct draft *draft = &drafts->list[drafts->count++];
     *draft = (struct draft){ .depth = depth, .row = { .type = type, .kind = row_types[type].kind, .thread = -1, .process = -1, .device = -1,
                                                       .context = -1, .stream = -1, .cpu = -1, .summary = VIEW_NO_ROW } };

@@ -47,7 +47,8 @@ struct view_events {
 };
 
 struct view_points { /* of a counter */
-    uint32_t count, capacity;
+    uint32_t count;
+    size_t capacity;
     int64_t *time_ns; /* owned, in order */
     double *value;
     struct view_pyramid *pyramid; /* see points.h */
