@@ -58,6 +58,7 @@ static int strike_scene(void **state)
 {
     struct scene *scene = *state;
     process_table_free(scene->collector);
+    python_calls_free(scene->collector);
     if (scene->collector->writer)
         writer_close(scene->collector->writer, NULL);
     clock_map_free(&scene->collector->clock);
