@@ -40,13 +40,13 @@ static int64_t global_tid(const struct perf_record *record)
 static void process_begins(struct collector *collector, const struct perf_record *record)
 {
     if (record->pid != record->other_pid)
-        samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid);
+        samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid, record->time_ns);
 }
 
 static void program_begins(struct collector *collector, const struct perf_record *record)
 {
     if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-        samples_execed(collector, (pid_t)record->pid);
+        samples_execed(collector, (pid_t)record->pid, record->time_ns);
 }
 
 static void is_mapped(struct collector *collector, const struct perf_record *record)
@@ -57,7 +57,7 @@ static void is_mapped(struct collector *collector, const struct perf_record *rec
         .path = from->path, .build_id = from->build_id, .build_id_bytes = from->build_id_bytes,
     };
     if (from->is_code && record->pid != UINT32_MAX)
-        samples_mapped(collector, (pid_t)record->pid, &mapping);
+        samples_mapped(collector, (pid_t)record->pid, record->time_ns, &mapping);
 }
 
 static void process_ends(struct collector *collector, const struct perf_record *record)
@@ -174,7 +174,7 @@ static struct symbols_walk walk_branches(struct symbols_process *process, const 
 static struct symbols_walk walk(struct collector *collector, const struct perf_record *record)
 {
     const struct perf_choice *choice = &collector->perf.events.choice;
-    struct symbols_process *process = samples_process(collector, (pid_t)record->pid);
+    struct symbols_process *process = samples_process(collector, (pid_t)record->pid, record->time_ns);
     if (!process)
         return (struct symbols_walk){.stack = SYMBOLS_NO_STACK, .end = SYMBOLS_BROKEN};
     if (record->kind == PERF_KIND_STACKS && choice->backtrace == COLLECT_BACKTRACE_DWARF)

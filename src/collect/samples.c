@@ -11,21 +11,38 @@
 
 enum { THREAD_RUNNING = 1 }; /* of nsys's ENUM_SAMPLING_THREAD_STATE */
 
+/* What a process had mapped from a time on, up to that of the next: rings tell of a program that begins before the last samples of the
+ * one that it took the place of are read, and a number may be another process's later. */
+struct samples_space {
+    struct samples_space *older;
+    uint64_t since_ns;
+    struct symbols_process *space;
+};
+
 struct samples_process {
     struct samples_process *next;
     pid_t pid;
-    struct symbols_process *space;
+    struct samples_space *newest;
     uint64_t doubts;    /* of struct samples, as of the last look */
     int64_t looked_ns;
 };
 #define LOOK_EVERY_NS INT64_C(200000000) /* rings that are full are no time for long reading */
+
+static void process_free(struct samples_process *process)
+{
+    for (struct samples_space *space = process->newest, *older; space; space = older) {
+        older = space->older;
+        free(space);
+    }
+    free(process);
+}
 
 void samples_free(struct samples *samples)
 {
     for (size_t i = 0; i < SAMPLES_BUCKETS; i++)
         for (struct samples_process *process = samples->buckets[i], *next; process; process = next) {
             next = process->next;
-            free(process);
+            process_free(process);
         }
     memset(samples, 0, sizeof *samples);
 }
@@ -50,13 +67,38 @@ static struct samples_process *add(struct collector *collector, pid_t pid)
     return *place;
 }
 
-/* With a space of its own, that nothing is known of yet. */
-static struct samples_process *add_with_space(struct collector *collector, pid_t pid)
+/* The space of a time; of what was before the first that is known, that one. */
+static struct samples_space *space_at(const struct samples_process *process, uint64_t time_ns)
+{
+    struct samples_space *space = process ? process->newest : NULL;
+    while (space && space->since_ns > time_ns && space->older)
+        space = space->older;
+    return space;
+}
+
+/* Takes over from this time on. Rings are read one after the other, so that it need not be the newest. */
+static struct symbols_process *begin_space(struct samples_process *process, uint64_t since_ns, struct symbols_process *space)
+{
+    struct samples_space *begun = process && space ? malloc(sizeof *begun) : NULL, **place = begun ? &process->newest : NULL;
+    if (!begun)
+        return NULL;
+    while (*place && (*place)->since_ns > since_ns)
+        place = &(*place)->older;
+    *begun = (struct samples_space){*place, since_ns, space};
+    *place = begun;
+    if (begun->older)
+        symbols_process_end(begun->older->space); /* what /proc tells is not of it any more */
+    if (begun != process->newest)
+        symbols_process_end(space);
+    return space;
+}
+
+/* A space, if need be one that nothing is known of yet. */
+static struct symbols_process *find_space(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
     struct samples_process *process = add(collector, pid);
-    if (process && !process->space)
-        process->space = symbols_process_new(stacks_symbols(collector), pid);
-    return process && process->space ? process : NULL;
+    struct samples_space *known = space_at(process, time_ns);
+    return known ? known->space : process ? begin_space(process, 0, symbols_process_new(stacks_symbols(collector), pid)) : NULL;
 }
 
 static void look(const struct collector *collector, struct samples_process *process)
@@ -66,15 +108,17 @@ static void look(const struct collector *collector, struct samples_process *proc
         return;
     process->looked_ns = now_ns;
     process->doubts = collector->samples.doubts;
-    symbols_process_look(process->space);
+    symbols_process_look(process->newest->space);
 }
 
-struct symbols_process *samples_process(struct collector *collector, pid_t pid)
+struct symbols_process *samples_process(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
-    struct samples_process *known = *place_of(collector, pid), *process = add_with_space(collector, pid);
-    if (process && (!known || process->doubts != collector->samples.doubts))
+    struct samples_process *known = *place_of(collector, pid);
+    struct symbols_process *space = find_space(collector, pid, time_ns);
+    struct samples_process *process = *place_of(collector, pid);
+    if (space && (!known || process->doubts != collector->samples.doubts))
         look(collector, process);
-    return process ? process->space : NULL;
+    return space;
 }
 
 void samples_doubt_mappings(struct collector *collector)
@@ -82,32 +126,33 @@ void samples_doubt_mappings(struct collector *collector)
     collector->samples.doubts++;
 }
 
-void samples_forked(struct collector *collector, pid_t parent, pid_t child)
+void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns)
 {
-    struct samples_process *begun_by = *place_of(collector, parent), *process = add(collector, child);
+    struct samples_space *begun_by = space_at(*place_of(collector, parent), time_ns);
+    struct samples_process *process = add(collector, child);
     if (process) /* another one may have had this pid */
-        process->space = begun_by && begun_by->space ? symbols_process_fork(begun_by->space, child) : NULL;
+        begin_space(process, time_ns, begun_by ? symbols_process_fork(begun_by->space, child) : symbols_process_new(stacks_symbols(collector), child));
 }
 
-void samples_execed(struct collector *collector, pid_t pid)
+void samples_execed(struct collector *collector, pid_t pid, uint64_t time_ns)
 {
-    struct samples_process *process = add_with_space(collector, pid);
+    struct samples_process *process = add(collector, pid);
     if (process)
-        symbols_process_exec(process->space);
+        begin_space(process, time_ns, symbols_process_new(stacks_symbols(collector), pid));
 }
 
 void samples_ended(struct collector *collector, pid_t pid)
 {
     struct samples_process *process = *place_of(collector, pid);
-    if (process && process->space)
-        symbols_process_end(process->space);
+    if (process && process->newest)
+        symbols_process_end(process->newest->space);
 }
 
-void samples_mapped(struct collector *collector, pid_t pid, const struct symbols_mapping *mapping)
+void samples_mapped(struct collector *collector, pid_t pid, uint64_t time_ns, const struct symbols_mapping *mapping)
 {
-    struct samples_process *process = add_with_space(collector, pid);
-    if (process)
-        symbols_process_map(process->space, mapping);
+    struct symbols_process *space = find_space(collector, pid, time_ns);
+    if (space)
+        symbols_process_map(space, mapping);
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------------------- */

@@ -22,14 +22,15 @@ struct samples {
 
 void samples_free(struct samples *samples);
 
-/* The address space of this pid as it is known so far; a pid that is new is looked up in /proc. NULL when memory is short. */
-struct symbols_process *samples_process(struct collector *collector, pid_t pid);
+/* The address space of this pid at this time (CLOCK_MONOTONIC, as all here), as it is known so far; a pid that is new is looked up in
+ * /proc. NULL when memory is short. */
+struct symbols_process *samples_process(struct collector *collector, pid_t pid, uint64_t time_ns);
 
 /* What perf events tell of. */
-void samples_forked(struct collector *collector, pid_t parent, pid_t child);
-void samples_execed(struct collector *collector, pid_t pid);
+void samples_forked(struct collector *collector, pid_t parent, pid_t child, uint64_t time_ns);
+void samples_execed(struct collector *collector, pid_t pid, uint64_t time_ns);
 void samples_ended(struct collector *collector, pid_t pid);
-void samples_mapped(struct collector *collector, pid_t pid, const struct symbols_mapping *mapping);
+void samples_mapped(struct collector *collector, pid_t pid, uint64_t time_ns, const struct symbols_mapping *mapping);
 
 /* They may have told of mappings in vain: processes are looked up in /proc again before their next sample. */
 void samples_doubt_mappings(struct collector *collector);

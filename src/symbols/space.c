@@ -48,14 +48,6 @@ static void forget_places(struct symbols_process *process)
     process->place_count = process->place_mask = 0;
 }
 
-void symbols_process_exec(struct symbols_process *process)
-{
-    forget_places(process);
-    process->mapping_count = process->last_mapping = 0;
-    process->looked_ns = 0;
-    process->jit = 0; /* what the new program makes has other names */
-}
-
 void symbols_process_end(struct symbols_process *process)
 {
     process->is_gone = 1;

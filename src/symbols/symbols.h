@@ -36,9 +36,6 @@ struct symbols_process *symbols_process_new(struct symbols *symbols, pid_t pid);
 /* The child begins with a copy of its parent's mappings. */
 struct symbols_process *symbols_process_fork(struct symbols_process *parent, pid_t pid);
 
-/* Another program runs in it from now on. Stacks that were taken before keep their meaning. */
-void symbols_process_exec(struct symbols_process *process);
-
 /* The process is gone: its pid may be another's now. Stacks of it may still come. */
 void symbols_process_end(struct symbols_process *process);
 

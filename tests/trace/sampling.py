@@ -19,6 +19,30 @@ SECONDS = 0.6
 MILLISECOND = 1000000
 
 
+BURN_AND_EXEC = r"""
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static long long now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+__attribute__((noinline)) void BURN(long long ns)
+{
+    volatile unsigned long sum = 0;
+    for (long long end = now(CLOCK_PROCESS_CPUTIME_ID) + ns; now(CLOCK_PROCESS_CPUTIME_ID) < end;)
+        for (int i = 0; i < 10000; i++)
+            sum += i;
+}
+int main(int argc, char **argv)
+{
+    BURN(150000000);
+    if (argc == 1)
+        return 0;
+    printf("%lld\n", now(CLOCK_MONOTONIC));
+    fflush(stdout);
+    execv(argv[1], argv + 1);
+}
+"""
+
+
 def refuse_perf_events():
     """A filter in which perf_event_open() is not permitted, for the program that is about to run."""
     number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
@@ -165,6 +189,21 @@ class ByPerf(Sampled):
             if self.how(report)["method"] == "perf":
                 copied = report.value("SELECT stackBytes FROM TACHO_SAMPLING")
                 self.assertTrue(least <= copied <= most, (copied, command))
+
+    def test_a_program_that_becomes_another(self):
+        """Both lie at the same addresses. Samples of the first are still in the ring when the second begins, and keep their names."""
+        source, first, second = self.path("burn.c"), self.path("first"), self.path("second")
+        with open(source, "w") as file:
+            file.write(BURN_AND_EXEC)
+        for name, path in (("burn_first", first), ("burn_second", second)):
+            subprocess.run([os.environ.get("CC", "cc"), "-O2", "-no-pie", f"-DBURN={name}", "-o", path, source], check=True)
+        report = self.profile(first, second, options=["-t", "none"])
+        began = int(self.output.stdout) + report.value("SELECT timestamp - monotonicNs FROM TACHO_CLOCK")
+        samples = report.rows("""SELECT value, start >= ? FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c ON c.id = e.id
+                                 JOIN StringIds s ON s.id = symbol WHERE value LIKE 'burn_%'""", began)
+        for name, is_second in (("burn_first", 0), ("burn_second", 1)):
+            self.assertGreater(samples.count((name, is_second)), 30)
+            self.assertEqual(samples.count((name, 1 - is_second)), 0, name)
 
     def test_processes_without_an_agent(self):
         """The kernel follows what no library is loaded into."""
