@@ -6,7 +6,7 @@ import { assert, finish, report, shot, test, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const sql = (statement) => JSON.parse(execFileSync(process.env.TACHO, ["sql", "-f", "json", file, statement], { encoding: "utf8", maxBuffer: 1 << 28 }));
-const shown = await view(file);
+const shown = await view(file, { hasTouch: true });
 const { page } = shown;
 const seen = () => page.evaluate(() => window.tachoTest.seen());
 const ask = (request) => page.evaluate((words) => fetch(`api/${words}`, { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()), request);
@@ -128,6 +128,21 @@ await test("two fingers scroll the rows, a pinch zooms", async () => {
   near(length(scrolled), length(before), 1, "the length");
   await page.setViewportSize({ width: 1280, height: 800 });
   assert.ok(length(await wheel(0, -10, "Control")) < length(before));
+});
+
+await test("one finger moves, two zoom", async () => {
+  const before = await go(around);
+  const session = await shown.context.newCDPSession(page);
+  const touch = (type, ...points) => session.send("Input.dispatchTouchEvent", { type, touchPoints: points.map((x, id) => ({ x: box.x + x, y: box.y + 300, id })) });
+  await touch("touchStart", 600);
+  for (const x of [580, 540, 500]) await touch("touchMove", x);
+  await touch("touchEnd");
+  const moved = await settled(otherView(before));
+  near(moved.view.from - before.view.from, (100 / box.width) * length(before), length(before) * 0.01, "moved by");
+  await touch("touchStart", 500, 600);
+  for (const x of [20, 50, 100]) await touch("touchMove", 500 - x, 600 + x);
+  await touch("touchEnd");
+  near(length(await settled(otherView(moved))), length(before) / 3, length(before) * 0.02, "three times closer");
 });
 
 await test("fit, back and forward", async () => {

@@ -24,6 +24,7 @@ export function brief(name: string): string {
 
 export class Names {
   private texts = new Map<number, string>();
+  private ids = new Map<string, number>();
   private fits = new Map<number, { full: Measured; brief: Measured }>();
   private asked = new Set<number>();
   private wanted: number[] = [];
@@ -50,6 +51,11 @@ export class Names {
     return text;
   }
 
+  /** The name with that text, if it has been seen. */
+  idOf(text: string): number | null {
+    return this.ids.get(text) ?? null;
+  }
+
   known(id: number): string | undefined {
     return this.texts.get(id);
   }
@@ -61,7 +67,10 @@ export class Names {
       this.engine
         .names(ids)
         .then((texts) => {
-          ids.forEach((id, i) => this.texts.set(id, texts[i] ?? ""));
+          ids.forEach((id, i) => {
+            this.texts.set(id, texts[i] ?? "");
+            this.ids.set(texts[i] ?? "", id);
+          });
           this.arrived();
         })
         .catch((error: Error) => this.fail(error))

@@ -71,6 +71,7 @@ export class Timeline {
   private requested = 0;
   private stale = true;
   private restTimer = 0;
+  private broughtLane: EventDetails | null = null;
   private ratio = 1;
 
   constructor(
@@ -316,6 +317,7 @@ export class Timeline {
     if (!details) return;
     const row = this.tree.byId.get(details.row);
     this.live.textContent = `${details.name}, ${row?.label ?? ""}, selected`;
+    this.sameName = this.names.idOf(details.name) ?? this.sameName;
     if (this.sameName !== null && this.names.known(this.sameName) === details.name) return;
     this.app.state.engine.find({ text: details.name, mode: "exact", case: true, row: details.row }).then(
       ({ names }) => {
@@ -384,6 +386,7 @@ export class Timeline {
     this.names.send();
     this.tiles.send();
     if (this.tiles.pending === 0) this.app.pictured();
+    this.bringLane();
     this.rowList.show(this.layout, shown, RULER, this.height - RULER, this.focusedRow, this.matches);
     this.minimap.draw(this.motion.shown, this.palette);
     this.heading.show(this.motion.shown, this.app.state.about);
@@ -391,6 +394,23 @@ export class Timeline {
     this.syncScrollbar();
     this.frames.push(performance.now() - began);
     if (this.frames.length > FRAMES_KEPT) this.frames.shift();
+  }
+
+  /** Once for each selected event, as soon as its lane is known: it must not be among the hidden ones. */
+  private bringLane(): void {
+    const { details } = this.app.state;
+    if (!details || details === this.broughtLane || this.motion.moving) return;
+    const line = this.layout.byRow.get(details.row);
+    const lane = line?.drawn?.id === details.row ? laneOf(this.tiles, details.row, details.event, details.from, details.to, this.lens) : null;
+    if (!line || lane === null) return;
+    this.broughtLane = details;
+    const first = this.firstLane(details.row);
+    const beyond = Math.max(0, lane - (first + line.lanes - 1)) - Math.max(0, first - lane);
+    if (beyond !== 0) this.scrollLanes(line, beyond);
+    const y = this.topOf(line) + line.inset + (lane - this.firstLane(details.row)) * line.laneHeight;
+    const above = RULER + this.layout.pinnedHeight - y;
+    const below = y + line.laneHeight - this.height;
+    if (!line.pinned && (above > 0 || below > 0)) this.scrollBy(above > 0 ? -above : below);
   }
 
   private syncScrollbar(): void {
