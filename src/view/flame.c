@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analyze/stacks_join.h"
 #include "../analyze/stacks_tree.h"
 #include "../base/json.h"
 #include "answers.h"
@@ -79,7 +80,8 @@ static struct stacks *read_stacks(struct view *view, enum stack_source source, s
     struct stacks *stacks = &kept->stacks[source];
     int code = stacks_open(stacks, view->report, err);
     if (code == 0)
-        code = stacks_read_samples(stacks, source, STACKS_WITH_LINES, &everything, err);
+        code = source == STACKS_CPU ? stacks_join_samples(stacks, STACKS_WITH_LINES, &everything, err)
+                                    : stacks_read_samples(stacks, source, STACKS_WITH_LINES, &everything, err);
     if (code != 0) {
         stacks_free(stacks);
         return NULL;
