@@ -26,8 +26,9 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
 };
 
 /** "registersPerThread" and "process_id" as words; an id that is shown by its name is no id. */
-function fieldTitle({ name, label }: Field): string {
-  const words = (label === "" ? name : name.replace(/Id$/, "")).replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
+function fieldTitle({ name, label, value }: Field): string {
+  const isNamed = label !== "" || (typeof value === "string" && !/^-?\d+$/.test(value));
+  const words = (isNamed ? name.replace(/Id$/, "") : name).replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -9,26 +9,36 @@ import { FlameTree } from "./flame_tree";
 import { FlameView } from "./flame_view";
 import { isText, recall, remember } from "./memory";
 import { Latest, Panel } from "./panel";
-import { partChoice } from "./parts";
+import { partChoice, pathOf } from "./parts";
 import { savePicture } from "./picture";
 import { line } from "./text";
 
-const SOURCES = [["cpu", "CPU samples"], ["python", "Python samples"], ["events", "Events of the row"]] as const;
+const SOURCES = [["cpu", "CPU samples"], ["python", "Python samples"], ["events", "Events of a row"]] as const;
 type Source = (typeof SOURCES)[number][0];
+
+/** What a report can have graphs of. */
+const HAS: Readonly<Record<Source, (row: Row) => boolean>> = {
+  cpu: (row) => row.type === "samples",
+  python: (row) => row.type === "python-samples",
+  events: (row) => row.kind === "slices",
+};
+
+/** Rows whose events hold each other, the ones to begin with. */
+const STACKED: readonly string[] = ["python", "torch", "nvtx"];
 
 export class FlamePanel extends Panel {
   readonly name = "flame";
   readonly title = "Flame graph";
-  protected readonly shows: readonly Change[] = ["span", "event", "rows"];
+  protected readonly shows: readonly Change[] = ["span", "event"];
   private readonly latest = new Latest();
   private readonly bar = make("div", { class: "bar" });
   private readonly words = make("span", { class: "muted", role: "status" });
   private readonly trail = make("nav", { class: "trail", "aria-label": "Functions that hold this one" });
   private readonly view = new FlameView((node) => this.zoomed(node));
-  private source: Source = (SOURCES.find(([source]) => source === recall("flame.source", isText, "cpu")) ?? SOURCES[0])[0];
+  private source: Source = "cpu";
   private thread: Filter = {};
-  private rows: readonly Row[] = [];
-  private readonly threadPlace = make("span");
+  private threads!: HTMLSelectElement;
+  private row: Row | undefined;
   private asked = "";
   private unit: Flame["unit"] = "samples";
 
@@ -38,13 +48,21 @@ export class FlamePanel extends Panel {
     find.addEventListener("keydown", (event) => {
       if (event.key === "Escape") event.stopPropagation(); // leaves the graph as it is
     });
+    const { rows } = this.app.state;
+    const sources = SOURCES.filter(([source]) => rows.some(HAS[source]));
+    this.source = (sources.find(([source]) => source === recall("flame.source", isText, "cpu")) ?? sources[0] ?? SOURCES[0])[0];
+    this.row = rows.filter((row) => STACKED.includes(row.type) && HAS.events(row)).sort((a, b) => b.lanes - a.lanes)[0] ?? rows.find(HAS.events);
+    this.threads = partChoice(rows, ["thread"], "All threads", (thread) => {
+      this.thread = thread;
+      this.redraw();
+    });
     this.bar.append(
-      choice("What the graph is made of", SOURCES, this.source, (source) => {
+      choice("What the graph is made of", sources, this.source, (source) => {
         this.source = source;
         remember("flame.source", source);
         this.redraw();
       }),
-      this.threadPlace,
+      this.threads,
       find,
       this.words,
       make("span", { class: "spacer" }),
@@ -60,24 +78,15 @@ export class FlamePanel extends Panel {
 
   protected draw(): void {
     const { span, event, rows } = this.app.state;
-    if (rows !== this.rows) {
-      const threads = partChoice(rows, ["thread"], "All threads", (thread) => {
-        this.thread = thread;
-        this.redraw();
-      });
-      this.threadPlace.replaceChildren(threads);
-    }
-    this.rows = rows;
-    const filter: Filter & { row?: number } = { ...span, ...this.thread };
-    if (this.source === "events" && event) filter.row = event.row;
+    const selected = event && rows.find((row) => row.id === event.row && HAS.events(row));
+    if (selected) this.row = selected;
+    this.threads.hidden = this.source === "events"; // a row is of one thread already
+    const filter: Filter & { row?: number } = { ...span };
+    if (this.source !== "events") Object.assign(filter, this.thread);
+    else if (this.row) filter.row = this.row.id;
     const question = JSON.stringify([this.source, filter]);
     if (question === this.asked) return; // another event of the same row
     this.asked = question;
-    if (this.source === "events" && !event) {
-      this.view.show(null);
-      this.words.textContent = "Select an event: the graph is made of the events of its row.";
-      return;
-    }
     void this.fill(filter);
   }
 
@@ -106,7 +115,8 @@ export class FlamePanel extends Panel {
   }
 
   private say(match: { total: number; share: number } | null): void {
-    const all = this.view.tree ? this.amount(this.view.tree.total(0)) : "";
+    const where = this.source === "events" && this.row ? ` of ${pathOf(this.app.state.rows, this.row.id)}` : "";
+    const all = this.view.tree ? this.amount(this.view.tree.total(0)) + where : "";
     this.words.textContent = match ? `${(match.share * 100).toFixed(1)} % found: ${this.amount(match.total)}` : all;
   }
 

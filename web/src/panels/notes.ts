@@ -15,7 +15,7 @@ const NOTE_COLOURS = 6;
 export class NotesPanel extends Panel {
   readonly name = "notes";
   readonly title = "Bookmarks";
-  protected readonly shows: readonly Change[] = ["notes", "rows", "theme"];
+  protected readonly shows: readonly Change[] = ["notes", "theme"];
   private readonly list = make("ul", { class: "notes" });
   /** The note that is to get the keyboard once it is drawn. */
   private fresh: string | null = null;

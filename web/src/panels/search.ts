@@ -157,7 +157,7 @@ export class SearchBox {
 export class SearchPanel extends Panel {
   readonly name = "search";
   readonly title = "Search";
-  protected readonly shows: readonly Change[] = ["found", "rows"];
+  protected readonly shows: readonly Change[] = ["found"];
   private grid!: Grid;
   private readonly bar = make("div", { class: "bar" });
   private readonly words = make("p", { class: "muted" });

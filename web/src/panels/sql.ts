@@ -15,7 +15,7 @@ const TABLES = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') O
 export class SqlPanel extends Panel {
   readonly name = "sql";
   readonly title = "SQL";
-  protected readonly shows: readonly Change[] = ["engine", "about"];
+  protected readonly shows: readonly Change[] = [];
   private readonly latest = new Latest();
   private readonly editor = make("textarea", { class: "sql-editor", "aria-label": "SQL statement", spellcheck: "false", autocomplete: "off", placeholder: "SELECT … (Ctrl+Enter runs it)" });
   private readonly status = make("p", { class: "sql-status", role: "status" });

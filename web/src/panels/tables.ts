@@ -2,7 +2,7 @@
 // goes to the next event of its name, so that a table leads back to the picture.
 
 import type { Change } from "../app";
-import type { Cell, Column, Event, Filter, Row, Table } from "../engine/engine";
+import type { Cell, Column, Event, Filter, Table } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, choice, make } from "./dom";
 import { Grid, type GridColumn } from "./grid";
@@ -43,18 +43,21 @@ function look(column: Column, goTo: (time: number) => void): GridColumn {
 export class TablesPanel extends Panel {
   readonly name = "tables";
   readonly title = "Tables";
-  protected readonly shows: readonly Change[] = ["span", "about", "rows"];
+  protected readonly shows: readonly Change[] = ["span"];
   private readonly latest = new Latest();
   private readonly place = make("p", { class: "tables-span", role: "status" });
   private readonly bar = make("div", { class: "bar" });
   private grid!: Grid;
   private part: Filter = {};
-  private rows: readonly Row[] = [];
-  private readonly partPlace = make("span");
+  private parts!: HTMLSelectElement;
   private report = recall("tables.report", isText, "");
 
   protected build(): void {
     this.grid = new Grid((error) => this.app.fail(error));
+    this.parts = partChoice(this.app.state.rows, ["process", "thread", "gpu", "stream"], "All processes and GPUs", (part) => {
+      this.part = part;
+      this.redraw();
+    });
     this.element.append(this.bar, this.grid.element);
   }
 
@@ -63,7 +66,7 @@ export class TablesPanel extends Panel {
   }
 
   protected draw(): void {
-    const { about, span, rows } = this.app.state;
+    const { about, span } = this.app.state;
     if (about.reports.length === 0) {
       this.bar.replaceChildren(make("p", { class: "empty" }, "This report has no data for any table."));
       return;
@@ -76,15 +79,7 @@ export class TablesPanel extends Panel {
     });
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
     const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Let go of the span" });
-    if (rows !== this.rows) {
-      const parts = partChoice(rows, ["process", "thread", "gpu", "stream"], "All processes and GPUs", (part) => {
-        this.part = part;
-        this.redraw();
-      });
-      this.partPlace.replaceChildren(parts);
-    }
-    this.rows = rows;
-    this.bar.replaceChildren(reports, this.partPlace, this.place, ...(span ? [whole] : []), this.grid.tools);
+    this.bar.replaceChildren(reports, this.parts, this.place, ...(span ? [whole] : []), this.grid.tools);
     void this.fill();
   }
 
