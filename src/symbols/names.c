@@ -41,24 +41,25 @@ static void take(struct names *names, struct name *known, const struct name *off
         return;
     const char *copy = arena_copy(&names->arena, offered->text, strnlen(offered->text, room < TEXT_MAX ? room : TEXT_MAX));
     if (copy)
-        *known = (struct name){copy, offered->start, offered->rank};
+        *known = (struct name){copy, offered->start, offered->end, offered->rank};
 }
 
-void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+void names_add(struct names *names, const struct names_symbol *symbol)
 {
-    const struct name offered = {text, start, rank};
+    uint64_t start = symbol->start, size = symbol->size;
+    const struct name offered = {symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank};
     size_t first = array_first_not_below(names->addresses, names->count, start);
     if (first == names->count || names->steps > STEPS_MAX)
         return;
     if (start > names->found[first].closest)
         names->found[first].closest = start;
     if (size == 0)
-        take(names, &names->found[first].before, &offered, room);
+        take(names, &names->found[first].before, &offered, symbol->room);
     for (size_t i = first; i < names->count && names->addresses[i] - start < size; i++, names->steps++)
-        take(names, &names->found[i].inside, &offered, room);
+        take(names, &names->found[i].inside, &offered, symbol->room);
 }
 
-/* Labels of assembly have no size: they reach to the next function. */
+/* Labels of assembly have no size: they reach to the next function, or to the end of their section. */
 void names_settle(struct names *names)
 {
     for (size_t i = 1; i < names->count; i++) {
@@ -75,7 +76,8 @@ const char *names_get(const struct names *names, size_t number)
     const struct name_choice *found = &names->found[number];
     if (found->inside.text)
         return found->inside.text;
-    return found->before.text && found->before.start == found->closest ? found->before.text : NULL;
+    int reaches = found->before.text && found->before.start == found->closest && names->addresses[number] < found->before.end;
+    return reaches ? found->before.text : NULL;
 }
 
 /* ---- From files ------------------------------------------------------------------------------------------------------------ */
@@ -103,6 +105,11 @@ static int is_code(const struct image *image, uint16_t section)
     return section >= image->section_count || image->sections[section].sh_flags & SHF_EXECINSTR;
 }
 
+static uint64_t end_of(const struct image *image, uint16_t section)
+{
+    return section < image->section_count ? image->sections[section].sh_addr + image->sections[section].sh_size : 0;
+}
+
 static void visit_table(const struct image *image, const Elf64_Shdr *section, names_visitor visit, void *context)
 {
     struct piece symbols, strings;
@@ -116,7 +123,7 @@ static void visit_table(const struct image *image, const Elf64_Shdr *section, na
             const char *text = string_at(&strings, symbol.st_name, &room);
             uint32_t rank = rank_of(&symbol, text);
             if (rank && is_code(image, symbol.st_shndx))
-                visit(context, symbol.st_value, symbol.st_size, text, room, rank);
+                visit(context, &(struct names_symbol){symbol.st_value, symbol.st_size, end_of(image, symbol.st_shndx), text, room, rank});
         }
         piece_free(&strings);
     }
@@ -197,7 +204,7 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
             if (!text || !*text)
                 continue;
             snprintf(shown, sizeof shown, "%.*s@plt", (int)(room < sizeof shown - 8 ? room : sizeof shown - 8), text);
-            visit(context, table->sh_addr + head + 16 * i, 16, shown, sizeof shown, 1);
+            visit(context, &(struct names_symbol){.start = table->sh_addr + head + 16 * i, .size = 16, .text = shown, .room = sizeof shown, .rank = 1});
         }
         piece_free(&strings);
     }
@@ -213,9 +220,9 @@ void names_visit_image(const struct image *image, names_visitor visit, void *con
     visit_linkage(image, visit, context);
 }
 
-static void add_visited(void *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+static void add_visited(void *names, const struct names_symbol *symbol)
 {
-    names_add(names, start, size, text, room, rank);
+    names_add(names, symbol);
 }
 
 void names_add_image(struct names *names, const struct image *image)

@@ -8,7 +8,7 @@
 
 struct name {
     const char *text;      /* NULL: none */
-    uint64_t start;
+    uint64_t start, end;   /* end: of what it may reach to, where its size is not known */
     uint32_t rank;
 };
 
@@ -32,15 +32,22 @@ struct names {
 int names_begin(struct names *names, const uint64_t *addresses, size_t count);
 void names_free(struct names *names);
 
-/* A function; size 0: not known. text ends with a NUL or after `room` bytes. */
-void names_add(struct names *names, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank);
+/* A function as a table tells of it. */
+struct names_symbol {
+    uint64_t start, size;  /* size 0: not known, … */
+    uint64_t end;          /* … but that of its section, which it does not reach out of; 0: not known either */
+    const char *text;      /* ends with a NUL or after `room` bytes */
+    size_t room;
+    uint32_t rank;         /* of several the largest is taken */
+};
+void names_add(struct names *names, const struct names_symbol *symbol);
 
 /* Once all were added: then the name of the address of this number, or NULL. */
 void names_settle(struct names *names);
 const char *names_get(const struct names *names, size_t number);
 
 /* All functions that a file tells of: its tables, the packed one of a stripped file, its entries into other files. */
-typedef void (*names_visitor)(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank);
+typedef void (*names_visitor)(void *context, const struct names_symbol *symbol);
 void names_visit_image(const struct image *image, names_visitor visit, void *context);
 void names_add_image(struct names *names, const struct image *image);
 

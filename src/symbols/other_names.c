@@ -42,7 +42,7 @@ void names_add_kernel(struct names *names)
         int at = 0;
         if (sscanf(line, "%" SCNx64 " %c %n", &address, &kind, &at) < 2 || !at || address == 0 || !strchr("tTwW", kind))
             continue; /* addresses are 0 for those who may not see them */
-        names_add(names, address, 0, line + at, strlen(line + at), kind == 'T' ? 2 : 1);
+        names_add(names, &(struct names_symbol){.start = address, .text = line + at, .room = strlen(line + at), .rank = kind == 'T' ? 2 : 1});
     }
     if (lines.file)
         fclose(lines.file);
@@ -77,7 +77,7 @@ int names_add_made(struct names *names, struct symbols_process *process)
         if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || !at || size == 0)
             continue;
         if (line[at])
-            names_add(names, start, size, line + at, strlen(line + at), number);
+            names_add(names, &(struct names_symbol){.start = start, .size = size, .text = line + at, .room = strlen(line + at), .rank = number});
     }
     int is_cut = lines.file && !lines.bytes_left;
     if (lines.file)

@@ -43,11 +43,11 @@ static void walk(const struct image *image, const struct cfi *cfi, const uint64_
 
 struct picked { uint64_t addresses[ADDRESSES_MAX]; size_t count; };
 
-static void pick(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+static void pick(void *context, const struct names_symbol *symbol)
 {
     struct picked *picked = context;
-    if (strnlen(text, room) && picked->count < ADDRESSES_MAX)
-        picked->addresses[picked->count++] = start + size / 2;
+    if (strnlen(symbol->text, symbol->room) && picked->count < ADDRESSES_MAX)
+        picked->addresses[picked->count++] = symbol->start + symbol->size / 2;
 }
 
 static int by_number(const void *a, const void *b)

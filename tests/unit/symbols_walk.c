@@ -430,10 +430,10 @@ static void from_an_entry_of_the_linkage_table(void **state)
     image_close(&image);
 }
 
-static void find_clock(void *address, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+static void find_clock(void *address, const struct names_symbol *symbol)
 {
-    if (strncmp(text, "__vdso_clock_gettime", room) == 0)
-        *(uint64_t *)address = start;
+    if (strncmp(symbol->text, "__vdso_clock_gettime", symbol->room) == 0)
+        *(uint64_t *)address = symbol->start;
 }
 
 static void from_the_vdso(void **state)
