@@ -360,7 +360,10 @@ int cut_report(struct report *report, const char *path, const struct export_opti
         return error_set(err, ERR_BAD_ARGUMENT, "--ts-shift and --ts-normalize are not for reports: their clocks are in them");
     if (options->max_bytes && most == 0)
         return error_set(err, ERR_NO_SPACE, "the page alone takes %llu bytes", (unsigned long long)size.taken);
-    int code = write_part(report, path, options, NULL, &bytes, err);
+    int is_all = options->range_count == 0 && options->pattern_count == 0 && !options->filter, code = 0;
+    bytes = report_health(report).file_bytes;
+    if (!(is_all && options->max_bytes && bytes / 2 > most)) /* else it will not fit anyway, and its size is guess enough */
+        code = write_part(report, path, options, NULL, &bytes, err);
     if (code == 0 && options->max_bytes && bytes > most)
         code = cut_to(report, path, options, most, bytes, err);
     return code;

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import tempfile
 
-from lib import HERE, Made, check, output, refusal, run, status, unpack
+from lib import HERE, Made, check, output, refusal, run, status, table, unpack
 
 SECOND = 1_000_000_000
 
@@ -37,11 +37,19 @@ def by_time():
     original = sqlite3.connect("mix.sqlite")
     low, high = original.execute("SELECT min(start) + 1000000, min(start) + 3000000 FROM NVTX_EVENTS WHERE eventType = 59").fetchone()
     cut = part("mix.sqlite", f"--filter-time={low}/{high}")
-    for table in ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "OSRT_API"):
-        query = f"SELECT start, end FROM {table} WHERE start <= {high} AND end >= {low} ORDER BY 1, 2"
-        check(f"{table} of that time", original.execute(query).fetchall(), cut.execute(f"SELECT start, end FROM {table} ORDER BY 1, 2").fetchall())
+    for name in ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "OSRT_API"):
+        query = f"SELECT start, end FROM {name} WHERE start <= {high} AND end >= {low} ORDER BY 1, 2"
+        check(f"{name} of that time", original.execute(query).fetchall(), cut.execute(f"SELECT start, end FROM {name} ORDER BY 1, 2").fetchall())
     for query in ("SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 75", "SELECT count(*) FROM PROCESSES", "SELECT count(*) FROM ThreadNames"):
         check(f"what describes events stays: {query}", original.execute(query).fetchone(), cut.execute(query).fetchone())
+
+
+def by_steps():
+    unpack(os.path.join(HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
+    part("resnet18.sqlite", "--steps=10")
+    for report in ("cuda_gpu_kern_sum", "cuda_api_sum", "nvtx_sum"):
+        expected = table(report, "resnet18.sqlite", "--steps=10")
+        check(f"{report} of a step", (True, expected), (len(expected) > 1, table(report, "part.tacho")))
 
 
 def stacks():
@@ -169,6 +177,7 @@ def main():
         os.environ["TACHO_PAGE"] = os.path.join(folder, "none")
         whole()
         by_time()
+        by_steps()
         stacks()
         file = long_capture()
         by_size(file)
