@@ -56,6 +56,18 @@ await test("a part of it is smaller, and has what is inside only", async () => {
   assert.ok(count(some) > 0 && count(some) < count(all), `${count(some)} of ${count(all)}`);
 });
 
+await test("cut to a size, the rest is an overview", async () => {
+  const size = statSync(place).size - 25_000, part = exportPage(file, `--max-size=${size}`);
+  assert.ok(statSync(part).size <= size);
+  const { page, complaints } = await openPage(`file://${part}`);
+  await page.waitForFunction(() => window.tachoTest !== undefined);
+  const got = await settled(() => page.evaluate(() => window.tachoTest.seen()));
+  const names = got.events.map(({ name }) => name ?? "");
+  assert.ok(names.some((name) => name.startsWith("left out: ")) && names.some((name) => name !== "" && !name.startsWith("left out: ")), names.slice(0, 50).join("\n"));
+  assert.deepEqual(complaints, []);
+  await shot(page, "one-file-cut");
+});
+
 /** Firefox by its own remote control: messages are a length, a colon and JSON. */
 async function firefox(place) {
   const folder = scratch(), port = 20_000 + (process.pid % 20_000);
