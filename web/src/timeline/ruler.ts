@@ -70,7 +70,7 @@ export function ticksOf(lens: Lens): { ticks: Tick[]; step: number; base: string
     ticks.push({ time, main, text: main || base === 0 ? label(time, step) : `+${label(time - base, step)}` });
   }
   const left = Math.floor(lens.from / larger) * larger;
-  return { ticks, step, base: offsets ? label(left, larger) : null };
+  return { ticks, step, base: offsets && left !== 0 ? label(left, larger) : null };
 }
 
 /** Faint lines through all rows. */

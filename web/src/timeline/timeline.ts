@@ -73,6 +73,7 @@ export class Timeline {
   private restTimer = 0;
   private broughtLane: EventDetails | null = null;
   private ratio = 1;
+  private device: { width: number; height: number } | null = null;
 
   constructor(
     readonly app: App,
@@ -260,9 +261,35 @@ export class Timeline {
     this.scrollbar.addEventListener("scroll", () => {
       if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
     });
-    new ResizeObserver(() => this.resize()).observe(this.area);
+    this.watchSize();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", () => this.recolour(), { signal: this.ended });
+  }
+
+  /** Sizes in the screen's own pixels where the browser tells them: with a zoom of 110 % a rounded guess would blur everything. */
+  private watchSize(): void {
+    const observer = new ResizeObserver(([entry]) => {
+      const exact = entry?.devicePixelContentBoxSize?.[0];
+      this.device = exact ? { width: exact.inlineSize, height: exact.blockSize } : null;
+      this.resize();
+    });
+    try {
+      observer.observe(this.canvas, { box: "device-pixel-content-box" });
+    } catch {
+      observer.observe(this.canvas);
+    }
+    this.watchRatio();
+  }
+
+  /** A window that goes to another screen keeps its size, but not its pixels. */
+  private watchRatio(): void {
+    const change = (): void => {
+      this.fitCanvas();
+      this.minimap.dirty = true;
+      this.invalidate();
+      this.watchRatio();
+    };
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", change, { once: true, signal: this.ended });
   }
 
   private resize(): void {
@@ -282,9 +309,11 @@ export class Timeline {
 
   /** As many pixels as the screen has; the browser's zoom changes that too. */
   private fitCanvas(): void {
-    this.ratio = devicePixelRatio;
-    this.canvas.width = Math.max(1, Math.round(this.width * this.ratio));
-    this.canvas.height = Math.max(1, Math.round(this.height * this.ratio));
+    // What the browser tells is the exact rounding of what is computed; when it is not, a pretended screen is at work (device emulation).
+    const pixels = (told: number | undefined, computed: number): number => Math.max(1, told !== undefined && Math.abs(told - computed) < 1 ? told : Math.round(computed));
+    this.canvas.width = pixels(this.device?.width, this.width * devicePixelRatio);
+    this.canvas.height = pixels(this.device?.height, this.height * devicePixelRatio);
+    this.ratio = this.canvas.width / Math.max(1, this.width);
   }
 
   private recolour(): void {
@@ -377,7 +406,6 @@ export class Timeline {
   private draw(): void {
     if (this.width === 0 || this.height === 0) return;
     const began = performance.now();
-    if (devicePixelRatio !== this.ratio) this.fitCanvas();
     if (this.stale) this.relayout();
     const shown = this.visible();
     this.request(shown);
