@@ -1,8 +1,8 @@
 /* Reading /proc/kallsyms and perf maps: see other_names.h. Both are lines of text that may be anything. */
 #include "other_names.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,16 +33,26 @@ static const char *next_line(struct lines *lines)
     return some ? lines->line : NULL;
 }
 
+/* Hexadecimal digits and the blanks behind them; whether there were any. A hundred thousand lines are too many for sscanf(). */
+static int take_number(const char **at, uint64_t *number)
+{
+    char *end;
+    *number = strtoull(*at, &end, 16);
+    if (end == *at || *end != ' ')
+        return 0;
+    *at = end + strspn(end, " ");
+    return 1;
+}
+
 void names_add_kernel(struct names *names)
 {
     struct lines lines = {.file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX};
-    for (const char *line; (line = next_line(&lines)) != NULL;) {
+    for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t address;
-        char kind;
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 " %c %n", &address, &kind, &at) < 2 || !at || address == 0 || !strchr("tTwW", kind))
+        if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
             continue; /* addresses are 0 for those who may not see them */
-        names_add(names, &(struct names_symbol){.start = address, .text = line + at, .room = strlen(line + at), .rank = kind == 'T' ? 2 : 1});
+        const char *name = at + 1 + strspn(at + 1, " ");
+        names_add(names, &(struct names_symbol){.start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1});
     }
     if (lines.file)
         fclose(lines.file);
@@ -70,14 +80,11 @@ int names_add_made(struct names *names, struct symbols_process *process)
     struct lines lines = {.file = open_made(process), .bytes_left = NAMES_BYTES_MAX};
     uint32_t number = 0;
     names->last_wins = 1;
-    for (const char *line; (line = next_line(&lines)) != NULL;) {
+    for (const char *at; (at = next_line(&lines)) != NULL;) {
         uint64_t start, size;
-        int at = 0;
         number++; /* memory is used again: the last line of a place counts */
-        if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || !at || size == 0)
-            continue;
-        if (line[at])
-            names_add(names, &(struct names_symbol){.start = start, .size = size, .text = line + at, .room = strlen(line + at), .rank = number});
+        if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
+            names_add(names, &(struct names_symbol){.start = start, .size = size, .text = at, .room = strlen(at), .rank = number});
     }
     int is_cut = lines.file && !lines.bytes_left;
     if (lines.file)
