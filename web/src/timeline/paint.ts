@@ -114,9 +114,10 @@ export class Painter {
     const { lens, palette, names, emphasis } = this.scene;
     const first = this.scene.firstLane(row.id);
     const gap = line.laneHeight >= 10 ? 1 : 0;
-    const height = line.laneHeight - gap;
-    const base = this.columns.lane(top + line.inset, height);
-    for (let lane = 1; lane < line.lanes; lane++) this.columns.lane(top + line.inset + lane * line.laneHeight, height);
+    const topOf = (lane: number): number => this.snap(top + line.inset + lane * line.laneHeight);
+    const height = this.snap(line.laneHeight - gap);
+    const base = this.columns.lane(topOf(0), height);
+    for (let lane = 1; lane < line.lanes; lane++) this.columns.lane(topOf(lane), height);
     if (this.last.length < line.lanes) this.last = new Int32Array(line.lanes);
     this.last.fill(-1, 0, line.lanes);
     const states = row.kind === "states";
@@ -156,7 +157,7 @@ export class Painter {
         }
         const left = this.snap(x0);
         const width = Math.max(1 / this.ratio, this.snap(x1) - left - (x1 - x0 > 4 ? 1 / this.ratio : 0));
-        const y = top + line.inset + lane * line.laneHeight;
+        const y = topOf(lane);
         this.boxes.add(state ? state.css : palette.fill[shade]!, left, y, width, height);
         const flags = slices.flags[i]!;
         if (flags & FLAG_FAILED) this.boxes.add(palette.warning, left, y + height - 2, width, 2);

@@ -505,7 +505,7 @@ export class Timeline {
       surface.fillRect(0, y, this.width, line.height);
     }
     surface.fillStyle = palette.line;
-    surface.fillRect(0, y + line.height - 1, this.width, 1);
+    surface.fillRect(0, Math.round((y + line.height - 1) * this.ratio) / this.ratio, this.width, Math.max(1, Math.floor(this.ratio)) / this.ratio);
   }
 
   /** The lower edge of a row that is in sight. */
