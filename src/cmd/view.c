@@ -186,6 +186,7 @@ static int run(const struct command *self, int argc, char **argv)
         return command_fail(self, &err);
     code = view_open(report, &view, &err);
     if (code == 0) {
+        view_set_name(view, files[0]);
         code = serve(self, view, files[0], &settings, begun_ns, &err);
         view_close(view);
     }

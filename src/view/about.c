@@ -145,7 +145,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
         return code;
     text_add_char(out, '{');
     const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "", *slash = strrchr(first, '/');
-    json_string(out, "name", slash ? slash + 1 : first);
+    json_string(out, "name", view->name ? view->name : slash ? slash + 1 : first);
     json_string(out, "version", TACHO_VERSION);
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
     text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)add_wrapping(utc, view->origin_ns));

@@ -201,6 +201,13 @@ int view_open(struct report *report, struct view **out, struct error *err)
     return code;
 }
 
+void view_set_name(struct view *view, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    view->name = arena_copy(&view->arena, name, strlen(name) + 1);
+}
+
 void view_close(struct view *view)
 {
     if (!view)

@@ -17,6 +17,8 @@ struct view;
 /* Reads what rows are made of, in parallel. The report must stay open until view_close(). */
 int view_open(struct report *report, struct view **out, struct error *err);
 void view_close(struct view *view);
+/* What the report is called, for about: the last part of a path. Without it the name of its first process stands there. */
+void view_set_name(struct view *view, const char *path);
 
 /* Answers one request; body is what came with it (NULL without one), content_type is static. 0, or an ERR_ code with a sentence
  * for the user: ERR_NOT_FOUND for a request, row or event that there is not, ERR_BAD_ARGUMENT for arguments that make no sense.

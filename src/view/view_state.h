@@ -79,6 +79,7 @@ enum { VIEW_MOST_LANES = 128 };
 
 struct view {
     struct report *report;
+    const char *name;         /* what it is called; NULL: nobody said */
     struct arena arena;
     struct intern own_names;  /* name VIEW_OWN_NAME + i is string i */
     struct view_row *rows;    /* owned; in the order in which they are shown; the row's id is its place */

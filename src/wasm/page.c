@@ -71,6 +71,7 @@ int page_open(const char *path)
         page_close();
         return failed(&err);
     }
+    view_set_name(page.view, path);
     return 0;
 }
 

@@ -87,7 +87,7 @@ await test("the facts about the report", async () => {
   const dialog = page.getByRole("dialog", { name: "About this report" });
   await dialog.waitFor();
   const text = await dialog.textContent();
-  assert.match(text, /Reportmix/);
+  assert.match(text, /mix\.sqlite/);
   assert.match(text, /NVIDIA H200/);
   assert.match(text, /Nothing was lost/);
   await shot(page, "around-about");
