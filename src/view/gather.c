@@ -262,7 +262,7 @@ int gather_add(struct gather *gather, uint32_t source, const struct taken *event
     return add_made(&gather->workers[0], 0, source, 0, event);
 }
 
-int gather_add_as(struct gather *gather, int worker, size_t part, const struct taken *event)
+int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct taken *event)
 {
-    return add_made(&gather->workers[worker], (size_t)worker, 0, (uint64_t)part << PART_SHIFT, event);
+    return add_made(&gather->workers[worker], (size_t)worker, source, (uint64_t)part << PART_SHIFT, event);
 }

@@ -47,9 +47,9 @@ void gather_close(struct gather *gather);
 int gather_scan(struct gather *gather, uint32_t source, struct error *err);
 /* One event that was made up; its name is a name of the view. */
 int gather_add(struct gather *gather, uint32_t source, const struct taken *event);
-/* The same from several workers at once, of the first source; part says which of the parts that they share out it belongs to, so that
- * the order of events does not depend on who was first. */
-int gather_add_as(struct gather *gather, int worker, size_t part, const struct taken *event);
+/* The same from several workers at once; part says which of the parts that they share out it belongs to, so that the order of events
+ * does not depend on who was first. */
+int gather_add_as(struct gather *gather, int worker, size_t part, uint32_t source, const struct taken *event);
 /* The rows of what was gathered are added to the view's leaves. */
 int gather_finish(struct gather *gather, struct error *err);
 

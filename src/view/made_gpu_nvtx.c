@@ -1,4 +1,4 @@
-/* NVTX ranges as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
+/* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
  * the thread of the range.
  *
  * Work is dealt out by launching thread and stream and put in order of launch, so that what a range launched on a stream lies together; first begin
@@ -10,8 +10,12 @@
 #include "../analyze/order.h"
 #include "made.h"
 
-static const struct view_source projected_source[] = { { .table = "NVTX_EVENTS", .start = "start", .type = ROW_GPU_NVTX } };
-static const struct view_family projected = { projected_source, 1 };
+enum { OF_NVTX, OF_TORCH, KINDS };
+static const struct view_source projected_sources[KINDS] = {
+    [OF_NVTX] = { .table = "NVTX_EVENTS", .start = "start", .type = ROW_GPU_NVTX },
+    [OF_TORCH] = { .table = "TACHO_TORCH_OP", .start = "start", .type = ROW_GPU_TORCH },
+};
+static const struct view_family projected = { projected_sources, KINDS };
 
 enum { THREAD, DEVICE, PROCESS, CONTEXT, STREAM, RUN_PARTS };
 
@@ -31,7 +35,7 @@ struct run {
 struct projection {
     struct view *view;
     struct calls calls;
-    struct ranges ranges;
+    struct ranges ranges[KINDS];
     struct keys run_keys;
     struct launched *work;  /* owned; as it is found */
     size_t work_count;
@@ -171,10 +175,10 @@ static size_t first_range(const struct ranges *ranges, int64_t thread)
 }
 
 /* All ranges of the run's thread, in order of time. */
-static int project(struct projection *projection, const struct tree *tree, int worker, size_t number)
+static int project(struct projection *projection, const struct tree *tree, int kind, int worker, size_t number)
 {
     const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
-    const struct ranges *ranges = &projection->ranges;
+    const struct ranges *ranges = &projection->ranges[kind];
     size_t from = 0;
     int code = 0;
 
@@ -189,8 +193,8 @@ static int project(struct projection *projection, const struct tree *tree, int w
         struct span span = span_of(tree, from, to);
         struct taken event = { .start_ns = span.first_ns, .end_ns = span.last_ns, .table_row = range->row,
                                .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
-                               .key = { ROW_GPU_NVTX, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] } };
-        code = gather_add_as(&projection->gather, worker, number, &event);
+                               .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] } };
+        code = gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event);
     }
     return code;
 }
@@ -202,8 +206,8 @@ static void project_run(void *argument, int worker, size_t number)
     struct tree tree = {0};
 
     run->code = grow(&tree, projection, run);
-    if (run->code == 0)
-        run->code = project(projection, &tree, worker, number);
+    for (int kind = 0; kind < KINDS && run->code == 0; kind++)
+        run->code = project(projection, &tree, kind, worker, number);
     free(tree.work);
     free(tree.spans);
 }
@@ -240,6 +244,38 @@ static int read_work(struct projection *projection, struct error *err)
     return code;
 }
 
+/* Annotations of PyTorch as ranges, unless its own trace has them on the GPU already. */
+static int read_annotations(struct projection *projection, struct error *err)
+{
+    enum { START, END, RANGE_THREAD, NAME, CATEGORY, ON_DEVICE, COLUMNS };
+    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category", "deviceId" };
+    struct report *report = projection->view->report;
+    struct ranges *ranges = &projection->ranges[OF_TORCH];
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_on_gpu = 0;
+    uint32_t *order = code == 0 ? malloc((columns.rows + 1) * sizeof *order) : NULL;
+    size_t count = 0;
+
+    ranges->list = code == 0 ? malloc((columns.rows + 1) * sizeof *ranges->list) : NULL;
+    if (code == 0 && (!order || !ranges->list || columns.rows >= NO_RANGE))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+    for (size_t row = 0; code == 0 && row < columns.rows && !is_on_gpu; row++) {
+        is_on_gpu = !columns_is_null(&columns, ON_DEVICE, row);
+        if (!columns_is_null(&columns, END, row) && !columns_is_null(&columns, RANGE_THREAD, row) &&
+            strcmp(report_string(report, columns.values[CATEGORY][row], NULL), "user_annotation") == 0)
+            order[count++] = (uint32_t)row;
+    }
+    if (code == 0 && !is_on_gpu && count && order_by_thread(order, count, columns.values[RANGE_THREAD], columns.values[START]) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+    for (size_t i = 0; code == 0 && i < count && !is_on_gpu; i++)
+        ranges->list[ranges->count++] = (struct range){ .start_ns = columns.values[START][order[i]], .end_ns = columns.values[END][order[i]],
+                                                        .thread = columns.values[RANGE_THREAD][order[i]], .name = columns.values[NAME][order[i]],
+                                                        .row = order[i] };
+    free(order);
+    report_columns_free(&columns);
+    return code;
+}
+
 enum { MOST_CALLS = 20000000 }; /* the join would take more memory than the timeline itself */
 
 int made_gpu_nvtx(struct view *view, struct error *err)
@@ -250,8 +286,10 @@ int made_gpu_nvtx(struct view *view, struct error *err)
 
     if (!calls || !calls->rows || calls->rows > MOST_CALLS)
         return 0;
-    int code = ranges_read(&projection.ranges, view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
-    if (code == 0 && projection.ranges.count) {
+    int code = ranges_read(&projection.ranges[OF_NVTX], view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
+    if (code == 0)
+        code = read_annotations(&projection, err);
+    if (code == 0 && (projection.ranges[OF_NVTX].count || projection.ranges[OF_TORCH].count)) {
         code = read_work(&projection, err);
         if (code == 0)
             code = gather_open(&projection.gather, view, &projected, err);
@@ -261,7 +299,8 @@ int made_gpu_nvtx(struct view *view, struct error *err)
             code = gather_finish(&projection.gather, err);
         gather_close(&projection.gather);
     }
-    ranges_free(&projection.ranges);
+    for (int kind = 0; kind < KINDS; kind++)
+        ranges_free(&projection.ranges[kind]);
     keys_free(&projection.run_keys);
     free(projection.work);
     free(projection.order);

@@ -99,6 +99,18 @@ static void add_step(struct writer *writer, int64_t begin, int64_t end, int64_t 
     writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
 }
 
+static void add_annotation(struct writer *writer, int64_t begin, int64_t end, const char *text)
+{
+    struct row_TACHO_TORCH_OP row = {0};
+
+    ROW_SET(&row, TACHO_TORCH_OP, start, begin);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, THREAD);
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, text));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------------------- */
 
 static struct report *report;
@@ -178,6 +190,7 @@ static int open_report(void **state)
     add_memory(writer, 30, 1, 100);
     add_memory(writer, 10, 0, 300);
     add_memory(writer, 20, 0, 50);
+    add_annotation(writer, 0, 35, "forward");
     add_step(writer, 0, 60, 4);
     add_step(writer, 60, 120, 5);
     report = finish(writer);
@@ -203,12 +216,14 @@ static void rows_stand_in_order(void **state)
                                 "    Stream 7\n"
                                 "    Stream 8\n"
                                 "    NVTX on stream 7\n"
+                                "  Annotations, stream 7\n"
                                 "  Memory, process 7\n"
                                 "Process 7\n"
                                 "  Thread 7\n"
                                 "    State\n"
                                 "    CUDA API\n"
                                 "    NVTX domain\n"
+                                "    PyTorch\n"
                                 "  Thread 9\n"
                                 "    Python samples\n"
                                 "    GIL\n"
@@ -235,10 +250,12 @@ static void samples_of_python_say_who_has_the_lock(void **state)
     assert_string_equal(events_of(row_of(ROW_PYTHON_SAMPLES, NO_ID)), "train 0-0, train 10-10, train 20-20, train 30-30, train 40-40");
 }
 
-/* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone. */
+/* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone, the annotation
+ * the first. */
 static void ranges_are_seen_on_the_stream_of_their_work(void **state)
 {
     assert_string_equal(events_of(row_of(ROW_GPU_NVTX, NO_ID)), "outer 50-120, inner 90-120");
+    assert_string_equal(events_of(row_of(ROW_GPU_TORCH, NO_ID)), "forward 50-80");
 }
 
 static void calls_and_ranges_are_as_tables_call_them(void **state)
