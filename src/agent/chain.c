@@ -21,8 +21,8 @@ static void refuse(long error)
             : "Calls have no call chains: a copy of the stack could not be made.");
 }
 
-/* Copies page by page, so that what lies before an end is had: how many bytes, or -errno. */
-static long copy_stack(void *to, uint64_t from, size_t bytes)
+/* Page by page, so that what lies before an end is had. */
+long chain_copy_stack(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = { to, bytes }, pieces[PIECES];
     size_t count = 0;
@@ -54,7 +54,7 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
     for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
         if (registers->known >> i & 1)
             *to++ = registers->value[i];
-    long got = copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
+    long got = chain_copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
     record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
     emit_commit(thread, record);
     if (got < 0)

@@ -14,6 +14,8 @@
 #include <sys/auxv.h>
 #include <ucontext.h>
 
+#include "../wire/registers.h"
+#include "chain.h"
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
@@ -36,7 +38,6 @@ static void read_registers(const ucontext_t *context, uint64_t *out)
     for (unsigned i = 0; i < REGISTERS; i++)
         out[i] = (uint64_t)context->uc_mcontext.gregs[places[i]];
 }
-#define STACK_POINTER 7u
 #elif defined(__aarch64__)
 #define REGISTERS 33u
 static void read_registers(const ucontext_t *context, uint64_t *out)
@@ -46,7 +47,6 @@ static void read_registers(const ucontext_t *context, uint64_t *out)
     out[31] = context->uc_mcontext.sp;
     out[32] = context->uc_mcontext.pc;
 }
-#define STACK_POINTER 31u
 #endif
 _Static_assert(REGISTERS <= WIRE_SAMPLE_REGISTERS_MAX, "the collector has room for them");
 
@@ -55,24 +55,6 @@ static _Atomic uint32_t signal_owner; /* a forked child has its parent's handler
 static _Atomic uint32_t timer_told;   /* the process that it was told in: once is enough */
 
 /* ---- The handler ----------------------------------------------------------------------------------------------------------- */
-
-/* Bytes that could be read; the rest of the last word is zeros. */
-static uint32_t copy_stack(uint64_t from, uint64_t *to, uint32_t bytes)
-{
-    uint32_t copied = 0;
-    while (copied < bytes) { /* page by page: a call stops at the first page that is not there, and may not say what it got */
-        uint32_t part = 4096u - (uint32_t)((from + copied) & 4095u);
-        part = part < bytes - copied ? part : bytes - copied;
-        struct iovec local = { (char *)to + copied, part }, remote = { (void *)(uintptr_t)(from + copied), part };
-        long got = sys_call6(SYS_process_vm_readv, (long)agent.pid, (long)&local, 1, (long)&remote, 1, 0);
-        if (got <= 0)
-            break;
-        copied += (uint32_t)got;
-    }
-    while (copied & 7)
-        ((char *)to)[copied++] = 0;
-    return copied;
-}
 
 /* A thread that has a stack of its own for handlers may have a small one. */
 static int has_room(const char *here)
@@ -94,7 +76,8 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     record->body[0] = periods * settings->period_ns;
     record->body[1] = python;
     read_registers(context, record->body + 2);
-    uint32_t copied = room ? copy_stack(record->body[2 + STACK_POINTER], record->body + 2 + REGISTERS, room) : 0;
+    long got = room ? chain_copy_stack(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room) : 0;
+    uint32_t copied = got > 0 ? (uint32_t)got & ~7u : 0;
     record->a = REGISTERS;
     record->b = (uint16_t)copied;
     record->words = (uint16_t)(WIRE_HEAD_WORDS + 2 + REGISTERS + copied / 8);
