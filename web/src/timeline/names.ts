@@ -5,6 +5,9 @@ import type { Engine } from "../engine/engine";
 
 const BATCH = 500;
 const MEASURED = 160;
+/** More than these were never on one picture; then all are forgotten and those in sight asked for again. */
+const MOST_TEXTS = 100_000;
+const MOST_MEASURED = 10_000;
 const ELLIPSIS = "…";
 
 interface Measured {
@@ -67,6 +70,10 @@ export class Names {
       this.engine
         .names(ids)
         .then((texts) => {
+          if (this.texts.size > MOST_TEXTS) {
+            this.texts.clear();
+            this.ids.clear();
+          }
           ids.forEach((id, i) => {
             this.texts.set(id, texts[i] ?? "");
             this.ids.set(texts[i] ?? "", id);
@@ -84,6 +91,7 @@ export class Names {
     if (text === undefined || text === "") return "";
     let fit = this.fits.get(id);
     if (!fit) {
+      if (this.fits.size > MOST_MEASURED) this.fits.clear();
       fit = { full: this.measured(text), brief: this.measured(brief(text)) };
       this.fits.set(id, fit);
     }

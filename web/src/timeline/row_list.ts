@@ -13,8 +13,8 @@ export interface RowActions {
   focus(row: Row): void;
   /** Scrolls to a row. */
   reveal(row: Row): void;
-  /** Puts a row before a sibling, or behind all (-1). */
-  move(row: Row, before: number): void;
+  /** Puts a row before a sibling, or behind all (-1); a pinned one among the pinned. */
+  move(row: Row, before: number, pinned: boolean): void;
 }
 
 interface Item {
@@ -208,7 +208,7 @@ export class RowList {
       element.removeEventListener("pointercancel", end);
       element.classList.remove("dragged");
       this.target.hidden = true;
-      if (before !== null && before !== line.row.id) this.actions.move(line.row, before);
+      if (before !== null && before !== line.row.id) this.actions.move(line.row, before, line.pinned);
     };
     element.addEventListener("pointermove", move);
     element.addEventListener("pointerup", end);
@@ -220,9 +220,8 @@ export class RowList {
     const layout = this.layout;
     if (!layout) return line.row.id;
     const list = line.pinned ? layout.pinned : layout.lines;
-    const part = line.pinned ? this.pinned : this.scrolled;
     const base = this.element.getBoundingClientRect().top;
-    const siblings = list.filter((other) => other.row.parent === line.row.parent);
+    const siblings = list.filter((other) => line.pinned || other.row.parent === line.row.parent);
     const place = (other: Line): number => {
       const shown = this.items.get(`${other.row.id}${other.pinned ? "p" : ""}`);
       return shown ? shown.element.getBoundingClientRect().top : other.y < line.y ? -Infinity : Infinity;
@@ -232,7 +231,6 @@ export class RowList {
     const y = next ? place(next) : place(last) + last.height;
     this.target.hidden = !Number.isFinite(y);
     this.target.style.top = `${Math.max(this.top, y - base)}px`;
-    part.dataset["dragging"] = "";
     return next ? next.row.id : -1;
   }
 }

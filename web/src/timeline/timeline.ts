@@ -103,7 +103,7 @@ export class Timeline {
       expand: (row) => this.expand(row),
       focus: (row) => this.focus(row.id),
       reveal: (row) => this.scrollTo(this.layout.byRow.get(row.id)?.y ?? 0),
-      move: (row, before) => this.choose({ moved: [...this.app.state.choices.moved, [row.id, before]] }),
+      move: (row, before, pinned) => this.move(row, before, pinned),
     });
     this.heading = new Heading(app);
     this.build();
@@ -142,6 +142,17 @@ export class Timeline {
   pin(row: Row): void {
     const { pinned } = this.app.state.choices;
     this.choose({ pinned: pinned.includes(row.id) ? pinned.filter((id) => id !== row.id) : [...pinned, row.id] });
+  }
+
+  private move(row: Row, before: number, pinned: boolean): void {
+    const { choices } = this.app.state;
+    if (!pinned) {
+      this.choose({ moved: [...choices.moved, [row.id, before]] });
+      return;
+    }
+    const order = choices.pinned.filter((id) => id !== row.id);
+    order.splice(before < 0 ? order.length : order.indexOf(before), 0, row.id);
+    this.choose({ pinned: order });
   }
 
   expand(row: Row): void {
