@@ -13,6 +13,7 @@
 
 #include "../wire/python_layout.h"
 #include "core.h"
+#include "os.h"
 #include "sys.h"
 
 #define FRAMES_MAX 128
@@ -78,6 +79,14 @@ static void *find(const char *symbol)
     return found ? found : agent_find_function("libpython", symbol);
 }
 
+/* A library that was loaded by name may be unloaded, and what we call in it would be gone: it stays. */
+static void keep_loaded(void *function)
+{
+    Dl_info place;
+    if (dladdr(function, &place) && place.dli_fname)
+        OS_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 int python_prepare(void)
 {
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
@@ -87,6 +96,7 @@ int python_prepare(void)
     if (stacks.this_thread && atomic_compare_exchange_strong(&stacks.state, &before, OPENING)) {
         for (int i = 0; i < PYTHON_SYMBOL_COUNT; i++)
             symbols[i] = (uint64_t)find(python_symbols[i]);
+        keep_loaded((void *)stacks.this_thread);
         dlerror();
         atomic_store(&stacks.state, python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
     }

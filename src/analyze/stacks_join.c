@@ -11,7 +11,7 @@ enum role { ROLE_NONE, ROLE_LOOP, ROLE_HELPER };
 
 int stack_join_open(struct stack_join *join, struct report *report, int lines, struct error *err)
 {
-    *join = (struct stack_join){ .known.width = 3 };
+    *join = (struct stack_join){ .known.width = 3, .calls.width = 4 };
     int code = stacks_open(&join->python, report, err);
 
     return code ? code : stack_chains_read(&join->chains, &join->python, "TACHO_PYTHON_CALLCHAINS", lines | STACKS_WITH_ENTRIES, err);
@@ -22,6 +22,7 @@ void stack_join_free(struct stack_join *join)
     stacks_free(&join->python);
     stack_chains_free(&join->chains);
     keys_free(&join->known);
+    keys_free(&join->calls);
     free(join->joined);
     free(join->native_frames);
     free(join->python_frames);
@@ -125,13 +126,60 @@ struct builder {
     int has_ended;             /* nothing is known of Python from here on */
 };
 
-/* Is there nothing but the interpreter's own code within the innermost run? */
+/* Of the C library, which everything calls. */
+static int is_libc(struct report *report, const int64_t *frame)
+{
+    static const char *const files[] = { "libc.so", "libc-", "ld-", "libm.so", "libpthread", "[vdso]" };
+    const char *path = report_string(report, frame[FRAME_MODULE], NULL), *slash = strrchr(path, '/');
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strncmp(slash ? slash + 1 : path, files[i], strlen(files[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Is there nothing but the interpreter's own code within the innermost run, and what it calls of the kernel and the C library? */
 static int ends_in_interpreter(const struct builder *builder, size_t run)
 {
-    for (size_t i = 0; i < run; i++)
-        if (stack_frame(builder->native, builder->join->native_frames[i])[FRAME_MODULE] != builder->module)
+    for (size_t i = 0; i < run; i++) {
+        const int64_t *frame = stack_frame(builder->native, builder->join->native_frames[i]);
+        if (frame[FRAME_KIND] != FRAME_KERNEL && frame[FRAME_MODULE] != builder->module && !is_libc(builder->native->report, frame))
             return 0;
+    }
     return 1;
+}
+
+/* The pair of a Python function, the innermost of a run, and the first native one with a name that the run called: 0 if there is none. */
+static int callee_of(const struct builder *builder, size_t innermost, size_t place, int64_t key[4])
+{
+    for (size_t i = place; i-- > 0;) {
+        const int64_t *frame = stack_frame(builder->native, builder->join->native_frames[i]);
+        int role = role_of(builder->join, builder->native, builder->join->native_frames[i]);
+        if (role == ROLE_LOOP)
+            return 0;
+        if (role == ROLE_HELPER || frame[FRAME_KIND] != FRAME_NATIVE || frame[FRAME_SYMBOL] == FRAME_NO_NAME)
+            continue;
+        const int64_t *caller = stack_frame(&builder->join->python, builder->join->python_frames[innermost]);
+        memcpy(key, (int64_t[]){ caller[FRAME_SYMBOL], caller[FRAME_MODULE], frame[FRAME_SYMBOL], frame[FRAME_MODULE] }, 4 * sizeof *key);
+        return 1;
+    }
+    return 0;
+}
+
+/* What was certain in one sample is evidence in others: a function that has been seen to call this C function may have called it here. */
+static void learn(struct builder *builder, size_t innermost, size_t place)
+{
+    int64_t key[4];
+
+    if (builder->join->is_learning && callee_of(builder, innermost, place, key) && keys_add(&builder->join->calls, key) == NO_KEY)
+        builder->stack = NO_KEY;
+}
+
+static int is_known_call(const struct builder *builder, size_t innermost, size_t place)
+{
+    int64_t key[4];
+
+    return callee_of(builder, innermost, place, key) && keys_find(&builder->join->calls, key) != NO_KEY;
 }
 
 /* The Python functions of one run of the loop, whose native frame is at `place`; then this frame, if there may be more of them. */
@@ -143,12 +191,14 @@ static void push_run(struct builder *builder, size_t place)
         behind--;
     int has_next = behind > 0;
     size_t end = behind < builder->uncertain ? builder->uncertain : behind;
-    if (!has_next && builder->fits && ends_in_interpreter(builder, place))
+    int is_whole = builder->fits || (has_next && builder->uncertain < behind); /* none may follow that nothing is known of */
+    if (end == behind && is_whole)
+        learn(builder, behind, place);
+    else if (builder->fits && ((!has_next && ends_in_interpreter(builder, place)) || is_known_call(builder, behind, place)))
         end = behind;
     for (; builder->left > end; builder->left--)
         builder->stack = push(builder->native, builder->stack,
                               stack_join_frame(builder->join, builder->native, builder->join->python_frames[builder->left - 1]));
-    int is_whole = builder->fits || (has_next && builder->uncertain < behind); /* none may follow that nothing is known of */
     if (end > behind || !is_whole) {
         builder->stack = push(builder->native, builder->stack, builder->join->native_frames[place]);
         builder->has_ended = 1;
@@ -258,6 +308,7 @@ static struct nearest nearest_to(const struct stacks *python, const struct stack
     return (struct nearest){ is_before ? before->stack : behind->stack, common_depth(python, before->stack, behind->stack) };
 }
 
+/* Without learning, samples get the stacks that come of it. */
 static int join_all(struct stack_join *join, struct stacks *stacks)
 {
     int64_t thread = 0, reach = 0;
@@ -273,10 +324,22 @@ static int join_all(struct stack_join *join, struct stacks *stacks)
             nearest.stack = stack_chains_find(&join->chains, sample->python, &hint);
         else
             nearest = nearest_to(&join->python, sample, reach, &at);
-        if (nearest.stack != STACK_EMPTY && (sample->stack = stack_join(join, stacks, sample->stack, nearest.stack, nearest.certain)) == NO_KEY)
+        uint32_t joined = nearest.stack == STACK_EMPTY ? sample->stack : stack_join(join, stacks, sample->stack, nearest.stack, nearest.certain);
+        if (joined == NO_KEY)
             return ERR_NO_MEMORY;
+        sample->stack = join->is_learning ? sample->stack : joined;
     }
     return 0;
+}
+
+static int learn_and_join(struct stack_join *join, struct stacks *stacks)
+{
+    join->is_learning = 1;
+    int code = join_all(join, stacks);
+    join->is_learning = 0;
+    keys_free(&join->known);
+    join->known.width = 3;
+    return code ? code : join_all(join, stacks);
 }
 
 int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *filter, struct error *err)
@@ -288,7 +351,7 @@ int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *f
         code = stack_join_open(&join, stacks->report, lines, err);
     if (code == 0 && join.chains.count) {
         code = stacks_read_samples(&join.python, STACKS_PYTHON, lines | STACKS_WITH_ENTRIES, filter, err);
-        if (code == 0 && join_all(&join, stacks) != 0)
+        if (code == 0 && learn_and_join(&join, stacks) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
     }
     stack_join_free(&join);

@@ -97,8 +97,8 @@ static void add_stack(struct text *out, const struct stacks *stacks, uint32_t st
         text_add(out, ".py");
 }
 
-/* The one sample's stack. */
-static void assert_joined(struct writer *writer, const char *expected)
+/* The stack of the last of so many samples. */
+static void assert_joined_as(struct writer *writer, size_t count, const char *expected)
 {
     const struct filter everything = {0};
     struct report *report = finish(writer);
@@ -109,12 +109,17 @@ static void assert_joined(struct writer *writer, const char *expected)
     loop_id = report_find_string(report, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
     assert_int_equal(stacks_open(&stacks, report, &err), 0);
     assert_int_equal(stacks_join_samples(&stacks, STACKS_WITHOUT_LINES, &everything, &err), 0);
-    assert_int_equal(stacks.sample_count, 1);
-    add_stack(&text, &stacks, stacks.samples[0].stack);
+    assert_int_equal(stacks.sample_count, count);
+    add_stack(&text, &stacks, stacks.samples[count - 1].stack);
     assert_string_equal(text_string(&text), expected);
     text_free(&text);
     stacks_free(&stacks);
     report_close(report);
+}
+
+static void assert_joined(struct writer *writer, const char *expected)
+{
+    assert_joined_as(writer, 1, expected);
 }
 
 /* Of the moment itself. */
@@ -178,6 +183,30 @@ static void what_both_neighbours_have_is_certain(void **state)
     joined_between("main>L", "*f>*g", "*f>*g", "main>f.py");
 }
 
+/* The second sample is the one that is shown; the first says what g calls. */
+static void joined_after(const char *first, const char *native_stack, const char *expected)
+{
+    struct writer *writer = start();
+
+    native(writer, 1, first);
+    native(writer, 2, native_stack);
+    python(writer, 1, "*f>g");
+    python(writer, 2, "*f>other");
+    cpu_sample(writer, 1, 1000, 0);
+    cpu_sample(writer, 2, 2100, 0);
+    for (int64_t time = 400; time <= 1400; time += 1000)
+        python_sample(writer, time, 1);
+    python_sample(writer, 2000, 1);
+    python_sample(writer, 2900, 2);
+    assert_joined_as(writer, 2, expected);
+}
+
+static void calls_that_were_seen_for_certain_are_known(void **state)
+{
+    joined_after("main>L>ccrc", "main>L>ccrc>cdeep", "main>f.py>g.py>ccrc>cdeep");
+    joined_after("main>L>H>ccrc", "main>L>csort", "main>f.py>L>csort");
+}
+
 static void what_was_read_long_before_does_not_count(void **state)
 {
     struct writer *writer = start();
@@ -195,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_stand_for_the_loop), cmocka_unit_test(stacks_that_do_not_fit_stay),
         cmocka_unit_test(a_helper_of_another_file_stays), cmocka_unit_test(what_both_neighbours_have_is_certain),
-        cmocka_unit_test(what_was_read_long_before_does_not_count),
+        cmocka_unit_test(calls_that_were_seen_for_certain_are_known), cmocka_unit_test(what_was_read_long_before_does_not_count),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
