@@ -197,9 +197,12 @@ static uint32_t left_out_name(struct view *view, uint32_t name)
     const char *bytes = view_name(view, name, &length);
 
     text_clear(&view->scratch);
-    text_add(&view->scratch, "left out: ");
-    text_add_bytes(&view->scratch, bytes, length);
-    text_add(&view->scratch, length ? ", …" : "events");
+    text_add(&view->scratch, "left out");
+    if (length) { /* in brackets, which the page leaves out where there is no room */
+        text_add(&view->scratch, " (");
+        text_add_bytes(&view->scratch, bytes, length);
+        text_add(&view->scratch, ", …)");
+    }
     return view_own_name(view, text_string(&view->scratch));
 }
 
