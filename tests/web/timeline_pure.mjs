@@ -102,7 +102,7 @@ const tileOf = (id, level, index) => ({ row: id, kind: "slices", slices: { count
 function tilesWith(answer) {
   const asked = [];
   const engine = { tiles: async (rows, level, index) => (asked.push([level, index, rows.length]), rows.map((id) => answer(id, level, index))) };
-  return { asked, tiles: new Tiles(engine, () => {}, assert.fail) };
+  return { asked, tiles: new Tiles(engine, { from: 0, to: 2 ** 40 }, () => {}, assert.fail) };
 }
 const arrived = () => new Promise((resolve) => setImmediate(resolve));
 async function load(tiles, rows, level, from, to) {
@@ -117,6 +117,9 @@ await test("tiles are asked for once, all rows of a stretch together", async () 
   await load(tiles, [1, 2, 3], 10, 0, 2 ** 21);
   await load(tiles, [1, 2, 3], 10, 0, 2 ** 21);
   assert.deepEqual(asked, [[10, 0, 3], [10, 1, 3]]);
+  await load(tiles, [1], 10, -(2 ** 30), 0);
+  await load(tiles, [1], 10, 2 ** 40 + 2 ** 21, 2 ** 41);
+  assert.equal(asked.length, 2, "outside of the report there is nothing to ask for");
 });
 
 await test("until a tile comes, coarser and finer ones stand in for exactly its time", async () => {

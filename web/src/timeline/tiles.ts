@@ -1,7 +1,7 @@
 // The tiles that the page holds, by level, index and row. What a frame needs and is not here is asked for in one request per
 // stretch for all rows together; until it comes, coarser or finer tiles stand in. Bytes are bounded; the longest unused go.
 
-import { TILE_PIXELS, type Engine, type Tile } from "../engine/engine";
+import { TILE_PIXELS, type Engine, type Span, type Tile } from "../engine/engine";
 
 const LIMIT_BYTES = 96 << 20;
 const ROWS_PER_REQUEST = 64;
@@ -49,6 +49,7 @@ export class Tiles {
 
   constructor(
     private readonly engine: Engine,
+    private readonly report: Span,
     private readonly arrived: () => void,
     private readonly fail: (error: Error) => void,
   ) {}
@@ -72,8 +73,8 @@ export class Tiles {
 
   /** Wants these rows for all of a span at a level; the first call of a frame is the most urgent. */
   want(rows: readonly number[], level: number, from: number, to: number): void {
-    const size = TILE_PIXELS * 2 ** level;
-    for (let index = Math.floor(from / size); index * size < to; index++) {
+    const [first, end] = this.reach(level, from, to);
+    for (let index = first; index < end; index++) {
       const stretch = this.stretch(level, index);
       const missing = rows.filter((row) => !stretch.rows.has(row) && !stretch.asked.has(row));
       for (let at = 0; at < missing.length; at += ROWS_PER_REQUEST) {
@@ -103,14 +104,20 @@ export class Tiles {
 
   /** The tiles that show a span of a row, left to right, with stand-ins where the right ones are missing. */
   pieces(row: number, level: number, from: number, to: number, out: Piece[]): void {
+    const [first, end] = this.reach(level, from, to);
+    for (let index = first; index < end; index++) this.piece(row, level, index, out, FINER);
+  }
+
+  /** The stretches that a span touches, as far as the report goes: beyond it there is nothing to ask for. */
+  private reach(level: number, from: number, to: number): [first: number, end: number] {
     const size = TILE_PIXELS * 2 ** level;
-    for (let index = Math.floor(from / size); index * size < to; index++) this.piece(row, level, index, out, FINER);
+    return [Math.floor(Math.max(from, this.report.from) / size), Math.ceil(Math.min(to, this.report.to + 1) / size)];
   }
 
   /** Whether every tile of a span is the right one. */
   complete(row: number, level: number, from: number, to: number): boolean {
-    const size = TILE_PIXELS * 2 ** level;
-    for (let index = Math.floor(from / size); index * size < to; index++) {
+    const [first, end] = this.reach(level, from, to);
+    for (let index = first; index < end; index++) {
       if (!this.find(row, level, index)) return false;
     }
     return true;

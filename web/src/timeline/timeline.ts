@@ -90,7 +90,7 @@ export class Timeline {
     this.focusedRow = this.layout.lines[0]?.row.id ?? -1;
     const redraw = (): void => this.invalidate();
     const fail = (error: Error): void => app.fail(error);
-    this.tiles = new Tiles(engine, redraw, fail);
+    this.tiles = new Tiles(engine, app.state.about, redraw, fail);
     this.names = new Names(engine, redraw, fail, (text) => {
       this.context.font = FONT;
       return this.context.measureText(text).width;
