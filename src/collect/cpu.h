@@ -7,12 +7,14 @@
 enum collect_scope { COLLECT_SCOPE_NONE, COLLECT_SCOPE_TREE, COLLECT_SCOPE_SYSTEM };
 enum collect_backtrace { COLLECT_BACKTRACE_NONE, COLLECT_BACKTRACE_FP, COLLECT_BACKTRACE_DWARF, COLLECT_BACKTRACE_LBR };
 
+#define COLLECT_FREQUENCY_USUAL 1000u
+
 struct collect_cpu_options {
     enum collect_scope samples, switches;
     int samples_asked, switches_asked; /* by name: what cannot be had is warned of, and not only noted */
     enum collect_backtrace backtrace;
     uint64_t period;                   /* of the event; 0: by frequency */
-    uint32_t frequency;                /* a second; 0: 1000 */
+    uint32_t frequency;                /* a second; 0: COLLECT_FREQUENCY_USUAL */
     uint32_t samples_per_backtrace;    /* the others are an address alone; 0: 1 */
     uint32_t stack_bytes;              /* of a thread's stack, with DWARF; 0: as much as there is room for */
 };

@@ -10,7 +10,6 @@
 #include "collector.h"
 
 #define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
-#define FREQUENCY_DEFAULT 1000u
 
 static const char *const scope_names[] = {[COLLECT_SCOPE_NONE] = "none", [COLLECT_SCOPE_TREE] = "process-tree", [COLLECT_SCOPE_SYSTEM] = "system-wide"};
 static const char *const backtrace_names[] = {[COLLECT_BACKTRACE_NONE] = "none", [COLLECT_BACKTRACE_FP] = "fp",
@@ -23,7 +22,7 @@ static const char *const method_names[] = {[COLLECT_BY_NOTHING] = "none", [COLLE
 static uint64_t timer_period_ns(const struct collect_cpu_options *options)
 {
     struct timespec tick = {0};
-    uint64_t period = options->period ? options->period : 1000000000u / (options->frequency ? options->frequency : FREQUENCY_DEFAULT);
+    uint64_t period = options->period ? options->period : 1000000000u / (options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL);
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     uint64_t tick_ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
     return period < tick_ns ? tick_ns : period;

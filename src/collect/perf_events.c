@@ -14,7 +14,6 @@
 #include "../symbols/symbols.h"
 #include "procfs.h"
 
-#define FREQUENCY_DEFAULT 1000u
 #define STACK_MAX 65528u                /* a record's size is 16 bits */
 #define STACKS_IN_RING 32u              /* so many samples must fit, or the collector is not in time for them */
 #define RING_LARGE (4u << 20)           /* where memory may be locked */
@@ -188,7 +187,7 @@ static void set_wishes(struct perf_choice *choice, const struct collect_cpu_opti
     *choice = (struct perf_choice){
         .system_wide = options->samples == COLLECT_SCOPE_SYSTEM || options->switches == COLLECT_SCOPE_SYSTEM,
         .switches = options->switches != COLLECT_SCOPE_NONE, .backtrace = options->backtrace, .period = options->period,
-        .frequency = options->frequency ? options->frequency : FREQUENCY_DEFAULT,
+        .frequency = options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL,
         .samples_per_backtrace = options->samples_per_backtrace ? options->samples_per_backtrace : 1,
         .stack_bytes = options->stack_bytes ? options->stack_bytes & ~7u : STACK_MAX, .stack_is_asked = options->stack_bytes != 0,
         .starts_later = starts_later, .registers = symbols_perf_mask(),
