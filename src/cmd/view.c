@@ -102,9 +102,9 @@ static void name_host(const struct settings *settings, char own_name[HOST_MOST],
 }
 
 /* How to get here: the address, and from another machine the way to it. */
-static void add_address(struct text *out, const struct server *server, const struct settings *settings, const char *own_name, const char *shown)
+static void add_address(struct text *out, const struct server *server, const struct settings *settings, const char *own_name, const char *address)
 {
-    text_addf(out, "\n  http://%s:%d/?token=%s\n\n", shown, serve_port(server), serve_token(server));
+    text_addf(out, "\n  %s\n\n", address);
     if (is_under_ssh() && !settings->host) {
         text_add(out, "To see it in the browser of your own machine, run this there and open the address:\n\n");
         text_addf(out, "  ssh -L %d:localhost:%d ", serve_port(server), serve_port(server));
@@ -144,18 +144,17 @@ static int serve(const struct command *self, struct view *view, const char *file
                                      .far = is_under_ssh() || count > 0 };
     int code = serve_open(&wanted, &server, err);
     if (code == 0) {
+        char address[HOST_MOST + 128];
+        snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
         display_add(&out, file, strlen(file), 0);
         text_add(&out, " is ready after ");
         human_time(&out, clock_monotonic_ns() - begun_ns);
         text_add(&out, ":\n");
-        add_address(&out, server, settings, own_name, shown);
+        add_address(&out, server, settings, own_name, address);
         warn(self, server, settings);
         command_write(self, &out);
-        if (has_browser(settings)) {
-            char address[HOST_MOST + 128];
-            snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
+        if (has_browser(settings))
             start_browser(address);
-        }
         code = serve_run(server, err);
         serve_close(server);
     }

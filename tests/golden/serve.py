@@ -215,6 +215,23 @@ def make_page(folder):
     return page
 
 
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[11])
+
+
+def end_amid_an_answer(file):
+    server = Server(file)
+    before = cpu_ticks(server.process.pid)
+    body = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+        client.sendall(f"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nX-Tacho-Token: {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        while cpu_ticks(server.process.pid) < before + 20:  # it is at it
+            pass
+        check("SIGTERM ends it amid an answer", (0, ""), server.end(signal.SIGTERM))
+        check("which nobody gets", b"", client.recv(1))
+
+
 def made_reports():
     """Five thousand threads; nothing at all; and one whose writer was killed."""
     made = Made("threads.sqlite")
@@ -249,6 +266,12 @@ def command_line(file):
         check("under ssh the way to it", True, f"ssh -L {server.port}:localhost:{server.port} " in server.said)
         check("and pictures are packed", "gzip", server.ask("/api/overview?width=4000", Accept_Encoding="gzip")[1].get("Content-Encoding"))
         check("a port that is taken", True, f"port {server.port} is taken" in refusal("view", "--port", str(server.port), file))
+    os.mkfifo("opened")
+    with open("browser", "w") as script:
+        script.write('#!/bin/sh\necho "$1" >opened\n')
+    os.chmod("browser", 0o755)
+    with Server(file, environment={"DISPLAY": ":1", "BROWSER": os.path.abspath("browser")}) as server, open("opened") as opened:
+        check("with a display the browser is started", f"http://localhost:{server.port}/?token={server.token}\n", opened.read())
     with Server(file, "--allow-host", "hub.example") as server:
         check("--allow-host", [200, 200, 403], [server.status("/api/about", Host=host, Origin=f"https://{host}") for host in ("hub.example", "HUB.example:8443", "hub.example.evil")])
     server = Server(file, "--host", "127.0.0.1")
@@ -279,6 +302,7 @@ def main():
             requests(server)
             bad_clients(server)
             check("all the time it was one server", None, server.process.poll())
+        end_amid_an_answer(file)
         made_reports()
         many_threads()
         command_line(file)
