@@ -88,7 +88,7 @@ export function drawRuler(surface: Surface, lens: Lens, palette: Palette): void 
   minor(surface, lens, palette, step);
   surface.textBaseline = "middle";
   surface.textAlign = "left";
-  let clear = -Infinity;
+  let firstMain = Infinity;
   for (const tick of ticks) {
     const x = Math.round(lens.x(tick.time));
     surface.fillStyle = tick.main ? palette.secondary : palette.dimInk;
@@ -96,9 +96,10 @@ export function drawRuler(surface: Surface, lens: Lens, palette: Palette): void 
     surface.font = tick.main ? MAIN_FONT : SECONDARY_FONT;
     surface.fillStyle = tick.main ? palette.ink : palette.secondary;
     surface.fillText(tick.text, x + 4, RULER - 16);
-    if (tick.main && base !== null && clear === -Infinity) clear = x;
+    if (tick.main) firstMain = Math.min(firstMain, x);
   }
-  if (base !== null && !(clear < 96)) {
+  // Not where a whole value stands so close that the two would be read as one.
+  if (base !== null && firstMain >= 96) {
     surface.font = MAIN_FONT;
     surface.fillStyle = palette.ink;
     surface.fillText(`${base} +`, 4, 9);
