@@ -123,6 +123,10 @@ static void add_warnings(struct view *view, struct text *out)
         text_add(line, "Some times lie more than 104 days from the first event; they are shown there.");
         add_warning(view, out);
     }
+    if (view->is_unprojected) {
+        text_add(line, "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
+        add_warning(view, out);
+    }
     json_end(out, "],");
 }
 

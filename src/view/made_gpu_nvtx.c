@@ -284,8 +284,12 @@ int made_gpu_nvtx(struct view *view, struct error *err)
     const struct report_table *calls = report_table(view->report, "CUPTI_ACTIVITY_KIND_RUNTIME");
     struct filter everything = {0};
 
-    if (!calls || !calls->rows || calls->rows > MOST_CALLS)
+    if (!calls || !calls->rows)
         return 0;
+    if (calls->rows > MOST_CALLS) {
+        view->is_unprojected = 1;
+        return 0;
+    }
     int code = ranges_read(&projection.ranges[OF_NVTX], view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
     if (code == 0)
         code = read_annotations(&projection, err);

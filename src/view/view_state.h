@@ -94,6 +94,7 @@ struct view {
     const char *step_source;  /* what made the steps, in words; NULL if there are none */
     struct view_overview *overview; /* owned; NULL until it is asked for */
     int is_cut;               /* some times lay further from the origin than VIEW_LAST_TIME */
+    int is_unprojected;       /* there were too many calls for ranges to be projected onto the GPUs */
     struct text scratch;
     struct view_kept *kept;   /* owned; what answers keep from one request to the next (kept.h): view_kept_free() drops it */
 };
