@@ -195,9 +195,10 @@ static int is_over(void *context)
 
 void query_limit(struct query *query, int64_t milliseconds)
 {
-    enum { STEPS_BETWEEN_LOOKS = 10000 };
+    enum { STEPS_BETWEEN_LOOKS = 1000, LONGEST_VALUE = 4 << 20, NO_LIMIT = 1 << 30 }; /* a step may make a value */
 
     query->limit_ms = milliseconds;
+    sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, milliseconds ? LONGEST_VALUE : NO_LIMIT);
     sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
+#include <unistd.h>
 
 #include "notes.h"
 #include "reply.h"
@@ -89,16 +90,21 @@ static void answer_notes(const struct question *question)
     send_answer(question, code, JSON_TYPE, &answer, &err);
 }
 
-/* A statement of SQL may take for ever. The loop does not see signals meanwhile, so they get their usual meaning: nothing is
- * left half done when they end the program. */
+static void leave(int number)
+{
+    _exit(0);
+}
+
+/* A statement of SQL may take long, and the loop does not see signals meanwhile, so they end the program at once: nothing is
+ * left half done, and who ended it wanted that. */
 static int answer_interruptibly(struct view *view, const char *asked, const char *body, size_t length, struct text *answer,
                                 const char **type, struct error *err)
 {
     static const int ends[] = { SIGINT, SIGTERM };
-    struct sigaction usual = { .sa_handler = SIG_DFL }, ours[2];
+    struct sigaction at_once = { .sa_handler = leave }, ours[2];
 
     for (size_t i = 0; i < 2; i++)
-        sigaction(ends[i], &usual, &ours[i]);
+        sigaction(ends[i], &at_once, &ours[i]);
     int code = view_answer(view, asked, body, length, answer, type, err);
     for (size_t i = 0; i < 2; i++)
         sigaction(ends[i], &ours[i], NULL);

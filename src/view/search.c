@@ -14,7 +14,7 @@
 
 enum {
     LONGEST_PATTERN = 1000,
-    MOST_REPEATS = 1000,     /* of all counts of a pattern multiplied */
+    MOST_REPEATS = 1000,     /* of all counts of a pattern multiplied, a '+' behind a group among them */
     LONGEST_NAME = 4096,     /* as far as an expression looks */
     LIMIT_MS = 3000,
     NAMES_BETWEEN_LOOKS = 64, /* at the clock */
@@ -39,15 +39,26 @@ void search_free(struct search *search)
 
 /* ---- beginning ----------------------------------------------------------------------------------------------- */
 
+/* What a count in braces, or a '+', multiplies the expression in front of it by: the compiler writes it out so often. */
+static int64_t copies_of(const char *at, char before)
+{
+    if (*at == '+')
+        return strchr(")*+?}", before) && before ? 2 : 1;
+    const char *comma = strpbrk(at, ",}");
+    int64_t least = strtol(at + 1, NULL, 10), most = comma && *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
+    return least > most ? least : most;
+}
+
 /* 0, or a sentence. */
 static int check_pattern(const char *pattern, size_t length, struct error *err)
 {
     int64_t repeats = 1;
     const char *set = NULL; /* where the one that we are in begins */
+    char before = 0;        /* 0: one of no meaning */
 
     if (length > LONGEST_PATTERN || memchr(pattern, 0, length))
         return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d characters, and none of them is NUL", LONGEST_PATTERN);
-    for (const char *at = pattern; *at; at++) {
+    for (const char *at = pattern; *at; before = set ? 0 : *at, at++) {
         if (set) {
             if (*at == ']' && at != set + 1 && (at != set + 2 || set[1] != '^'))
                 set = NULL;
@@ -57,12 +68,11 @@ static int check_pattern(const char *pattern, size_t length, struct error *err)
             at += at[1] != 0;
         } else if (*at == '[')
             set = at;
-        else if (*at == '{') {
-            const char *comma = strpbrk(at, ",}");
-            int64_t least = strtol(at + 1, NULL, 10), most = comma && *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
-            int64_t count = least > most ? least : most;
+        else if (*at == '{' || *at == '+') {
+            int64_t count = copies_of(at, before);
             if (count > MOST_REPEATS || (repeats *= count > 1 ? count : 1) > MOST_REPEATS)
-                return error_set(err, ERR_BAD_ARGUMENT, "the counts in braces of a regular expression make at most %d together", MOST_REPEATS);
+                return error_set(err, ERR_BAD_ARGUMENT, "the counts in braces of a regular expression make at most %d together, where a + behind a group counts 2",
+                                 MOST_REPEATS);
         }
     }
     return 0;

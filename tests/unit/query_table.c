@@ -285,11 +285,14 @@ static void endless_statements_are_given_up(void **state)
 
     query_limit(query, 20);
     int code = query_run(query, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n", &visitor, &err);
-    query_limit(query, 0);
     assert_int_equal(code, ERR_CANCELLED);
     assert_non_null(strstr(err.text, "0.02 seconds"));
+    query_limit(query, 3600000);
+    code = query_run(query, "SELECT zeroblob(5000000)", &visitor, &err); /* nor one that would make a single value for ever */
+    assert_int_equal(code, ERR_BAD_ARGUMENT);
+    query_limit(query, 0);
     text_free(&out);
-    expect("SELECT 1", "1\n");
+    expect("SELECT length(zeroblob(5000000))", "5000000\n");
 }
 
 int main(void)
