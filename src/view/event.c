@@ -67,7 +67,7 @@ static int find_call(struct asking *asking, struct error *err)
     if (code != 0 || !is_on_gpu(asking))
         return code;
     asking->thread = -1;
-    if (row->type == ROW_GPU_NVTX)
+    if (row->type == ROW_GPU_NVTX || row->type == ROW_GPU_TORCH)
         code = find_range(asking, err);
     else if (asking->ids.count)
         code = related_calls(&asking->calls, view, &asking->ids, err);
@@ -223,8 +223,9 @@ static int link_lock(struct asking *asking, struct error *err)
 
 /* By what a row is about. */
 static const struct { enum row_type type; int (*add)(struct asking *asking, struct error *err); } linkers[] = {
-    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_GPU_NVTX, link_projection }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range },
-    { ROW_TORCH, link_range }, { ROW_PYTHON, link_range }, { ROW_LIBRARY, link_range },
+    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_GPU_NVTX, link_projection },
+    { ROW_GPU_TORCH, link_projection }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range }, { ROW_TORCH, link_range },
+    { ROW_PYTHON, link_range }, { ROW_LIBRARY, link_range },
 };
 
 static int find_links(struct asking *asking, struct error *err)
@@ -269,7 +270,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     text_add(out, ",\"stack\":");
     code = code ? code : frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
     text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
-    return code;
+    return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links") : code;
 }
 
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)

@@ -258,6 +258,22 @@ static void ranges_are_seen_on_the_stream_of_their_work(void **state)
     assert_string_equal(events_of(row_of(ROW_GPU_TORCH, NO_ID)), "forward 50-80");
 }
 
+static void annotations_on_a_stream_lead_to_those_on_the_thread(void **state)
+{
+    struct text request = {0}, answer = {0}, wanted = {0};
+    const char *type;
+    struct error err;
+
+    text_addf(&request, "event?row=%d&event=0", (int)(row_of(ROW_GPU_TORCH, NO_ID) - view->rows));
+    text_addf(&wanted, "{\"kind\":\"launched-by\",\"label\":\"the range on the CPU\",\"row\":%d,", (int)(row_of(ROW_TORCH, NO_ID) - view->rows));
+    assert_int_equal(view_answer(view, text_string(&request), NULL, 0, &answer, &type, &err), 0);
+    if (!strstr(text_string(&answer), text_string(&wanted)))
+        fail_msg("%s is not in %s", text_string(&wanted), text_string(&answer));
+    text_free(&request);
+    text_free(&answer);
+    text_free(&wanted);
+}
+
 static void calls_and_ranges_are_as_tables_call_them(void **state)
 {
     assert_string_equal(events_of(row_of(ROW_CUDA_API, NO_ID)), "cudaLaunchKernel 10-20, cudaLaunchKernel 30-40, cudaLaunchKernel 60-130!");
@@ -359,6 +375,7 @@ int main(void)
         cmocka_unit_test(states_come_from_switches),
         cmocka_unit_test(samples_of_python_say_who_has_the_lock),
         cmocka_unit_test(ranges_are_seen_on_the_stream_of_their_work),
+        cmocka_unit_test(annotations_on_a_stream_lead_to_those_on_the_thread),
         cmocka_unit_test(calls_and_ranges_are_as_tables_call_them),
         cmocka_unit_test(memory_is_added_up_in_order_of_time),
         cmocka_unit_test(about_says_what_there_is),
