@@ -60,7 +60,8 @@ static int is_of_process(const struct view_row *row, int64_t pid)
     return row->process != -1 && global_pid_number(row->process) == pid;
 }
 
-int advice_gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
+/* The same by a context of a process. */
+static int gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
 {
     for (size_t r = 0; r < view->row_count; r++)
         if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context && is_of_process(&view->rows[r], pid)) {
@@ -120,7 +121,7 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
         if (*event != ADVICE_NO_EVENT)
             return (int)r;
     }
-    return numbers[TID] < 0 && numbers[STREAM] < 0 ? advice_gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
+    return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
 }
 
 /* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync. What to do." */

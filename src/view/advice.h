@@ -26,9 +26,8 @@ void advice_add_rule(struct advice *advice, const char *name, const char *title,
 /* "1.25 ms" */
 void advice_add_duration(struct text *out, int64_t ns);
 
-/* The row of a GPU, by its id or by a context of a process; VIEW_NO_ROW if there is none. */
+/* The row of a GPU, by its id; VIEW_NO_ROW if there is none. */
 int advice_gpu_row(const struct view *view, int64_t gpu);
-int advice_gpu_row_of_context(const struct view *view, int64_t pid, int64_t context);
 
 /* The longest times in which a GPU had nothing to do, and what the thread did that launched the next work. */
 int advice_add_gaps(struct advice *advice, struct error *err);

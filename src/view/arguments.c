@@ -42,8 +42,7 @@ static int add_argument(struct arguments *arguments, char *from, char *end, stru
     if (name_length < 0 || length < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "a %% in a request must be followed by two hexadecimal digits");
     value[length] = 0; /* of a bare name: the separator behind it */
-    if (equals)
-        from[name_length] = 0;
+    from[name_length] = 0;
     arguments->list[arguments->count++] = (struct argument){ from, value, (size_t)length };
     return 0;
 }

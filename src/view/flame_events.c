@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "../analyze/keys.h"
+#include "../base/array.h"
 #include "flame.h"
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
@@ -24,18 +25,13 @@ struct summing {
 
 static uint32_t node_of(struct summing *summing, int64_t parent, uint32_t name)
 {
+    size_t before = summing->nodes.count;
     uint32_t node = keys_add(&summing->nodes, (int64_t[PARTS]){ parent, name });
 
-    if (node != NO_KEY && node >= summing->room) {
-        size_t room = summing->room * 2 + 256;
-        struct figure *grown = realloc(summing->figures, room * sizeof *grown);
-        if (!grown)
-            return NO_KEY;
-        for (size_t i = summing->room; i < room; i++)
-            grown[i] = (struct figure){0};
-        summing->figures = grown;
-        summing->room = room;
-    }
+    if (node == NO_KEY || array_reserve(&summing->figures, &summing->room, (size_t)node + 1, sizeof *summing->figures) != 0)
+        return NO_KEY;
+    if (summing->nodes.count > before)
+        summing->figures[node] = (struct figure){0};
     return node;
 }
 

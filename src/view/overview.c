@@ -31,7 +31,7 @@ struct covering {
     uint32_t running;       /* the name of what counts on rows of states */
     const int *rows;        /* that count */
     size_t row_count;
-    int code;
+    int code;               /* of any bin that failed: written by several workers */
 };
 
 /* ---- one bin --------------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static void cover_bin(void *argument, int worker, size_t i)
             code = add_lane(covering, &bin, row, lane);
     }
     if (code != 0)
-        covering->code = code;
+        __atomic_store_n(&covering->code, code, __ATOMIC_RELAXED);
     else if (bin.covered.count)
         covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) / (bin.to_ns > bin.from_ns ? (double)(bin.to_ns - bin.from_ns) : 1));
     free(bin.covered.list);

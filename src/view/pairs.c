@@ -9,6 +9,7 @@
 
 #include "../analyze/events.h"
 #include "../analyze/operators.h"
+#include "../base/array.h"
 #include "../report/torch_names.h"
 #include "kept.h"
 
@@ -132,14 +133,8 @@ static int take_candidate(void *context, const struct report_block *block, size_
 
     if (facts.process != candidates->process || !facts.is_operator || facts.sequence < 0)
         return 0;
-    if (candidates->count == candidates->capacity) {
-        size_t capacity = candidates->capacity ? candidates->capacity * 2 : 64;
-        struct candidate *list = realloc(candidates->list, capacity * sizeof *list);
-        if (!list)
-            return error_set(candidates->err, ERR_NO_MEMORY, "out of memory");
-        candidates->list = list;
-        candidates->capacity = capacity;
-    }
+    if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
+        return error_set(candidates->err, ERR_NO_MEMORY, "out of memory");
     candidates->list[candidates->count++] = (struct candidate){ facts, block->first_row + row };
     return candidates->count >= MOST_CANDIDATES ? ZONE_ENOUGH : 0;
 }

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
+
 void places_free(struct places *places)
 {
     free(places->list);
@@ -11,14 +13,8 @@ void places_free(struct places *places)
 
 int places_add(struct places *places, struct view_place place, struct error *err)
 {
-    if (places->count == places->capacity) {
-        size_t capacity = places->capacity ? places->capacity * 2 : 16;
-        struct view_place *list = realloc(places->list, capacity * sizeof *list);
-        if (!list)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
-        places->list = list;
-        places->capacity = capacity;
-    }
+    if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
     places->list[places->count++] = place;
     return 0;
 }
@@ -33,14 +29,8 @@ int table_rows_add(struct table_rows *rows, uint64_t row)
 {
     if (row > UINT32_MAX)
         return 0; /* beyond what a timeline is made of */
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? rows->capacity * 2 : 16;
-        uint32_t *list = realloc(rows->list, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        rows->list = list;
-        rows->capacity = capacity;
-    }
+    if (array_reserve(&rows->list, &rows->capacity, rows->count + 1, sizeof *rows->list) != 0)
+        return ERR_NO_MEMORY;
     rows->list[rows->count++] = (uint32_t)row;
     return 0;
 }
@@ -91,6 +81,11 @@ static int by_time(const void *a, const void *b, void *context)
     return x.row != y.row ? (x.row > y.row) - (x.row < y.row) : (x.event > y.event) - (x.event < y.event);
 }
 
+static int is_same(struct view_place a, struct view_place b)
+{
+    return a.row == b.row && a.event == b.event;
+}
+
 void places_sort(struct places *places, const struct view *view)
 {
     size_t kept = 0;
@@ -98,7 +93,7 @@ void places_sort(struct places *places, const struct view *view)
     if (places->count)
         qsort_r(places->list, places->count, sizeof *places->list, by_time, (void *)(uintptr_t)view);
     for (size_t i = 0; i < places->count; i++)
-        if (!kept || !place_is_same(places->list[kept - 1], places->list[i]))
+        if (!kept || !is_same(places->list[kept - 1], places->list[i]))
             places->list[kept++] = places->list[i];
     places->count = kept;
 }
@@ -115,7 +110,7 @@ static int is_around(const struct view *view, struct view_place place, int64_t f
 {
     int64_t start = place_start(view, place), end = place_end(view, place);
 
-    if (start > from_ns || end < to_ns || place_is_same(place, self))
+    if (start > from_ns || end < to_ns || is_same(place, self))
         return 0;
     return place.row != self.row || start != from_ns || end != to_ns || place.event < self.event;
 }

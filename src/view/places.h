@@ -51,10 +51,6 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 {
     return view->rows[place.row].events.table_row[place.event];
 }
-static inline int place_is_same(struct view_place a, struct view_place b)
-{
-    return a.row == b.row && a.event == b.event;
-}
 #define NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
 /* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without itself (which

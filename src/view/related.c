@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../analyze/events.h"
+#include "../base/array.h"
 #include "kept.h"
 
 enum { MOST_CALLS = 8192 }; /* of a range that are looked at for what they launched */
@@ -35,16 +36,10 @@ void correlated_free(struct correlated *correlated)
     *correlated = (struct correlated){0};
 }
 
-int correlated_add(struct correlated *correlated, int64_t id, struct error *err)
+static int add_id(struct correlated *correlated, int64_t id, struct error *err)
 {
-    if (correlated->count == correlated->capacity) {
-        size_t capacity = correlated->capacity ? correlated->capacity * 2 : 16;
-        int64_t *ids = realloc(correlated->ids, capacity * sizeof *ids);
-        if (!ids)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
-        correlated->ids = ids;
-        correlated->capacity = capacity;
-    }
+    if (array_reserve(&correlated->ids, &correlated->capacity, correlated->count + 1, sizeof *correlated->ids) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
     correlated->ids[correlated->count++] = id;
     return 0;
 }
@@ -78,7 +73,7 @@ static int take_ids(void *context, const struct report_block *block, size_t row)
     struct reading *reading = context;
 
     reading->out->process = global_process(block_value(block, PROCESS, row, 0));
-    return block_is_null(block, ID, row) ? 0 : correlated_add(reading->out, block->values[ID][row], reading->err);
+    return block_is_null(block, ID, row) ? 0 : add_id(reading->out, block->values[ID][row], reading->err);
 }
 
 int correlated_of(struct correlated *out, struct view *view, struct view_place place, struct error *err)
@@ -121,7 +116,7 @@ static int take_other(void *context, const struct report_block *block, size_t ro
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process || block_is_null(block, OTHER, row) ||
         block->values[OTHER][row] == NO_CUDA_EVENT)
         return 0;
-    int code = correlated_add(&matching->others, block->values[OTHER][row], matching->err);
+    int code = add_id(&matching->others, block->values[OTHER][row], matching->err);
     return code ? code : matching->others.count >= MOST_CALLS ? ZONE_ENOUGH : 0;
 }
 
@@ -157,7 +152,7 @@ static int copy_ids(struct correlated *out, const struct correlated *from, struc
 
     *out = (struct correlated){ .process = from->process };
     for (size_t i = 0; i < from->count && code == 0; i++)
-        code = correlated_add(out, from->ids[i], err);
+        code = add_id(out, from->ids[i], err);
     return code;
 }
 
@@ -221,7 +216,7 @@ static int take_calls(void *context, int worker, const struct report_block *bloc
     for (size_t i = 0; i < reading->count && code == 0; i++) {
         uint64_t row = reading->rows[i];
         if (row >= block->first_row && row - block->first_row < block->rows && !block_is_null(block, 0, (size_t)(row - block->first_row)))
-            code = correlated_add(reading->out, block->values[0][row - block->first_row], reading->err);
+            code = add_id(reading->out, block->values[0][row - block->first_row], reading->err);
     }
     return code;
 }

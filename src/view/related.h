@@ -6,11 +6,10 @@
 
 struct correlated { /* {0} is empty */
     int64_t process;   /* a global id */
-    int64_t *ids;      /* owned; in ascending order, each once, after correlated_sort() */
+    int64_t *ids;      /* owned; in any order; the functions that look for them sort them and drop doubles */
     size_t count, capacity;
 };
 void correlated_free(struct correlated *correlated);
-int correlated_add(struct correlated *correlated, int64_t id, struct error *err);
 
 /* The process and correlation id of an event that has them; none of another one. */
 int correlated_of(struct correlated *out, struct view *view, struct view_place place, struct error *err);

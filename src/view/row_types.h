@@ -1,4 +1,4 @@
-/* What kinds of rows there are, and where each stands: one line for each. rows.c makes the tree of it. */
+/* What kinds of rows there are, and where each stands: one line for each. tree.c makes the tree of it. */
 #ifndef TACHO_VIEW_ROW_TYPES_H
 #define TACHO_VIEW_ROW_TYPES_H
 
@@ -9,7 +9,7 @@ enum row_kind { KIND_GROUP, KIND_SLICES, KIND_TICKS, KIND_STATES, KIND_COUNTER, 
 enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU };
 
 /* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL is made in
- * rows.c from the numbers that the key has behind those of the place. */
+ * labels.c from the numbers that the key has behind those of the place. */
 #define ROW_TYPES(X)                                                                                          \
     X(STEPS, "steps", KIND_SLICES, PLACE_TOP, "Steps")                                                         \
     X(STREAM, "stream", KIND_SLICES, PLACE_CONTEXT, NULL)                                                      \
@@ -56,6 +56,6 @@ struct row_type_info {
     enum row_place place;
     const char *label;
 };
-extern const struct row_type_info row_types[ROW_TYPE_COUNT]; /* in rows.c */
+extern const struct row_type_info row_types[ROW_TYPE_COUNT]; /* in tree.c */
 
 #endif

@@ -225,6 +225,8 @@ int view_tile(struct view *view, const struct arguments *arguments, struct text 
         add_row(&tile, (uint32_t)row);
         count++;
     }
+    if (code == 0 && text_failed(&tile.parts))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
     text_free(&tile.parts);
     if (code == 0 && found == 0 && !text_failed(out))
         memcpy(out->bytes + 4, &count, sizeof count);
