@@ -8,14 +8,14 @@ import type { Piece, Tiles } from "./tiles";
 
 const REACH = 3;
 
-export interface HitSlice {
+interface HitSlice {
   event: number;
   name: number;
   from: number;
   to: number;
   lane: number;
 }
-export interface HitDense {
+interface HitDense {
   count: number;
   name: number;
   from: number;

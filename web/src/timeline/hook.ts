@@ -1,11 +1,10 @@
 // window.tachoTest: what is on the picture, for tests that press keys and look. It reads; nothing runs unless it is called.
 
-import { laneOf } from "./hit";
 import { RULER } from "./ruler";
 import type { Piece } from "./tiles";
 import type { Timeline } from "./timeline";
 
-export interface DrawnEvent {
+interface DrawnEvent {
   row: number;
   event: number;
   nameId: number;
@@ -20,7 +19,7 @@ export interface DrawnEvent {
   h: number;
 }
 
-export interface Seen {
+interface Seen {
   view: { from: number; to: number };
   moving: boolean;
   pending: number;
@@ -37,7 +36,7 @@ export interface Seen {
 
 declare global {
   interface Window {
-    tachoTest?: { seen(): Seen; named(): Promise<Seen>; laneOf(row: number, event: number, from: number, to: number): number | null };
+    tachoTest?: { seen(): Seen; named(): Promise<Seen> };
   }
 }
 
@@ -52,7 +51,6 @@ export function provideHook(timeline: Timeline): void {
       unknown.forEach((event, i) => (event.name = texts[i]));
       return seen;
     },
-    laneOf: (row, event, from, to) => laneOf(timeline.tiles, row, event, from, to, timeline.lens),
   };
 }
 

@@ -4,7 +4,7 @@
 import type { Row } from "../engine/engine";
 import type { RowChoices } from "../app";
 
-export const LANE = 18;
+const LANE = 18;
 const PADDING = 3;
 const HEADING = 24;
 const GRAPH = 48;
@@ -82,10 +82,6 @@ export class Tree {
     for (let row = this.byId.get(id); row; row = this.byId.get(row.parent)) path.unshift(row);
     return path;
   }
-}
-
-export function isOpen(row: Row, choices: RowChoices): boolean {
-  return row.open !== choices.toggled.includes(row.id);
 }
 
 function measured(row: Row, drawn: Row | null, tall: boolean): Pick<Line, "height" | "lanes" | "laneHeight" | "inset" | "hidden"> {

@@ -8,7 +8,7 @@ import { make } from "../panels/dom";
 import { confined, whole } from "./lens";
 import type { Palette } from "./palette";
 
-export const MINIMAP = 48;
+const MINIMAP = 48;
 const HANDLE = 6;
 const SAMPLES = 2048;
 

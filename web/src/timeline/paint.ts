@@ -16,7 +16,7 @@ const FLAG_NO_END = 1;
 const FLAG_FAILED = 4;
 
 /** Which names stand out. */
-export interface Emphasis {
+interface Emphasis {
   /** When a search is on, all others are dimmed. */
   found: ReadonlySet<number> | null;
   same: number | null;
@@ -217,7 +217,7 @@ export class Painter {
     const end = Math.min(lens.width + 1, Math.max(lens.x(held), points[points.length - 1]!.x + 2));
     surface.fillStyle = palette.accentSoft;
     surface.beginPath();
-    this.steps(points, end, "last");
+    this.steps(points, end);
     surface.lineTo(Math.max(end, points[0]!.x), top + height);
     surface.lineTo(points[0]!.x, top + height);
     surface.closePath();
@@ -232,17 +232,17 @@ export class Painter {
     surface.strokeStyle = palette.accent;
     surface.lineWidth = 1;
     surface.beginPath();
-    this.steps(points, end, "last");
+    this.steps(points, end);
     surface.stroke();
   }
 
-  private steps(points: readonly { x: number; last: number }[], end: number, value: "last"): void {
+  private steps(points: readonly { x: number; last: number }[], end: number): void {
     const { surface } = this;
-    surface.moveTo(points[0]!.x, points[0]![value]);
+    surface.moveTo(points[0]!.x, points[0]!.last);
     for (let i = 1; i < points.length; i++) {
-      surface.lineTo(points[i]!.x, points[i - 1]![value]);
-      surface.lineTo(points[i]!.x, points[i]![value]);
+      surface.lineTo(points[i]!.x, points[i - 1]!.last);
+      surface.lineTo(points[i]!.x, points[i]!.last);
     }
-    if (end > points[points.length - 1]!.x) surface.lineTo(end, points[points.length - 1]![value]);
+    if (end > points[points.length - 1]!.x) surface.lineTo(end, points[points.length - 1]!.last);
   }
 }

@@ -6,7 +6,7 @@ import { count, quantity } from "../units";
 import { make } from "../panels/dom";
 import type { Layout, Line } from "./layout";
 
-export interface RowActions {
+interface RowActions {
   fold(row: Row): void;
   pin(row: Row): void;
   expand(row: Row): void;

@@ -49,7 +49,7 @@ function label(time: number, step: number): string {
   return `${time < 0 ? "−" : ""}${whole}${groups ? `.${groups}` : ""} ${unit}`;
 }
 
-export interface Tick {
+interface Tick {
   time: number;
   text: string;
   /** A whole value of the larger unit. */

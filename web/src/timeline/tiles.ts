@@ -44,8 +44,6 @@ export class Tiles {
   private underWay = 0;
   private bytes = 0;
   private clock = 0;
-  /** Grows with each answer: a picture made before may lack something. */
-  version = 0;
 
   constructor(
     private readonly engine: Engine,
@@ -178,7 +176,6 @@ export class Tiles {
       stretch.rows.set(tile.row, { tile, bytes, used: this.clock });
     }
     if (this.bytes > LIMIT_BYTES) this.letGo();
-    this.version++;
     this.arrived();
   }
 
