@@ -293,9 +293,43 @@ await test("pointing at a kernel tells its name and length; a click selects it a
   await shot(page, "timeline-kernel");
 });
 
+await test("all of a name light up with the one that is selected", async () => {
+  const { events } = await go(around);
+  const pairs = events.filter(({ w, x }) => w > 4 && x > box.x + 20 && x < box.x + box.width - 40);
+  const first = pairs.find((one) => pairs.some((other) => other.row === one.row && other.nameId === one.nameId && other.event !== one.event));
+  const second = pairs.find((other) => other.row === first.row && other.nameId === first.nameId && other.event !== first.event);
+  const pixel = () => page.evaluate(({ x, y }) => {
+    const canvas = document.querySelector("canvas.tracks");
+    const { left, top } = canvas.getBoundingClientRect();
+    return [...canvas.getContext("2d").getImageData((x - left + 2) * devicePixelRatio, (y - top + 2) * devicePixelRatio, 1, 1).data].join();
+  }, second);
+  const before = await pixel();
+  await page.mouse.click(first.x + first.w / 2, first.y + 6);
+  await page.waitForFunction(({ row, event }) => location.hash.includes(`e=${row}.${event}`), first);
+  await page.mouse.move(box.x + 5, box.y + 5);
+  await settled();
+  assert.notEqual(await pixel(), before);
+  await press("Escape", "Escape");
+  await settled();
+  assert.equal(await pixel(), before);
+});
+
+await test("advice on the ruler explains itself, and a click goes to what it is about", async () => {
+  await go(around);
+  await press("0");
+  const { marks } = await settled(({ marks: list }) => list.some(({ kind }) => kind === "advice"));
+  const mark = marks.find(({ kind }) => kind === "advice");
+  await page.mouse.move(mark.x + Math.min(mark.w, 4) / 2, mark.y);
+  const tip = page.locator(".tip").filter({ hasText: /\w{3}/ });
+  await tip.waitFor();
+  assert.ok((await page.locator(".tip-main").textContent()).length > 10, "it says why");
+  await page.mouse.click(mark.x + Math.min(mark.w, 4) / 2, mark.y);
+  await page.waitForFunction(() => /[#&][es]=/.test(location.hash));
+});
+
 await test("an arrow to a folded row goes to the row around it", async () => {
   const gpu = rowOf("gpu");
-  const { rows: lines, events } = await seen();
+  const { rows: lines, events } = await top();
   const api = lines.find(({ type }) => type === "cuda-api").drawn;
   const call = events.find(({ row, name, w, x }) => row === api && /LaunchKernel/.test(name ?? "") && w > 1 && x > box.x + 20);
   await page.mouse.click(call.x + call.w / 2, call.y + 6);
