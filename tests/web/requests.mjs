@@ -52,7 +52,7 @@ await test("what is quick goes before pictures, the newest picture first, and wh
   }
   await Promise.all(asked);
   assert.deepEqual(engine.requests().slice(1), [
-    "event?row=1&event=1", "names?ids=5", "tile?rows=1&level=0&index=2", "tile?rows=1&level=0&index=1", "tile?rows=1&level=0&index=0", "advice", "table?report=t&limit=1",
+    "event?row=1&event=1", "names?ids=5", "tile?rows=1&level=0&index=2", "tile?rows=1&level=0&index=1", "tile?rows=1&level=0&index=0", "advice?step=1", "table?report=t&limit=1",
   ]);
 });
 

@@ -24,6 +24,10 @@ async function open(name, traceEvents) {
     return settled();
   };
   const close = async () => {
+    for (const tab of await shown.page.locator(".dock-tab").all()) { // every panel opens on it
+      if ((await tab.getAttribute("aria-selected")) === "false") await tab.click();
+      await shown.page.locator(".panel:not([hidden]):not([aria-busy])").waitFor();
+    }
     assert.deepEqual(shown.complaints, []);
     await shown.context.close();
     shown.child.kill();
