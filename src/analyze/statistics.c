@@ -24,7 +24,8 @@ double statistics_mean(const struct statistics *figures)
 
 /* Around the whole part q of the mean, with r what is left of the total: Σ(x−mean)² = Σx² − q(2·total − n·q) − r²/n.
  * Only the last term is not a whole number, and it is small, so nothing is lost where the numbers are large and
- * close to each other. Unsigned, since the times of a damaged report may be anything: then the figure is, too. */
+ * close to each other; and no long double, which has other digits on every machine and in the page. Unsigned, since the times of
+ * a damaged report may be anything: then the figure is, too. */
 double statistics_deviation(const struct statistics *figures)
 {
     if (figures->count < 2)
@@ -32,8 +33,8 @@ double statistics_deviation(const struct statistics *figures)
     __int128 n = (__int128)figures->count;
     __int128 q = figures->total / n, r = figures->total - n * q;
     unsigned __int128 around = figures->squares - (unsigned __int128)q * (unsigned __int128)(2 * figures->total - n * q);
-    long double squares = (long double)around - (long double)r * (long double)r / (long double)n;
-    return squares > 0 ? (double)sqrtl(squares / (long double)(n - 1)) : 0;
+    double squares = (double)around - (double)r * (double)r / (double)n;
+    return squares > 0 ? sqrt(squares / (double)(n - 1)) : 0;
 }
 
 /* Buckets that widen with the number: 64 to each power of two, so that one far outlier does not put all others into
