@@ -35,7 +35,7 @@ const drawn = ({ view: range, rows, events, dense }) => ({
 
 const file = report("nsys/resnet18.sqlite.gz");
 const served = await view(file);
-const expected = await settled(() => served.page.evaluate(() => window.tachoTest.seen()));
+const expected = await settled(() => served.page.evaluate(() => window.tachoTest.named()));
 const place = exportPage(file);
 
 await test("Chromium shows from the disk what the server shows, and fetches nothing", async () => {
@@ -44,7 +44,7 @@ await test("Chromium shows from the disk what the server shows, and fetches noth
   page.on("request", (request) => asked.push(request.url()));
   await page.reload();
   await page.waitForFunction(() => window.tachoTest !== undefined);
-  const got = await settled(() => page.evaluate(() => window.tachoTest.seen()), (now) => (now.events.length < expected.events.length ? "events are missing" : null));
+  const got = await settled(() => page.evaluate(() => window.tachoTest.named()), (now) => (now.events.length < expected.events.length ? "events are missing" : null));
   assert.deepEqual(drawn(got), drawn(expected));
   assert.deepEqual(asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
   assert.deepEqual(complaints, []);
@@ -66,7 +66,7 @@ await test("cut to a size, the rest is an overview", async () => {
   assert.ok(statSync(part).size <= size);
   const { page, complaints } = await openPage(`file://${part}`);
   await page.waitForFunction(() => window.tachoTest !== undefined);
-  const got = await settled(() => page.evaluate(() => window.tachoTest.seen()));
+  const got = await settled(() => page.evaluate(() => window.tachoTest.named()));
   const names = got.events.map(({ name }) => name ?? "");
   assert.ok(names.some((name) => name.startsWith("left out (")) && names.some((name) => name !== "" && !name.startsWith("left out")), names.slice(0, 50).join("\n"));
   assert.deepEqual(complaints, []);
@@ -123,7 +123,7 @@ else
     try {
       await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });
       await browser.send("WebDriver:Navigate", { url: `file://${place}` });
-      const script = "return window.tachoTest?.seen() ?? null";
+      const script = "return window.tachoTest?.named() ?? null";
       await settled(async () => (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value, (now) => {
         const rows = new Set(now.rows.map(({ id }) => id)), events = new Set(drawn(now).events.map((event) => JSON.stringify(event)));
         const wide = expected.events.filter((event) => event.w > 60 && rows.has(event.row)); // its window is not quite as large
