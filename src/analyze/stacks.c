@@ -118,25 +118,39 @@ static int begins_with(const char *text, const char *prefix)
 
 /* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers. CUDA's runtime
  * may be part of the program, and its functions then have names that begin so. */
-static int is_library(struct report *report, const int64_t *frame)
+static int is_library(const char *file, const char *symbol)
 {
     static const char *const prefixes[] = { "libc.so", "libc-", "libpthread", "ld-", "libcuda.so", "libcudart", "libtacho-", "libToolsInjection" };
-    const char *path = report_string(report, frame[FRAME_MODULE], NULL), *slash = strrchr(path, '/');
 
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (begins_with(slash ? slash + 1 : path, prefixes[i]))
+        if (begins_with(file, prefixes[i]))
             return 1;
-    return begins_with(report_string(report, frame[FRAME_SYMBOL], NULL), "libcudart_static_");
+    return begins_with(symbol, "libcudart_static_");
+}
+
+/* Of the library of C++: std::mutex and its like, most of which are in headers, and so in the program. */
+static int is_of_cxx(const char *file, const char *source)
+{
+    const char *header = strstr(source, "/include/");
+
+    return begins_with(file, "libstdc++") || begins_with(file, "libc++") || (header && strstr(header, "/c++/"));
 }
 
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
 {
+    uint32_t cxx = NO_KEY;
+
     for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
-        if (frame[FRAME_KIND] != FRAME_KERNEL && !is_library(stacks->report, frame))
+        const char *module = report_string(stacks->report, frame[FRAME_MODULE], NULL), *slash = strrchr(module, '/');
+        const char *file = slash ? slash + 1 : module;
+        if (frame[FRAME_KIND] == FRAME_KERNEL || is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
+            continue;
+        if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME ? "" : report_string(stacks->report, frame[FRAME_SOURCE], NULL)))
             return stack_innermost(stacks, at);
+        cxx = cxx == NO_KEY ? stack_innermost(stacks, at) : cxx;
     }
-    return NO_KEY;
+    return cxx;
 }
 
 static void add_file_name(struct text *out, struct report *report, int64_t id)

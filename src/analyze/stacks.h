@@ -70,7 +70,8 @@ static inline uint32_t stack_innermost(const struct stacks *stacks, uint32_t sta
     return (uint32_t)keys_get(&stacks->nodes, stack)[NODE_FRAME];
 }
 
-/* The frame that a call came from: the innermost outside of the libraries that everybody calls; NO_KEY if there is none. */
+/* The frame that a call came from: the innermost outside of the libraries that everybody calls; NO_KEY if there is none. The library of
+ * C++ is one of them where its caller is known. */
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack);
 
 /* The frame that stands for a thread: all threads of one name are the same. NO_KEY when memory is short. */

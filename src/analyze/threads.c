@@ -1,4 +1,5 @@
-/* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the first in the table counts. */
+/* The table ThreadNames, sorted, and the tables of processes. Of several names of a thread the last in the table counts: a process
+ * that became another program (a shell that runs `exec python`) is called as it ended. */
 #include "threads.h"
 
 #include <stdlib.h>
@@ -12,6 +13,24 @@ static int by_thread(const void *a, const void *b)
     const struct thread_name *x = a, *y = b;
 
     return (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int by_thread_and_row(const void *a, const void *b)
+{
+    const struct thread_name *x = a, *y = b;
+    int order = by_thread(a, b);
+
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+static void keep_last_names(struct thread_names *names)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < names->count; i++)
+        if (i + 1 == names->count || names->list[i].thread != names->list[i + 1].thread)
+            names->list[kept++] = names->list[i];
+    names->count = kept;
 }
 
 int thread_names_read(struct thread_names *names, struct report *report, struct error *err)
@@ -29,12 +48,13 @@ int thread_names_read(struct thread_names *names, struct report *report, struct 
     names->list = calloc(columns.rows + 1, sizeof *names->list);
     for (size_t row = 0; names->list && row < columns.rows; row++) {
         names->list[names->count++] = (struct thread_name){ columns.values[THREAD][row], columns.values[NAME][row],
-                                                            columns.values[PRIORITY][row], !columns_is_null(&columns, PRIORITY, row) };
+                                                            columns.values[PRIORITY][row], row, !columns_is_null(&columns, PRIORITY, row) };
     }
     report_columns_free(&columns);
     if (!names->list)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    qsort(names->list, names->count, sizeof *names->list, by_thread);
+    qsort(names->list, names->count, sizeof *names->list, by_thread_and_row);
+    keep_last_names(names);
     return 0;
 }
 

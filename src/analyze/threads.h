@@ -6,11 +6,12 @@
 
 struct thread_name {
     int64_t thread, name, priority;
+    size_t row; /* of the table */
     int has_priority;
 };
 
 struct thread_names {
-    struct thread_name *list; /* owned; by thread */
+    struct thread_name *list; /* owned; by thread, one each */
     size_t count;
 };
 

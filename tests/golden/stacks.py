@@ -29,7 +29,8 @@ def make(path, shuffled=False):
             chains.append(dict(id=number, symbol=made.text(FUNCTIONS[function] if has_name else hex(0x1000 + number)),
                                module=made.text(MODULES[function % 3]), kernelMode=0, unresolved=int(not has_name), originalIP=number * 16,
                                stackDepth=place))
-    for thread, name in ((PROCESS | 7, "main thread"), (PROCESS | 8, "worker"), (PROCESS | 9, "worker")):
+    named = ((PROCESS | 7, "sh"), (PROCESS | 7, "env"), (PROCESS | 8, "worker"), (PROCESS | 7, "main thread"), (PROCESS | 9, "worker"))
+    for thread, name in named: # one that became other programs is called after the last
         made.add("ThreadNames", nameId=made.text(name), priority=0, globalTid=thread)
     for step in range(3):
         made.add("NVTX_EVENTS", start=step * 200000, end=(step + 1) * 200000, eventType=59, text=f"step {step}", globalTid=PROCESS | 7, domainId=0)
@@ -151,7 +152,7 @@ def main():
         fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
         if os.path.exists(fixture):
             database = sqlite3.connect(f"file:{fixture}?mode=ro&immutable=1", uri=True)
-            check_all(fixture, dict(database.execute("SELECT globalTid, value FROM ThreadNames JOIN StringIds ON nameId = id ORDER BY ThreadNames.rowid DESC")))
+            check_all(fixture, dict(database.execute("SELECT globalTid, value FROM ThreadNames JOIN StringIds ON nameId = id")))
     return lib.status()
 
 
