@@ -17,7 +17,7 @@ enum {
     MOST_REPEATS = 1000,     /* of all counts of a pattern multiplied, a '+' behind a group among them */
     LONGEST_NAME = 4096,     /* as far as an expression looks */
     LIMIT_MS = 3000,
-    NAMES_BETWEEN_LOOKS = 64, /* at the clock */
+    SHORT_TEXT = 64,         /* as far as comparing at each place is quicker than copying a name */
     MOST_VERDICTS = 1 << 27   /* ids beyond that are of damaged reports, or of too many names to remember */
 };
 
@@ -209,7 +209,17 @@ static int is_exact(const struct search *search, const char *name, size_t length
     return behind.length && is_equal(&behind, name, length);
 }
 
-static int is_inside(const struct search *search, const char *name, size_t length)
+/* In time that grows with the name alone, however much of it repeats itself. */
+static int is_long_inside(const struct search *search, struct text *scratch, const char *name, size_t length)
+{
+    text_clear(scratch);
+    text_add_bytes(scratch, name, length);
+    for (size_t i = 0; i < scratch->length; i++)
+        scratch->bytes[i] = fold(scratch->bytes[i]);
+    return memmem(text_string(scratch), scratch->length, search->text, search->length) != NULL;
+}
+
+static int is_inside(const struct search *search, struct text *scratch, const char *name, size_t length)
 {
     const char *text = search->text;
 
@@ -217,6 +227,8 @@ static int is_inside(const struct search *search, const char *name, size_t lengt
         return 1;
     if (search->with_case)
         return memmem(name, length, text, search->length) != NULL;
+    if (search->length > SHORT_TEXT)
+        return is_long_inside(search, scratch, name, length);
     for (size_t i = 0; i + search->length <= length; i++) {
         size_t at = 0;
         while (at < search->length && fold(name[i + at]) == text[at])
@@ -274,12 +286,12 @@ int search_matches_slowly(struct search *search, struct view *view, uint32_t nam
 
     if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
-    if (search->mode == SEARCH_REGEX && ++search->looked_at % NAMES_BETWEEN_LOOKS == 0 && clock_monotonic_ns() > search->end_ns)
+    if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
     case SEARCH_SUBSTRING:
-        matches = is_inside(search, text, length);
+        matches = is_inside(search, &view->scratch, text, length);
         break;
     case SEARCH_REGEX:
         matches = is_like(search, text, length);

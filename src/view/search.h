@@ -17,7 +17,6 @@ struct search { /* {0} is none */
     size_t verdict_room[2];
     struct search_regex *regex; /* owned */
     int64_t end_ns;          /* of this request */
-    unsigned looked_at;
 };
 
 /* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */

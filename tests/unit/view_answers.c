@@ -376,10 +376,11 @@ static void hostile_names(void **state)
 {
     enum { LONG = 1 << 20 };
     struct writer *writer = start();
-    char *long_name = malloc(LONG);
+    char *long_name = malloc(LONG), many_x[100];
 
     assert_non_null(long_name);
     memset(long_name, 'x', LONG);
+    memcpy(many_x, long_name, sizeof many_x);
     memcpy(long_name + LONG - 3, "END", 3);
     range(writer, MAIN, 0, 10, "a\0b\"\\\n<script>", 14);
     range(writer, MAIN, 10, 20, "\xff\xfe seq \xc3", 8);
@@ -391,6 +392,8 @@ static void hostile_names(void **state)
     free(long_name);
 
     expect(ask("find?text=end"), "\"total\":1,");
+    expect(ask("find?text=%.100sEnd", many_x), "\"total\":1,"); /* long texts are looked for in another way */
+    expect(ask("find?text=%.100sEnds", many_x), "\"total\":0,");
     expect(ask("find?text=end&mode=regex"), "\"total\":0,"); /* beyond what an expression looks at */
     expect(ask("find?text=b%%22"), "\"total\":1,");
     expect(ask("find?text=a%%00B"), "\"total\":1,");
