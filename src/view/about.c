@@ -167,7 +167,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
         text_add(out, "\"steps\":null,");
     add_warnings(view, out);
     add_reports(view, out);
-    text_add(out, "\"sql\":true}");
+    json_end(out, "}");
     process_names_free(&names);
     return 0;
 }

@@ -15,7 +15,6 @@ static struct page {
     struct page_file file;
     struct view *view;
     struct text answer;
-    const char *type;
 } page;
 
 void *page_alloc(size_t size)
@@ -38,11 +37,6 @@ size_t page_length(void)
     return page.answer.length;
 }
 
-const char *page_type(void)
-{
-    return page.type;
-}
-
 static int failed(const struct error *err)
 {
     text_clear(&page.answer);
@@ -50,7 +44,7 @@ static int failed(const struct error *err)
     return err->code;
 }
 
-void page_close(void)
+static void close_page(void)
 {
     if (page.view)
         view_close(page.view);
@@ -63,12 +57,12 @@ int page_open(const char *path)
 {
     struct error err = {0};
     const struct importer *importer = importer_for(path);
-    page_close();
+    close_page();
     text_clear(&page.answer);
     if (importer && importer->import(path, IMPORTED, 1, &err))
         return failed(&err);
     if (page_file_open(&page.file, importer ? IMPORTED : path, &err) || view_open(page.file.report, &page.view, &err)) {
-        page_close();
+        close_page();
         return failed(&err);
     }
     view_set_name(page.view, path);
@@ -78,9 +72,9 @@ int page_open(const char *path)
 int page_answer(const char *request, const char *body, size_t body_length)
 {
     struct error err = {0};
+    const char *type; /* the page knows what it asked for */
     text_clear(&page.answer);
-    page.type = "";
-    if (view_answer(page.view, request, body, body_length, &page.answer, &page.type, &err))
+    if (view_answer(page.view, request, body, body_length, &page.answer, &type, &err))
         return failed(&err);
     return 0;
 }

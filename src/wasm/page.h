@@ -14,11 +14,9 @@ void PAGE_EXPORT(page_free)(void *bytes);
  * closed. Both return 0, or an ERR_ code with a sentence where the answer would be. */
 int PAGE_EXPORT(page_open)(const char *path);
 int PAGE_EXPORT(page_answer)(const char *request, const char *body, size_t body_length);
-void PAGE_EXPORT(page_close)(void);
 
 /* The answer: valid until the next call. */
 const char *PAGE_EXPORT(page_bytes)(void);
 size_t PAGE_EXPORT(page_length)(void);
-const char *PAGE_EXPORT(page_type)(void);
 
 #endif

@@ -48,7 +48,7 @@ async function compare(native, reader, requests) {
     const expected = await native(request, body);
     let bytes = null, sentence = "";
     try {
-      bytes = Buffer.from(reader.answer(request, body).bytes);
+      bytes = Buffer.from(reader.answer(request, body));
     } catch (error) {
       sentence = error.message;
     }

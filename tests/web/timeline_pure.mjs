@@ -186,6 +186,15 @@ await test("text on every colour has the contrast that WCAG asks for (4.5)", () 
   }
 });
 
+await test("a state has the colour of its number: running, runnable, blocked, the lock held and awaited", () => {
+  for (const dark of [false, true]) {
+    const palette = new Palette(dark);
+    const colours = [0, 1, 2, 3, 4, 255].map((number) => palette.state(number).css);
+    assert.equal(new Set([colours[0], colours[1], colours[2], colours[5]]).size, 4, colours.join());
+    assert.deepEqual(colours.slice(3, 5), colours.slice(0, 2), "who holds the lock runs, who waits for it could");
+  }
+});
+
 await test("each key does one thing, and is written as it is pressed", () => {
   const keys = KEYS.flatMap((key) => key.keys);
   assert.equal(new Set(keys).size, keys.length, keys.filter((key, i) => keys.indexOf(key) !== i).join());

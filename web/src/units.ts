@@ -1,6 +1,6 @@
 // Numbers as people read them: times, lengths, sizes, counts. One place, so that the ruler, the panels and a copied table agree.
 
-const TIME_UNITS: readonly [unit: string, ns: number][] = [
+export const TIME_UNITS: readonly [unit: string, ns: number][] = [
   ["s", 1e9],
   ["ms", 1e6],
   ["µs", 1e3],

@@ -36,14 +36,13 @@ export interface About {
   events: number;
   rows: number;
   gpus: { id: number; name: string }[];
-  processes: { pid: number; name: string; rank: number | null }[];
+  processes: { pid: number; name: string; rank?: number }[];
   steps: { count: number; source: string } | null;
   warnings: string[];
   reports: string[];
-  sql: boolean;
 }
 
-/** A stretch of 1024 pixels of one row. The arrays are views over the answer, of equal length each. */
+/** A stretch of TILE_PIXELS of one row; the arrays of a part are of equal length. */
 export interface Tile {
   row: number;
   kind: Kind;
@@ -53,6 +52,8 @@ export interface Tile {
 }
 
 export const TILE_PIXELS = 1024;
+/** A pixel of this level is 2^52 ns, and no tile has a larger one. */
+export const MOST_LEVEL = 52;
 
 export interface Event {
   row: number;

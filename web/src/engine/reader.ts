@@ -14,12 +14,6 @@ interface Exports {
   page_answer(request: number, body: number, bodyLength: number): number;
   page_bytes(): number;
   page_length(): number;
-  page_type(): number;
-}
-
-export interface Reply {
-  bytes: ArrayBuffer;
-  type: string;
 }
 
 export class Reader {
@@ -57,7 +51,7 @@ export class Reader {
     this.withText(`/${path}`, (at) => this.check(this.c.page_open(at)));
   }
 
-  answer(request: string, body?: string): Reply {
+  answer(request: string, body?: string): ArrayBuffer {
     return this.withText(request, (at) =>
       body === undefined
         ? this.reply(this.c.page_answer(at, 0, 0))
@@ -65,9 +59,9 @@ export class Reader {
     );
   }
 
-  private reply(status: number): Reply {
+  private reply(status: number): ArrayBuffer {
     this.check(status);
-    return { bytes: this.result().slice().buffer, type: this.text(this.c.page_type()) };
+    return this.result().slice().buffer;
   }
 
   private check(status: number): void {
@@ -76,11 +70,6 @@ export class Reader {
 
   private result(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.c.memory.buffer as ArrayBuffer, this.c.page_bytes() >>> 0, this.c.page_length() >>> 0);
-  }
-
-  private text(at: number): string {
-    const bytes = new Uint8Array(this.c.memory.buffer, at >>> 0);
-    return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
   }
 
   /** Text in the reader's memory, with a NUL behind it, for the length of a call. */

@@ -18,7 +18,7 @@ async function obey(order: Order): Promise<ArrayBuffer> {
     return new ArrayBuffer(0);
   }
   if (!reader) throw new Error("The report has to be opened again.");
-  return reader.answer(order.request, order.body).bytes;
+  return reader.answer(order.request, order.body);
 }
 
 /** After a fault of the C its memory means nothing any more. */

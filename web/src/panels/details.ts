@@ -7,7 +7,7 @@ import { bytes, count, duration, moment } from "../units";
 import { button, make, type Child } from "./dom";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
-import { copyButton, line, whole } from "./text";
+import { copyButton, line, whereOf, whole } from "./text";
 
 /** Links of a kind that are shown until more are asked for. */
 const FEW = 8;
@@ -22,7 +22,6 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
   "waits-for": "Waits for",
   "awaited-by": "Awaited by",
   "lock-holder": "Lock held by",
-  "allocated-by": "Allocated by",
 };
 
 /** "registersPerThread" and "process_id" as words; an id that is shown by its name is no id. */
@@ -49,11 +48,6 @@ function fieldWords(field: Field): string {
     default:
       return String(field.value);
   }
-}
-
-function frameWhere(frame: Frame): string {
-  if (frame.file) return frame.line ? `${frame.file}:${frame.line}` : frame.file;
-  return frame.module ?? "";
 }
 
 export class DetailsPanel extends Panel {
@@ -165,7 +159,7 @@ function section(title: string, ...children: Child[]): HTMLElement {
 function frames(list: readonly Frame[]): HTMLElement {
   const element = make("ol", { class: "frames" });
   for (const frame of list) {
-    const where = frameWhere(frame);
+    const where = whereOf(frame);
     const item = make("li", { class: `frame ${frame.kind}` }, line(frame.name));
     if (where !== "") item.append(make("span", { class: "where", title: where }, make("bdi", { dir: "ltr" }, where)));
     element.append(item);

@@ -76,7 +76,7 @@ export class AboutBox {
       ["Events", `${count(about.events)} in ${count(about.rows)} rows`],
       ["Steps", about.steps ? `${count(about.steps.count)} (${about.steps.source})` : "none found"],
       ["Recorded", about.utc === null ? "unknown" : utc(about.utc)],
-      ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${typeof rank === "number" ? `, rank ${rank}` : ""}`))],
+      ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${rank !== undefined ? `, rank ${rank}` : ""}`))],
       ["GPUs", about.gpus.length > 0 ? this.list(about.gpus.map(({ id, name }) => `${id}: ${name}`)) : "none"],
       ["Written by", about.version || "unknown"],
     ];

@@ -2,7 +2,7 @@
 // the dock only shows that, so that a link opens the same panel. While none is open, the tabs stay at the foot of the page.
 
 import type { App } from "../app";
-import { button, make } from "./dom";
+import { button, icon, make } from "./dom";
 import { isNumber, isText, recall, remember } from "./memory";
 import type { Panel } from "./panel";
 
@@ -103,7 +103,7 @@ export class Dock {
     this.element.parentElement?.classList.toggle("dock-right", side === "right");
     this.grip.setAttribute("aria-orientation", side === "bottom" ? "horizontal" : "vertical");
     const title = other === "right" ? "Panels beside the timeline" : "Panels below the timeline";
-    this.mover.replaceChildren(...button("", () => {}, { icon: other }).childNodes);
+    this.mover.replaceChildren(icon(other));
     this.mover.title = title;
     this.mover.setAttribute("aria-label", title);
     this.resize(this.size[side], false);

@@ -36,6 +36,8 @@ const ICONS = {
   remove: "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.6 9h5.8l.6-9M7 7v4M9 7v4",
   warning: "M8 2.5L14.5 13.5H1.5zM8 6.5v3.5M8 11.8v.01",
   open: "M2 12.5v-9h4l1.5 2h6.5v7z",
+  fold: "M6 4l4 4-4 4",
+  pin: "M5.5 2.5h5l-.8 4.2 2.3 2.3H4l2.3-2.3zM8 9v5",
 } as const;
 export type Icon = keyof typeof ICONS;
 

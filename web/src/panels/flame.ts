@@ -3,7 +3,6 @@
 
 import type { Change } from "../app";
 import type { Filter, Flame, Row } from "../engine/engine";
-import { count, duration } from "../units";
 import { button, choice, make, textbox } from "./dom";
 import { FlameTree } from "./flame_tree";
 import { FlameView } from "./flame_view";
@@ -40,7 +39,6 @@ export class FlamePanel extends Panel {
   private threads!: HTMLSelectElement;
   private row: Row | undefined;
   private asked = "";
-  private unit: Flame["unit"] = "samples";
 
   protected build(): void {
     const find = textbox("Find a function", (text) => this.say(this.view.find(text)));
@@ -103,21 +101,16 @@ export class FlamePanel extends Panel {
   }
 
   private show(flame: Flame): void {
-    this.unit = flame.unit;
     const empty = flame.nodes.length <= 1;
     this.view.show(empty ? null : new FlameTree(flame));
     if (empty) this.words.textContent = this.app.state.span ? "Nothing of this kind lies in the span." : "The report has nothing of this kind.";
   }
 
-  /** A length in the graph's unit. */
-  private amount(value: number): string {
-    return this.unit === "ns" ? duration(value) : `${count(value)} ${value === 1 ? "sample" : "samples"}`;
-  }
-
   private say(match: { total: number; share: number } | null): void {
     const where = this.source === "events" && this.row ? ` of ${pathOf(this.app.state.rows, this.row.id)}` : "";
-    const all = this.view.tree ? this.amount(this.view.tree.total(0)) + where : "";
-    this.words.textContent = match ? `${(match.share * 100).toFixed(1)} % found: ${this.amount(match.total)}` : all;
+    const { tree } = this.view;
+    const found = match && tree ? `${(match.share * 100).toFixed(1)} % found: ${tree.amount(match.total)}` : "";
+    this.words.textContent = found || (tree ? tree.amount(tree.total(0)) + where : "");
   }
 
   private zoomed(node: number): void {

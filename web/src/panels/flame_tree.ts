@@ -2,6 +2,7 @@
 // wide enough to be seen. Pure: an answer of the engine in, boxes out.
 
 import type { Flame, Frame } from "../engine/engine";
+import { count, duration } from "../units";
 
 export interface Box {
   node: number;
@@ -47,6 +48,11 @@ export class FlameTree {
   }
   childrenOf(node: number): readonly number[] {
     return this.children[node] ?? [];
+  }
+
+  /** A weight in words. */
+  amount(value: number): string {
+    return this.flame.unit === "ns" ? duration(value) : `${count(value)} ${value === 1 ? "sample" : "samples"}`;
   }
 
   /** The node and all that hold it, the root first. */

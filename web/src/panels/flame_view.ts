@@ -1,12 +1,11 @@
 // The canvas of the flame graph: draws the boxes in sight, knows what lies under the pointer, walks with the keyboard. All of it
 // is drawn through a Surface, so that the exported SVG is the same picture.
 
-import { count, duration } from "../units";
 import { make } from "./dom";
 import { FlameTree, type Box } from "./flame_tree";
 import type { Drawing } from "./picture";
 import type { Surface } from "./surface";
-import { cut } from "./text";
+import { cut, whereOf } from "./text";
 
 const LINE = 18;
 const LEAST_PIXELS = 0.4;
@@ -202,10 +201,9 @@ export class FlameView {
     const { tree } = this;
     if (!tree) return [];
     const frame = tree.frame(node);
-    const where = frame?.file ? `${frame.file}${frame.line ? `:${frame.line}` : ""}` : (frame?.module ?? "");
-    const amount = (value: number): string => (tree.flame.unit === "ns" ? duration(value) : `${count(value)} samples`);
+    const where = frame ? whereOf(frame) : "";
     const share = (value: number): string => `${((value * 100) / (tree.total(0) || 1)).toFixed(1)} %`;
-    const total = `${amount(tree.total(node))} (${share(tree.total(node))}), itself ${amount(tree.self(node))} (${share(tree.self(node))})`;
+    const total = `${tree.amount(tree.total(node))} (${share(tree.total(node))}), itself ${tree.amount(tree.self(node))} (${share(tree.self(node))})`;
     return [cut(tree.name(node), 400), ...(where === "" ? [] : [where]), total];
   }
 

@@ -28,7 +28,7 @@ export interface GridContent {
   /** The column that says what a line is about: it is shown first and stays in sight, wherever it stands in a copy. */
   lead?: number | undefined;
   /** What a line does when it is clicked, or Enter is pressed on it. */
-  act?: (row: readonly Cell[], again: boolean) => void;
+  act?: (row: readonly Cell[]) => void;
 }
 
 const LINE = 24;
@@ -66,7 +66,6 @@ export class Grid {
   private shown: (readonly Cell[])[] = [];
   private sorted: { column: number; down: boolean } | null = null;
   private current = -1;
-  private acted = -1;
   private first = -1;
   private last = -1;
 
@@ -101,7 +100,7 @@ export class Grid {
     const same = content.columns.map((column) => column.title).join() === this.content.columns.map((column) => column.title).join();
     this.content = content;
     if (!same) this.sorted = null;
-    this.current = this.acted = -1;
+    this.current = -1;
     this.scroller.setAttribute("aria-label", content.label);
     this.fillHead();
     this.arrange();
@@ -246,8 +245,7 @@ export class Grid {
 
   private act(index: number): void {
     const row = this.shown[index];
-    if (row) this.content.act?.(row, index === this.acted);
-    this.acted = index;
+    if (row) this.content.act?.(row);
   }
 
   private walk(event: KeyboardEvent): void {

@@ -4,7 +4,7 @@
 import type { App, Change } from "../app";
 import type { Note } from "../engine/engine";
 import { noteColour } from "../timeline/marks";
-import { isDark } from "../timeline/timeline";
+import { isDark } from "../timeline/palette";
 import { duration, moment } from "../units";
 import { button, make, textbox } from "./dom";
 import { Panel } from "./panel";
@@ -77,6 +77,6 @@ export class NotesPanel extends Panel {
   }
 }
 
-export function goToNote(app: App, note: Note): void {
+function goToNote(app: App, note: Note): void {
   app.set({ view: app.around({ from: note.time, to: note.to ?? note.time }) });
 }

@@ -11,14 +11,14 @@ export interface Drawing {
   draw(surface: Surface): void;
 }
 
-export function svgOf(drawing: Drawing): string {
+function svgOf(drawing: Drawing): string {
   const surface = new SvgSurface(drawing.width, drawing.height);
   drawing.draw(surface);
   return surface.document(drawing.title);
 }
 
 /** At least twice the size in CSS pixels, so that it is sharp in a document. */
-export async function pngOf(drawing: Drawing): Promise<Blob> {
+async function pngOf(drawing: Drawing): Promise<Blob> {
   const scale = Math.max(2, window.devicePixelRatio);
   const canvas = document.createElement("canvas");
   canvas.width = Math.ceil(drawing.width * scale);

@@ -45,12 +45,7 @@ export class SqlPanel extends Panel {
   }
 
   protected draw(): void {
-    const { about, engine } = this.app.state;
-    if (!about.sql) {
-      this.element.replaceChildren(make("p", { class: "empty" }, "SQL is answered by tacho view and by whole reports; this page holds a part of one."));
-      return;
-    }
-    engine.sql(TABLES).then(
+    this.app.state.engine.sql(TABLES).then(
       (answer) => this.offer(answer.rows.map((row) => String(row[0]))),
       (error: Error) => (this.status.textContent = error.message),
     );

@@ -4,9 +4,9 @@
 export type Surface = Pick<
   CanvasRenderingContext2D,
   | "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
-  | "save" | "restore" | "translate" | "scale"
-  | "fillRect" | "strokeRect" | "clearRect" | "beginPath" | "closePath" | "moveTo" | "lineTo" | "bezierCurveTo" | "quadraticCurveTo" | "arc" | "rect"
-  | "fill" | "stroke" | "clip" | "fillText" | "measureText" | "setLineDash"
+  | "save" | "restore" | "translate"
+  | "fillRect" | "strokeRect" | "beginPath" | "closePath" | "moveTo" | "lineTo" | "bezierCurveTo" | "arc" | "rect"
+  | "fill" | "stroke" | "clip" | "fillText" | "measureText"
 >;
 
 type Fill = CanvasRenderingContext2D["fillStyle"];
@@ -19,11 +19,8 @@ interface Style {
   font: string;
   textAlign: CanvasTextAlign;
   textBaseline: CanvasTextBaseline;
-  dash: readonly number[];
   x: number;
   y: number;
-  scaleX: number;
-  scaleY: number;
   clip: string | null;
 }
 
@@ -57,11 +54,8 @@ export class SvgSurface implements Surface {
   private clips = 0;
   private path: string[] = [];
   private stack: Style[] = [];
-  private dash: readonly number[] = [];
   private x = 0;
   private y = 0;
-  private scaleX = 1;
-  private scaleY = 1;
   private clipped: string | null = null;
   private readonly ruler = document.createElement("canvas").getContext("2d");
 
@@ -74,8 +68,8 @@ export class SvgSurface implements Surface {
   }
 
   save(): void {
-    const { fillStyle, strokeStyle, lineWidth, globalAlpha, font, textAlign, textBaseline, dash, x, y, scaleX, scaleY } = this;
-    this.stack.push({ fillStyle, strokeStyle, lineWidth, globalAlpha, font, textAlign, textBaseline, dash, x, y, scaleX, scaleY, clip: this.clipped });
+    const { fillStyle, strokeStyle, lineWidth, globalAlpha, font, textAlign, textBaseline, x, y } = this;
+    this.stack.push({ fillStyle, strokeStyle, lineWidth, globalAlpha, font, textAlign, textBaseline, x, y, clip: this.clipped });
   }
 
   restore(): void {
@@ -87,13 +81,8 @@ export class SvgSurface implements Surface {
   }
 
   translate(x: number, y: number): void {
-    this.x += x * this.scaleX;
-    this.y += y * this.scaleY;
-  }
-
-  scale(x: number, y: number): void {
-    this.scaleX *= x;
-    this.scaleY *= y;
+    this.x += x;
+    this.y += y;
   }
 
   beginPath(): void {
@@ -111,15 +100,12 @@ export class SvgSurface implements Surface {
   bezierCurveTo(x1: number, y1: number, x2: number, y2: number, x: number, y: number): void {
     this.path.push(`C${this.at(x1, y1)} ${this.at(x2, y2)} ${this.at(x, y)}`);
   }
-  quadraticCurveTo(x1: number, y1: number, x: number, y: number): void {
-    this.path.push(`Q${this.at(x1, y1)} ${this.at(x, y)}`);
-  }
   rect(x: number, y: number, width: number, height: number): void {
     this.path.push(`M${this.at(x, y)}L${this.at(x + width, y)}L${this.at(x + width, y + height)}L${this.at(x, y + height)}Z`);
   }
   arc(x: number, y: number, radius: number, from: number, to: number, counterclockwise = false): void {
     const sweep = counterclockwise ? 0 : 1;
-    const r = `${number(radius * this.scaleX)} ${number(radius * this.scaleY)}`;
+    const r = `${number(radius)} ${number(radius)}`;
     const point = (angle: number) => this.at(x + radius * Math.cos(angle), y + radius * Math.sin(angle));
     this.path.push(`${this.path.length > 0 ? "L" : "M"}${point(from)}`);
     if (Math.abs(to - from) >= 2 * Math.PI) {
@@ -148,12 +134,6 @@ export class SvgSurface implements Surface {
   strokeRect(x: number, y: number, width: number, height: number): void {
     this.add(`<rect ${this.box(x, y, width, height)} fill="none"${this.outline()}`);
   }
-  /** Nothing lies below a picture. */
-  clearRect(): void {}
-
-  setLineDash(dash: readonly number[]): void {
-    this.dash = dash;
-  }
 
   measureText(text: string): TextMetrics {
     if (!this.ruler) throw new Error("This browser cannot measure text.");
@@ -176,18 +156,17 @@ export class SvgSurface implements Surface {
   }
 
   private at(x: number, y: number): string {
-    return `${number(this.x + x * this.scaleX)} ${number(this.y + y * this.scaleY)}`;
+    return `${number(this.x + x)} ${number(this.y + y)}`;
   }
 
   private box(x: number, y: number, width: number, height: number): string {
     const [left, top] = [width < 0 ? x + width : x, height < 0 ? y + height : y];
     const [x0, y0] = this.at(left, top).split(" ");
-    return `x="${x0}" y="${y0}" width="${number(Math.abs(width) * this.scaleX)}" height="${number(Math.abs(height) * this.scaleY)}"`;
+    return `x="${x0}" y="${y0}" width="${number(Math.abs(width))}" height="${number(Math.abs(height))}"`;
   }
 
   private outline(): string {
-    const dash = this.dash.length > 0 ? ` stroke-dasharray="${this.dash.map(number).join(" ")}"` : "";
-    return ` stroke="${this.colour(this.strokeStyle)}" stroke-width="${number(this.lineWidth * this.scaleX)}"${dash}`;
+    return ` stroke="${this.colour(this.strokeStyle)}" stroke-width="${number(this.lineWidth)}"`;
   }
 
   /** Gradients and patterns have no name; a picture shows them as grey. */

@@ -1,6 +1,7 @@
 // Names and texts of a report as a person may read them: always text, isolated from what stands around them (right-to-left
 // names must not turn the line), cut where they are endless, copyable whole.
 
+import type { Frame } from "../engine/engine";
 import { button, make } from "./dom";
 
 /** The first characters of a text, never half of one. */
@@ -8,6 +9,12 @@ export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const code = text.charCodeAt(length - 1);
   return `${text.slice(0, code >= 0xd800 && code < 0xdc00 ? length - 1 : length)}…`;
+}
+
+/** Where a frame is in the program: "train.py:12", or the library; "" where it is not known. */
+export function whereOf({ file, line: number, module }: Frame): string {
+  if (file) return number ? `${file}:${number}` : file;
+  return module ?? "";
 }
 
 /** A name on one line; CSS cuts what does not fit, the title has more of it. */

@@ -3,7 +3,7 @@
 import type { App } from "../app";
 import { perform } from "../keys";
 import { count, duration } from "../units";
-import { button, choice, make } from "./dom";
+import { button, choice, icon, make } from "./dom";
 import { chooseFile } from "./drop";
 import { savePicture } from "./picture";
 import type { SearchBox } from "./search";
@@ -30,7 +30,7 @@ export class Toolbar {
     box.append(line(about.name), make("span", { class: "muted" }, `${duration(about.to - about.from)}, ${count(about.events)} events`));
     if (about.warnings.length > 0) {
       const words = about.warnings.length === 1 ? "1 warning" : `${count(about.warnings.length)} warnings`;
-      box.append(button("", () => {}, { icon: "warning" }).firstChild!, make("span", { class: "warn" }, words));
+      box.append(icon("warning"), make("span", { class: "warn" }, words));
     }
     return box;
   }

@@ -8,7 +8,7 @@ const LANE = 18;
 const PADDING = 3;
 const HEADING = 24;
 const GRAPH = 48;
-const FEW_LANES = 8;
+export const FEW_LANES = 8;
 const MANY_LANES = 200;
 const FOLDED_LANES = 6;
 

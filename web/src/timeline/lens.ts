@@ -1,6 +1,6 @@
 // Time to pixels and back. A lens is a view laid over a width; it never holds state beyond those numbers.
 
-import type { Span } from "../engine/engine";
+import { MOST_LEVEL, type Span } from "../engine/engine";
 
 /** Nothing is gained by looking closer: a nanosecond is then hundreds of pixels wide. */
 const SHORTEST = 4;
@@ -22,7 +22,7 @@ export class Lens {
 
   /** The level whose pixel is at most one of ours. */
   get level(): number {
-    return Math.min(52, Math.max(0, Math.floor(Math.log2(1 / this.scale) + 1e-9)));
+    return Math.min(MOST_LEVEL, Math.max(0, Math.floor(Math.log2(1 / this.scale) + 1e-9)));
   }
 }
 

@@ -6,11 +6,12 @@ import type { Surface } from "../panels/surface";
 import type { Lens } from "./lens";
 import type { Palette } from "./palette";
 
-const MOST = 150;
+/** More arrows than these say nothing any more. */
+export const MOST_LINKS = 150;
 const HEAD = 5;
 
 /** Links whose arrow goes to the selected event, since the other comes first. */
-const INWARD = new Set(["launched-by", "waits-for", "forward", "allocated-by", "lock-holder"]);
+const INWARD = new Set(["launched-by", "waits-for", "forward", "lock-holder"]);
 
 export interface Place {
   y: number;
@@ -32,7 +33,7 @@ export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number,
   const here = place(details.row, details.event, details.from, details.to);
   if (!here) return [];
   const arrows: Arrow[] = [];
-  for (const link of details.links.slice(0, MOST)) {
+  for (const link of details.links.slice(0, MOST_LINKS)) {
     const there = place(link.row, link.event, link.from, link.to);
     if (!there || (here.outside && there.outside)) continue;
     const inward = INWARD.has(link.kind);

@@ -111,7 +111,7 @@ export class Painter {
   }
 
   private slices(line: Line, row: Row, top: number): void {
-    const { lens, palette, names, emphasis } = this.scene;
+    const { lens, palette, emphasis } = this.scene;
     const first = this.scene.firstLane(row.id);
     const gap = line.laneHeight >= 10 ? 1 : 0;
     const topOf = (lane: number): number => this.snap(top + line.inset + lane * line.laneHeight);
@@ -135,7 +135,7 @@ export class Painter {
         const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
         if (begin >= end || end < lens.from || begin > lens.to) continue;
         const name = dense.name[i]!;
-        const colour = states ? palette.state(names.text(name)).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis))]!;
+        const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis))]!;
         const weight = ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : dense.busy[i]! / 255;
         this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(80 + 175 * weight));
       }
@@ -150,7 +150,7 @@ export class Painter {
         const x1 = Math.min(edge, lens.x(end));
         const name = slices.name[i]!;
         const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.colour[i]!, name, emphasis);
-        const state = states ? palette.state(names.text(name)) : null;
+        const state = states ? palette.state(slices.colour[i]!) : null;
         if (x1 - x0 < thin) {
           this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[thinned(shade)]!, 255);
           continue;

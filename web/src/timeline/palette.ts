@@ -51,15 +51,12 @@ function mix(a: Rgb, b: Rgb, share: number): Rgb {
 
 const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
-/** What a thread or processor does; the same in every report. The keys are words of the state's name. */
-const STATES: readonly (readonly [word: RegExp, light: Rgb, dark: Rgb])[] = [
-  [/runnable|ready|preempt/i, oklch(0.8, 0.13, 80), oklch(0.68, 0.12, 80)],
-  [/run|busy|user/i, oklch(0.66, 0.1, 180), oklch(0.6, 0.09, 180)],
-  [/kernel|system|irq/i, oklch(0.6, 0.12, 255), oklch(0.58, 0.11, 255)],
-  [/disk|i\/?o|uninterrupt/i, oklch(0.62, 0.14, 35), oklch(0.58, 0.13, 35)],
-  [/stop|trace|dead|exit|zombie/i, oklch(0.55, 0.03, 300), oklch(0.5, 0.03, 300)],
-  [/block|wait|sleep|idle|interrupt/i, oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)],
-];
+/** What a thread does; the same in every report. */
+const RUNS = [oklch(0.66, 0.1, 180), oklch(0.6, 0.09, 180)] as const;
+const COULD = [oklch(0.8, 0.13, 80), oklch(0.68, 0.12, 80)] as const;
+const WAITS = [oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)] as const;
+/** By the number of a state: running, runnable, blocked; holds the GIL, waits for it. */
+const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [RUNS, COULD, WAITS, RUNS, COULD];
 
 /** The colours of one theme: 256 each plain, dimmed, bright and thin, and two greys. */
 export class Palette {
@@ -79,7 +76,7 @@ export class Palette {
   readonly warning: string;
   readonly band: string;
   readonly shade: string;
-  private readonly states: { word: RegExp; css: string; pixel: number }[];
+  private readonly states: readonly { css: string; pixel: number }[];
 
   constructor(readonly dark: boolean) {
     const look = dark ? DARK : LIGHT;
@@ -111,15 +108,20 @@ export class Palette {
     this.warning = dark ? "#ffb454" : "#b45f00";
     this.band = dark ? "rgb(124 176 255 / 0.28)" : "rgb(31 95 208 / 0.20)";
     this.shade = dark ? "rgb(0 0 0 / 0.38)" : "rgb(70 80 100 / 0.12)";
-    this.states = STATES.map(([word, light, night]) => {
+    this.states = STATES.map(([light, night]) => {
       const colour = dark ? night : light;
-      return { word, css: css(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
+      return { css: css(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
     });
   }
 
-  /** The colour of a state by its name; grey until the name is known. */
-  state(name: string | undefined): { css: string; pixel: number } {
-    const found = name === undefined ? undefined : this.states.find(({ word }) => word.test(name));
-    return found ?? { css: this.fill[GREY]!, pixel: this.word[GREY]! };
+  /** The colour of a state by its number, which tiles have in the place of a colour. */
+  state(number: number): { css: string; pixel: number } {
+    return this.states[number] ?? { css: this.fill[GREY]!, pixel: this.word[GREY]! };
   }
+}
+
+/** Whether the page is in its dark colours now. */
+export function isDark(): boolean {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 }

@@ -3,8 +3,8 @@
 
 import type { Row } from "../engine/engine";
 import { count, quantity } from "../units";
-import { make } from "../panels/dom";
-import type { Layout, Line } from "./layout";
+import { icon, make, type Icon } from "../panels/dom";
+import { FEW_LANES, type Layout, type Line } from "./layout";
 
 interface RowActions {
   fold(row: Row): void;
@@ -41,16 +41,8 @@ export interface Shown {
 const INDENT = 14;
 const DRAG_BEGINS = 5;
 
-function iconButton(className: string, path: string): HTMLButtonElement {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  shape.setAttribute("d", path);
-  svg.append(shape);
-  const button = make("button", { type: "button", class: className, tabindex: -1 });
-  button.append(svg);
-  return button;
+function iconButton(className: string, name: Icon): HTMLButtonElement {
+  return make("button", { type: "button", class: className, tabindex: -1 }, icon(name));
 }
 
 /** The values that a graph's lower and upper edge stand for. */
@@ -131,13 +123,13 @@ export class RowList {
   }
 
   private add(key: string, line: Line): Item {
-    const fold = iconButton("row-fold", "M6 4l4 4-4 4");
+    const fold = iconButton("row-fold", "fold");
     const label = make("bdi", { class: "row-label", dir: "auto" });
     const detail = make("bdi", { class: "row-detail", dir: "auto" });
     const range = make("span", { class: "row-range" });
     const badge = make("span", { class: "row-badge" });
     const lanes = make("button", { type: "button", class: "row-lanes", tabindex: -1 });
-    const pin = iconButton("row-pin", "M5.5 2.5h5l-.8 4.2 2.3 2.3H4l2.3-2.3zM8 9v5");
+    const pin = iconButton("row-pin", "pin");
     const element = make("div", { class: "row", role: "treeitem" }, fold, make("span", { class: "row-text" }, label, detail, range), badge, lanes, pin);
     const item: Item = { element, fold, label, detail, range, badge, pin, lanes, line, shown: "" };
     fold.addEventListener("click", () => this.actions.fold(item.line.row));
@@ -182,7 +174,7 @@ export class RowList {
     item.badge.hidden = found === 0;
     item.badge.textContent = count(found);
     item.badge.title = `${count(found)} matches`;
-    const tall = line.drawn === row && line.lanes > 8;
+    const tall = line.drawn === row && line.lanes > FEW_LANES;
     item.lanes.hidden = line.drawn !== row || (line.hidden === 0 && !tall);
     item.lanes.textContent = tall ? "fewer lanes" : `+${line.hidden} lanes`;
     item.lanes.title = tall ? "Show few lanes (E)" : "Show all lanes (E); Alt and the wheel scroll them";

@@ -2,21 +2,16 @@
 // next larger unit are written in full and the steps between them as offsets, so that no label repeats ten equal digits.
 
 import type { Surface } from "../panels/surface";
+import { TIME_UNITS } from "../units";
 import type { Lens } from "./lens";
+import { FONT } from "./paint";
 import type { Palette } from "./palette";
 
 export const RULER = 40;
 const ROOM = 88;
 const ROOM_LONG = 112;
-const UNITS: readonly (readonly [unit: string, ns: number])[] = [
-  ["s", 1e9],
-  ["ms", 1e6],
-  ["µs", 1e3],
-  ["ns", 1],
-];
 const STEPS_LONG = [6e10, 1.2e11, 3e11, 6e11, 1.2e12, 1.8e12, 3.6e12, 7.2e12, 1.8e13, 3.6e13, 8.64e13];
-const SECONDARY_FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
-const MAIN_FONT = `600 ${SECONDARY_FONT}`;
+const MAIN_FONT = `600 ${FONT}`;
 
 /** The distance of ticks: 1, 2 or 5 of a power of ten up to half a minute, whole minutes and hours above. */
 export function tickStep(nsPerPixel: number): number {
@@ -28,7 +23,7 @@ export function tickStep(nsPerPixel: number): number {
 }
 
 function unitOf(ns: number): readonly [unit: string, ns: number] {
-  return UNITS.find(([, one]) => ns >= one) ?? ["ns", 1];
+  return TIME_UNITS.find(([, one]) => ns >= one) ?? ["ns", 1];
 }
 
 /** A round moment without needless zeros: in one unit, from a minute on as hours, minutes and seconds. */
@@ -93,7 +88,7 @@ export function drawRuler(surface: Surface, lens: Lens, palette: Palette): void 
     const x = Math.round(lens.x(tick.time));
     surface.fillStyle = tick.main ? palette.secondary : palette.dimInk;
     surface.fillRect(x, RULER - (tick.main ? 14 : 10), 1, tick.main ? 14 : 10);
-    surface.font = tick.main ? MAIN_FONT : SECONDARY_FONT;
+    surface.font = tick.main ? MAIN_FONT : FONT;
     surface.fillStyle = tick.main ? palette.ink : palette.secondary;
     surface.fillText(tick.text, x + 4, RULER - 16);
     if (tick.main) firstMain = Math.min(firstMain, x);

@@ -1,7 +1,7 @@
 // The tiles that the page holds, by level, index and row. What a frame needs and is not here is asked for in one request per
 // stretch for all rows together; until it comes, coarser or finer tiles stand in. Bytes are bounded; the longest unused go.
 
-import { TILE_PIXELS, type Engine, type Span, type Tile } from "../engine/engine";
+import { MOST_LEVEL, TILE_PIXELS, type Engine, type Span, type Tile } from "../engine/engine";
 
 const LIMIT_BYTES = 96 << 20;
 const ROWS_PER_REQUEST = 64;
@@ -137,7 +137,7 @@ export class Tiles {
       out.push({ tile: held, level, start: from, from, to });
       return true;
     }
-    for (let up = 1; depth === FINER && level + up <= 52; up++) {
+    for (let up = 1; depth === FINER && level + up <= MOST_LEVEL; up++) {
       const above = Math.floor(index / 2 ** up);
       const coarse = this.find(row, level + up, above);
       if (!coarse) continue;

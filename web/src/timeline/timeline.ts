@@ -2,7 +2,7 @@
 // picture, once a frame and only when something changed; what the hand and the keys do is in pointer.ts and commands.ts.
 
 import type { App, Change, RowChoices } from "../app";
-import { TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
+import { MOST_LEVEL, TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
 import type { Drawing } from "../panels/picture";
 import type { Surface } from "../panels/surface";
 import { make } from "../panels/dom";
@@ -12,13 +12,13 @@ import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
-import { arrowsOf, drawArrows, type Arrow, type Place } from "./links";
+import { arrowsOf, drawArrows, MOST_LINKS, type Arrow, type Place } from "./links";
 import { drawMarks, drawRowMarks, marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
 import { Motion } from "./motion";
 import { Names } from "./names";
 import { FONT, Painter, type Scene } from "./paint";
-import { Palette } from "./palette";
+import { isDark, Palette } from "./palette";
 import { Heading } from "./heading";
 import { RowList, type Shown } from "./row_list";
 import { drawGrid, drawRuler, RULER } from "./ruler";
@@ -468,11 +468,11 @@ export class Timeline {
     this.tiles.want(rows, goal.level, goal.from, goal.to);
     // All of the report coarsely, so that there is something to show wherever the reader goes.
     const { from, to } = this.app.state.about;
-    this.tiles.want(rows, Math.min(52, Math.max(0, Math.ceil(Math.log2(Math.max(1, to - from) / TILE_PIXELS)))), from, to + 1);
+    this.tiles.want(rows, Math.min(MOST_LEVEL, Math.max(0, Math.ceil(Math.log2(Math.max(1, to - from) / TILE_PIXELS)))), from, to + 1);
     if (this.motion.moving) return;
     const length = goal.to - goal.from;
     this.tiles.want(rows, goal.level, goal.from - length / 2, goal.to + length / 2);
-    if (goal.level < 52) this.tiles.want(rows, goal.level + 1, goal.from, goal.to);
+    if (goal.level < MOST_LEVEL) this.tiles.want(rows, goal.level + 1, goal.from, goal.to);
   }
 
   private paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
@@ -552,7 +552,7 @@ export class Timeline {
 
   private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
     this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
-    for (const link of details.links.slice(0, 150)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    for (const link of details.links.slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
     drawArrows(surface, this.arrows(), this.palette);
   }
 
@@ -635,9 +635,4 @@ export class Timeline {
       },
     };
   }
-}
-
-export function isDark(): boolean {
-  const { theme } = document.documentElement.dataset;
-  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 }
