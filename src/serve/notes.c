@@ -47,16 +47,25 @@ static int is_closed(const char *bytes, size_t length)
     return 0;
 }
 
+/* {"notes": [ at the beginning. */
+static int begins_well(const char *bytes, size_t length)
+{
+    static const char *const pieces[] = { "{", "\"notes\"", ":", "[" };
+    const char *end = bytes + length, *at = bytes;
+
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        size_t wanted = strlen(pieces[i]);
+        at = skip_space(at, end);
+        if ((size_t)(end - at) < wanted || memcmp(at, pieces[i], wanted) != 0)
+            return 0;
+        at += wanted;
+    }
+    return 1;
+}
+
 static int are_notes(const char *bytes, size_t length)
 {
-    static const char member[] = "\"notes\"";
-    const char *end = bytes + length, *at = skip_space(bytes, end);
-
-    if (at == end || *at != '{')
-        return 0;
-    at = skip_space(at + 1, end);
-    return (size_t)(end - at) > strlen(member) && memcmp(at, member, strlen(member)) == 0 && is_closed(bytes, length) &&
-           utf8_valid_length(bytes, length) == length;
+    return begins_well(bytes, length) && is_closed(bytes, length) && utf8_valid_length(bytes, length) == length;
 }
 
 /* Whatever errno says, the server is at fault, not the one who asks. */

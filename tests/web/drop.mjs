@@ -48,6 +48,8 @@ for (const [file, name] of [[mix, "mix.sqlite"], [packed, "train.json.gz"], [imp
 await test("what is no report is told in words, and the page goes on", async () => {
   await drop("notes.txt", Buffer.from("these are no events"));
   await page.getByText(/not a Tacho report/i).waitFor();
+  await drop("cut.json.gz", readFileSync(packed).subarray(0, 5000));
+  await page.getByText(/cannot be unpacked/i).waitFor();
   await drop(basename(imported), readFileSync(imported));
   assert.equal(await kernelsShown(), kernels(imported));
 });

@@ -74,4 +74,13 @@ await test("what waits when an engine is closed is told so, and nothing more is 
   await assert.rejects(engine.about(), /closed/);
   assert.equal(engine.sent.length, 1);
 });
+await test("of kept notes only what is one comes through", async () => {
+  const { readNotes } = await loadSource("engine/notes.ts");
+  const good = { id: "12-ab", time: 5, to: 9, row: 2, text: "<b>", colour: 3 };
+  assert.deepEqual(readNotes([good, null, 7, "x", [], {}, { ...good, time: null }, { ...good, time: 1e300 }, { time: -3, id: '"]', to: "9", row: {}, text: 4, colour: -1.5 }]), [
+    good, { id: "note-8", time: -3, to: null, row: -1, text: "", colour: 0 },
+  ]);
+  for (const nothing of [undefined, null, "x", { length: 3 }]) assert.deepEqual(readNotes(nothing), []);
+});
+
 await finish();

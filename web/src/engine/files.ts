@@ -17,7 +17,9 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.buffer;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+  return new Response(stream).arrayBuffer().catch(() => {
+    throw new Error("The file is packed with gzip, but cannot be unpacked: it is damaged, or not all of it is there.");
+  });
 }
 
 async function wasmBytes(): Promise<ArrayBuffer> {

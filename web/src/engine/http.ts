@@ -1,6 +1,7 @@
 // The engine behind `tacho view`: requests go to api/… beside the page, so that they pass any proxy that the page came through.
 
 import type { Note } from "./engine";
+import { readNotes } from "./notes";
 import { RequestEngine } from "./requests";
 
 /** The address that `tacho view` prints carries it, and the page leaves it there, so that a copied link works. */
@@ -32,7 +33,7 @@ export class HttpEngine extends RequestEngine {
   }
 
   async notes(): Promise<Note[]> {
-    return (await this.json<{ notes: Note[] }>("notes")).notes;
+    return readNotes((await this.json<{ notes: unknown }>("notes")).notes);
   }
 
   async saveNotes(notes: readonly Note[]): Promise<void> {

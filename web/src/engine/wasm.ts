@@ -2,6 +2,7 @@
 // browser's storage, by what the report says of itself.
 
 import type { Note } from "./engine";
+import { readNotes } from "./notes";
 import { RequestEngine } from "./requests";
 import type { Answer, Order } from "./worker";
 import PageWorker from "./worker?worker&inline";
@@ -31,7 +32,7 @@ export class WasmEngine extends RequestEngine {
 
   async notes(): Promise<Note[]> {
     const kept = this.storage()?.getItem(await this.key());
-    return kept ? (JSON.parse(kept) as Note[]) : [];
+    return kept ? readNotes(JSON.parse(kept)) : [];
   }
 
   async saveNotes(notes: readonly Note[]): Promise<void> {
