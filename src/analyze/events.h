@@ -8,13 +8,21 @@
 enum {
     EVENT_NVTX_CATEGORY = 33,
     EVENT_NVTX_MARK = 34,
+    EVENT_NVTX_END_RANGE = 38, /* from the mark to here: events, ranges in halves among them */
     EVENT_NVTX_THREAD_NAME = 39,
     EVENT_NVTX_PUSHPOP = 59,
     EVENT_NVTX_STARTEND = 60,
+    EVENT_NVTXT_MARK = 65,
+    EVENT_NVTXT_END_RANGE = 69,
     EVENT_NVTXT_PUSHPOP = 70,
     EVENT_NVTXT_STARTEND = 71,
     EVENT_NVTX_DOMAIN_CREATE = 75,
 };
+
+static inline int nvtx_is_range(int64_t event_type)
+{
+    return event_type == EVENT_NVTX_PUSHPOP || event_type == EVENT_NVTX_STARTEND || event_type == EVENT_NVTXT_PUSHPOP || event_type == EVENT_NVTXT_STARTEND;
+}
 
 /* OSRT_API.eventClass */
 enum { EVENT_CLASS_OSRT = 27 };

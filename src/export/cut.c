@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../analyze/events.h"
 #include "../report/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -129,7 +130,8 @@ static int64_t new_string(struct cut *cut, int64_t id)
 /* Domains, categories and names given to things are rows of NVTX_EVENTS too. */
 static int is_description(int64_t event_type)
 {
-    return !((event_type >= 34 && event_type <= 38) || event_type == 59 || event_type == 60 || (event_type >= 65 && event_type <= 71));
+    return !nvtx_is_range(event_type) && !(event_type >= EVENT_NVTX_MARK && event_type <= EVENT_NVTX_END_RANGE) &&
+           !(event_type >= EVENT_NVTXT_MARK && event_type <= EVENT_NVTXT_END_RANGE);
 }
 
 static int wants_row(const struct passage *passage, const struct export_window *window)

@@ -109,8 +109,7 @@ static int is_counted(const struct counted_table *table, const struct export_win
 
     if (!table->kind)
         return 1;
-    return strcmp(table->kind, "deviceId") == 0 ? !has_kind
-                                                : kind == EVENT_NVTX_PUSHPOP || kind == EVENT_NVTX_STARTEND || kind == EVENT_NVTXT_PUSHPOP || kind == EVENT_NVTXT_STARTEND;
+    return strcmp(table->kind, "deviceId") == 0 ? !has_kind : nvtx_is_range(kind);
 }
 
 static int64_t value_or(const struct export_window *window, int column, int64_t otherwise)

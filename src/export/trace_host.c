@@ -64,7 +64,7 @@ static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
 static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct error *err)
 {
     int64_t type = row_value(rows, NVTX_TYPE), start = row_value(rows, NVTX_START), thread = row_value_or(rows, NVTX_THREAD, 0);
-    int is_range = type == EVENT_NVTX_PUSHPOP || type == EVENT_NVTX_STARTEND || type == EVENT_NVTXT_PUSHPOP || type == EVENT_NVTXT_STARTEND;
+    int is_range = nvtx_is_range(type);
 
     if (!is_range && type != EVENT_NVTX_MARK)
         return 0;

@@ -114,18 +114,13 @@ static int take_nvtx(const struct view *view, const struct report_block *block, 
 
     if (event->name < 0 && !block_is_null(block, TEXT_ID, row))
         event->name = block->values[TEXT_ID][row];
-    switch (block->values[EVENT_TYPE][row]) {
-    case EVENT_NVTX_MARK:
+    int64_t type = block->values[EVENT_TYPE][row];
+    if (type == EVENT_NVTX_MARK || type == EVENT_NVTXT_MARK) {
         event->end_ns = event->start_ns;
         event->flags = 0;
         return 1;
-    case EVENT_NVTX_PUSHPOP:
-    case EVENT_NVTX_STARTEND:
-    case EVENT_NVTXT_PUSHPOP:
-    case EVENT_NVTXT_STARTEND:
-        return 1;
     }
-    return 0;
+    return nvtx_is_range(type);
 }
 
 enum { CUDA_NOT_READY = 600 }; /* an answer, not a failure */
