@@ -6,8 +6,8 @@
 
 #include "../analyze/stacks_join.h"
 #include "../analyze/stacks_tree.h"
-#include "../base/json.h"
 #include "answers.h"
+#include "frames.h"
 #include "kept.h"
 
 enum { MOST_NODES = 200000 };
@@ -20,31 +20,21 @@ void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t 
 
 /* ---- samples ------------------------------------------------------------------------------------------------- */
 
-static void add_member(struct text *out, const char *name, struct view *view, int64_t string)
-{
-    size_t length;
-    const char *bytes = string == FRAME_NO_NAME ? "" : report_string(view->report, string, &length);
-
-    if (string == FRAME_NO_NAME || !length)
-        return;
-    text_addf(out, ",\"%s\":", name);
-    json_add_text(out, bytes, length);
-}
-
-static void add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t frame)
+static void add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t number)
 {
     static const char *const kinds[] = { [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "python", [FRAME_THREAD] = "native" };
-    const int64_t *key = stack_frame(stacks, frame);
+    const int64_t *key = stack_frame(stacks, number);
+    int is_python = key[FRAME_KIND] == FRAME_PYTHON; /* its module is a file */
+    struct frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
 
     text_clear(&view->scratch);
-    stack_frame_name(&view->scratch, stacks, frame);
-    text_add(&flame->frames, flame->frame_count++ ? ",{\"name\":" : "{\"name\":");
-    json_add_text(&flame->frames, text_string(&view->scratch), view->scratch.length);
-    add_member(&flame->frames, "module", view, key[FRAME_KIND] == FRAME_PYTHON ? FRAME_NO_NAME : key[FRAME_MODULE]);
-    add_member(&flame->frames, "file", view, key[FRAME_SOURCE] != FRAME_NO_NAME || key[FRAME_KIND] != FRAME_PYTHON ? key[FRAME_SOURCE] : key[FRAME_MODULE]);
-    if (key[FRAME_LINE] != FRAME_NO_LINE)
-        text_addf(&flame->frames, ",\"line\":%lld", (long long)key[FRAME_LINE]);
-    text_addf(&flame->frames, ",\"kind\":\"%s\"}", kinds[key[FRAME_KIND]]);
+    stack_frame_name(&view->scratch, stacks, number);
+    frame.name = text_string(&view->scratch);
+    frame.name_length = view->scratch.length;
+    if (!is_python && key[FRAME_KIND] != FRAME_THREAD) /* a thread has its number there */
+        frame.module = frame_string(view, key[FRAME_MODULE], &frame.module_length);
+    frame.file = frame_string(view, is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE], &frame.file_length);
+    frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
 }
 
 /* Parents come before their children; a node whose parent was left out is left out too. numbers are of frames, from 1, 0 while a frame

@@ -16,9 +16,7 @@ enum {
     NEAREST_SAMPLE_NS = 20 * 1000000 /* further away a sample says nothing of an event */
 };
 
-struct frame { const char *name, *module, *file; size_t name_length, module_length, file_length; int64_t line; const char *kind; };
-
-static void add_frame(struct text *out, const struct frame *frame, int is_first)
+void frame_add(struct text *out, const struct frame *frame, int is_first)
 {
     text_add(out, is_first ? "{\"name\":" : ",{\"name\":");
     json_add_text(out, frame->name, frame->name_length);
@@ -86,7 +84,7 @@ static int by_depth(const void *a, const void *b)
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-static const char *string_of(struct view *view, int64_t id, size_t *length)
+const char *frame_string(struct view *view, int64_t id, size_t *length)
 {
     *length = 0;
     return id < 0 ? "" : report_string(view->report, id, length);
@@ -97,15 +95,15 @@ static void add_chain(struct view *view, struct text *out, const struct chain *c
     for (size_t i = 0; i < chain->count; i++) {
         const struct chain_frame *from = &chain->list[i];
         struct frame frame = { .line = from->line, .kind = is_python ? "python" : from->is_kernel ? "kernel" : "native" };
-        frame.name = string_of(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
+        frame.name = frame_string(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
         if (!is_python)
-            frame.module = string_of(view, from->module, &frame.module_length);
-        frame.file = string_of(view, from->source, &frame.file_length);
+            frame.module = frame_string(view, from->module, &frame.module_length);
+        frame.file = frame_string(view, from->source, &frame.file_length);
         if (!frame.name_length) {
             frame.name = frame.module_length ? frame.module : "?";
             frame.name_length = frame.module_length ? frame.module_length : 1;
         }
-        add_frame(out, &frame, i == 0);
+        frame_add(out, &frame, i == 0);
     }
 }
 
@@ -170,7 +168,7 @@ static void add_torch_frame(struct text *out, const char *bytes, size_t length, 
         frame.name = behind + 3;
         frame.name_length = (size_t)(bytes + length - frame.name);
     }
-    add_frame(out, &frame, is_first);
+    frame_add(out, &frame, is_first);
 }
 
 static int add_torch_stack(struct view *view, struct text *out, int64_t stack)
@@ -212,7 +210,7 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
         frame.file = starts[i];
         frame.file_length = colon ? (size_t)(colon - starts[i]) : frame.name_length;
         frame.line = colon ? strtol(colon + 1, NULL, 10) : 0;
-        add_frame(out, &frame, i == count - 1);
+        frame_add(out, &frame, i == count - 1);
     }
     return count > 0;
 }

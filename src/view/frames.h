@@ -4,6 +4,18 @@
 
 #include "places.h"
 
+/* One frame of an answer, the FRAME of docs/view-api.md. Texts are any bytes, of no length where there is none. */
+struct frame {
+    const char *name, *module, *file;
+    size_t name_length, module_length, file_length;
+    int64_t line;     /* 0: not known */
+    const char *kind; /* static */
+};
+/* Adds it to a list, with a comma before it unless it is the first. */
+void frame_add(struct text *out, const struct frame *frame, int is_first);
+/* A string of the report's pool; "" for an id below 0. */
+const char *frame_string(struct view *view, int64_t id, size_t *length);
+
 /* Adds {"frames": […]}, or null for an event without a stack. */
 int frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
 
