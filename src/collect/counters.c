@@ -41,10 +41,15 @@ const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
     {0},
 };
 
+/* Counts nothing, and so never has to share a place in the CPU: how long it ran is how long the program was on that CPU. What the kernel
+ * calls the time enabled is not that: it goes on while the program is on another CPU. */
+static const struct collect_counter presence = {"", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0};
+enum { PRESENCE = COLLECT_COUNTERS };
+
 struct counter {
     int descriptor;
-    uint32_t cpu, event;               /* of the CPUs'; of collect_counters */
-    uint64_t value, enabled, running;  /* when it was read last */
+    uint32_t cpu, event;     /* of the CPUs'; of collect_counters, or PRESENCE, before those that need it */
+    uint64_t value, running; /* when it was read last */
 };
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------------------ */
@@ -53,7 +58,7 @@ static int open_counter(const struct collect_counter *event, int with_kernel, in
 {
     struct perf_event_attr attributes = {
         .type = event->type, .config = event->config, .disabled = !system_wide, .inherit = !system_wide, .enable_on_exec = !system_wide && pid,
-        .exclude_kernel = !with_kernel, .exclude_hv = 1, .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = !with_kernel, .exclude_hv = 1, .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
     };
     return perf_open(&attributes, system_wide ? -1 : pid, cpu);
 }
@@ -95,11 +100,17 @@ static int add_counter(struct collector *collector, int descriptor, uint32_t cpu
 }
 
 struct plan {
-    uint32_t events[COLLECT_COUNTERS];
-    int with_kernel[COLLECT_COUNTERS];
+    uint32_t events[COLLECT_COUNTERS + 1]; /* in their order; PRESENCE before the first of the CPU's own */
+    int with_kernel[COLLECT_COUNTERS + 1];
     size_t event_count;
-    int system_wide;
+    int system_wide, shares; /* there are counters of the CPU's own */
 };
+
+static void add_to_plan(struct plan *plan, uint32_t event, int with_kernel)
+{
+    plan->events[plan->event_count] = event;
+    plan->with_kernel[plan->event_count++] = with_kernel;
+}
 
 static int open_all(struct collector *collector, const struct plan *plan, pid_t pid)
 {
@@ -112,7 +123,8 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
     counters->event_count = plan->event_count;
     for (size_t i = 0; i < cpu_count; i++)
         for (size_t j = 0; j < plan->event_count; j++) {
-            int descriptor = open_counter(&collect_counters[plan->events[j]], plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
+            const struct collect_counter *event = plan->events[j] == PRESENCE ? &presence : &collect_counters[plan->events[j]];
+            int descriptor = open_counter(event, plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
             int result = descriptor < 0 ? descriptor : add_counter(collector, descriptor, cpus[i], plan->events[j]);
             if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
                 return result;
@@ -122,17 +134,21 @@ static int open_all(struct collector *collector, const struct plan *plan, pid_t 
 
 /* ---- Reading -------------------------------------------------------------------------------------------------------------------- */
 
-/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would have been. */
-static uint64_t counted_since(struct counter *counter)
+/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would have been.
+ * *present_ns: how long the program was on this CPU. */
+static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
 {
-    uint64_t now[3]; /* value, time enabled, time running */
+    uint64_t now[2]; /* value, time running */
     if (read(counter->descriptor, now, sizeof now) != sizeof now)
         return 0;
-    uint64_t count = now[0] - counter->value, enabled = now[1] - counter->enabled, running = now[2] - counter->running;
+    uint64_t count = now[0] - counter->value, running = now[1] - counter->running;
     counter->value = now[0];
-    counter->enabled = now[1];
-    counter->running = now[2];
-    return running && running < enabled ? (uint64_t)((double)count * (double)enabled / (double)running) : count;
+    counter->running = now[1];
+    if (counter->event == PRESENCE)
+        *present_ns = running;
+    else if (collect_counters[counter->event].type == PERF_TYPE_HARDWARE && running && running < *present_ns)
+        return (uint64_t)((double)count * (double)*present_ns / (double)running);
+    return count;
 }
 
 static void write_value(struct collector *collector, const struct counter *counter, uint64_t value)
@@ -162,10 +178,11 @@ static void read_all(struct collector *collector, int is_recorded)
     struct counters *counters = &collector->counters;
     int64_t now_ns = collector_now(collector);
     uint32_t written = UINT32_MAX; /* the CPU whose row is there */
+    uint64_t present_ns = 0;
     for (size_t i = 0; i < counters->count; i++) {
         struct counter *counter = &counters->list[i];
-        uint64_t value = counted_since(counter);
-        if (!value || !is_recorded || now_ns <= counters->read_ns)
+        uint64_t value = counted_since(counter, &present_ns);
+        if (!value || counter->event == PRESENCE || !is_recorded || now_ns <= counters->read_ns)
             continue;
         if (written != counter->cpu)
             write_cpu(collector, written = counter->cpu, now_ns);
@@ -210,8 +227,10 @@ static void make_plan(struct collector *collector, struct plan *plan)
             continue;
         result = collect_counter_probe(&collect_counters[i], plan->system_wide, &with_kernel);
         if (result == 0) {
-            plan->events[plan->event_count] = i;
-            plan->with_kernel[plan->event_count++] = with_kernel;
+            if (i >= COLLECT_COUNTERS_OS && !plan->shares)
+                add_to_plan(plan, PRESENCE, with_kernel);
+            plan->shares = i >= COLLECT_COUNTERS_OS;
+            add_to_plan(plan, i, with_kernel);
         } else if (!(options->by_default >> i & 1)) {
             collector_warn(collector, 0, "%s is not counted: %s.", collect_counters[i].name, collect_counter_refusal(&collect_counters[i], result));
         }
@@ -221,6 +240,8 @@ static void make_plan(struct collector *collector, struct plan *plan)
 static void describe(struct collector *collector, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->event_count; i++) {
+        if (plan->events[i] == PRESENCE)
+            continue;
         const struct collect_counter *event = &collect_counters[plan->events[i]];
         struct row_PMU_EVENT_REQUESTS row = {0};
         ROW_SET(&row, PMU_EVENT_REQUESTS, id, plan->events[i]);

@@ -49,6 +49,30 @@ class Counters(lib.Case):
         shown = subprocess.run([lib.TACHO, "stats", "-q", "-r", "cpu_event_sum", "--format", "csv", report.path], capture_output=True, text=True, check=True)
         self.assertIn(f"{counted['page-faults'][0]},", shown.stdout)
 
+    def test_several_cpus(self):
+        """A program that is on two CPUs at once is not counted twice."""
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        if len(cpus) < 2:
+            self.skipTest("one CPU")
+        program = f"""
+import mmap, os, resource
+for cpu in {cpus}:
+    if os.fork() == 0:
+        os.sched_setaffinity(0, [cpu])
+        for i in range(40):
+            memory = mmap.mmap(-1, 4096 * 250)
+            for page in range(250):
+                memory[4096 * page] = 1
+        os._exit(0)
+for cpu in {cpus}:
+    os.wait()
+print(sum(resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
+        report = self.profile(os.path.realpath(sys.executable), "-c", program, options=["-t", "none", "-s", "none", "--os-events=page-faults"])
+        counted, truth = {name: value for name, value, _ in report.rows(SUMS)}["page-faults"], int(self.output.stdout)
+        self.assertGreaterEqual(counted, truth - 500)
+        self.assertLessEqual(counted, 1.2 * truth)  # what comes after the last line counts too
+
     def test_what_is_not_asked_for(self):
         report = self.count()
         self.assertFalse(report.has("PMU_EVENTS"))
