@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "../analyze/events.h"
+#include "../base/array.h"
 #include "../report/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -80,17 +81,10 @@ static void add_number(struct cut *cut, struct numbers *numbers, int64_t value)
 {
     if (numbers->count && numbers->values[numbers->count - 1] == value)
         return;
-    if (numbers->count == numbers->capacity) {
-        size_t capacity = numbers->capacity ? numbers->capacity * 2 : 1024;
-        int64_t *values = realloc(numbers->values, capacity * sizeof *values);
-        if (!values) {
-            cut->failed = 1;
-            return;
-        }
-        numbers->values = values;
-        numbers->capacity = capacity;
-    }
-    numbers->values[numbers->count++] = value;
+    if (array_reserve(&numbers->values, &numbers->capacity, numbers->count + 1, sizeof *numbers->values) != 0)
+        cut->failed = 1;
+    else
+        numbers->values[numbers->count++] = value;
 }
 
 static int has_number(const struct numbers *numbers, int64_t value)

@@ -8,8 +8,8 @@
 #include "../analyze/losses.h"
 #include "../analyze/threads.h"
 #include "../base/json.h"
+#include "answers.h"
 #include "json_parts.h"
-#include "view_state.h"
 
 /* UTC of the report's time 0; 0 if it does not say. */
 static int64_t read_utc(struct view *view)

@@ -1,9 +1,15 @@
-/* The requests about what events are and what belongs to them; each is a row of view_requests. */
+/* One function for each request, a row of the table in view.c; arguments->body is what came with it. */
 #ifndef TACHO_VIEW_ANSWERS_H
 #define TACHO_VIEW_ANSWERS_H
 
 #include "view_state.h"
 
+int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_rows(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_names(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_at(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_next(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
@@ -11,8 +17,5 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
 int view_flame(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_sql(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-
-/* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
-int answers_read_span(struct view *view, const struct arguments *arguments, struct report_span *span, struct error *err);
 
 #endif

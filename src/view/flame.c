@@ -124,7 +124,7 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
 static int read_part(struct view *view, const struct arguments *arguments, struct part *part, struct error *err)
 {
     int64_t with_waiting = 0;
-    int code = answers_read_span(view, arguments, &part->span, err);
+    int code = view_argument_span(view, arguments, &part->span, err);
 
     part->thread = -1;
     if (code == 0)

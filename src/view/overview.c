@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../base/array.h"
+#include "answers.h"
 #include "made.h"
 
 enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };

@@ -1,7 +1,7 @@
 /* The answers about rows and names, and which event is where. */
 #include "../analyze/events.h"
+#include "answers.h"
 #include "json_parts.h"
-#include "view_state.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
@@ -13,6 +13,20 @@ int view_argument_row(const struct view *view, const struct arguments *arguments
     if (code == 0 && (uint64_t)row >= view->row_count)
         code = error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
     *out = (int)row;
+    return code;
+}
+
+int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out, struct error *err)
+{
+    int64_t from = -VIEW_LAST_TIME, to = VIEW_LAST_TIME;
+    int code = argument_int(arguments, "from", -VIEW_LAST_TIME, VIEW_LAST_TIME, &from, err);
+
+    if (code == 0)
+        code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err);
+    if (code == 0 && from > to)
+        code = error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)", (long long)to, (long long)from);
+    *out = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
+                                 argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
     return code;
 }
 

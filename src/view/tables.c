@@ -96,20 +96,6 @@ static void add_table(struct view *view, struct text *out, const struct analysis
         text_addf(out, "%d}", name);
 }
 
-int answers_read_span(struct view *view, const struct arguments *arguments, struct report_span *span, struct error *err)
-{
-    int64_t from = -VIEW_LAST_TIME, to = VIEW_LAST_TIME;
-    int code = argument_int(arguments, "from", -VIEW_LAST_TIME, VIEW_LAST_TIME, &from, err);
-
-    if (code == 0)
-        code = argument_int(arguments, "to", -VIEW_LAST_TIME, VIEW_LAST_TIME, &to, err);
-    if (code == 0 && from > to)
-        code = error_set(err, ERR_BAD_ARGUMENT, "a stretch of time cannot end (%lld) before it begins (%lld)", (long long)to, (long long)from);
-    *span = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
-                                  argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
-    return code;
-}
-
 /* Rows know GPUs, tables know the devices of a process: 0 is another GPU in each where each sees but one. */
 static void find_device(const struct view *view, struct analysis_filter *filter)
 {
@@ -165,7 +151,7 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
         return error_set(err, ERR_BAD_ARGUMENT, "table: the argument report is missing");
     if (!analysis)
         return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
-    int code = answers_read_span(view, arguments, &span, err);
+    int code = view_argument_span(view, arguments, &span, err);
     if (code == 0)
         code = read_filter(view, arguments, &filter, err);
     if (code == 0)

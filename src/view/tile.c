@@ -7,6 +7,7 @@
  * pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
 #include <string.h>
 
+#include "answers.h"
 #include "index.h"
 #include "points.h"
 

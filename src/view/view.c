@@ -234,20 +234,26 @@ void view_close(struct view *view)
 
 /* ---- requests -------------------------------------------------------------------------------------------------- */
 
-const struct view_request view_requests[] = {
-    { "about", VIEW_JSON, view_about },
-    { "rows", VIEW_JSON, view_rows },
-    { "tile", VIEW_BINARY, view_tile },
-    { "names", VIEW_JSON, view_names },
-    { "overview", VIEW_BINARY, view_overview },
-    { "at", VIEW_JSON, view_at },
-    { "event", VIEW_JSON, view_event },
-    { "find", VIEW_JSON, view_find },
-    { "next", VIEW_JSON, view_next },
-    { "table", VIEW_JSON, view_table },
-    { "flame", VIEW_JSON, view_flame },
-    { "advice", VIEW_JSON, view_advice },
-    { "sql", VIEW_JSON, view_sql },
+#define JSON "application/json"
+#define BINARY "application/octet-stream"
+
+static const struct request {
+    const char *name, *content_type;
+    int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+} requests[] = {
+    { "about", JSON, view_about },
+    { "rows", JSON, view_rows },
+    { "tile", BINARY, view_tile },
+    { "names", JSON, view_names },
+    { "overview", BINARY, view_overview },
+    { "at", JSON, view_at },
+    { "event", JSON, view_event },
+    { "find", JSON, view_find },
+    { "next", JSON, view_next },
+    { "table", JSON, view_table },
+    { "flame", JSON, view_flame },
+    { "advice", JSON, view_advice },
+    { "sql", JSON, view_sql },
     { NULL, NULL, NULL },
 };
 
@@ -255,7 +261,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
                 struct error *err)
 {
     struct arguments arguments;
-    const struct view_request *known = view_requests;
+    const struct request *known = requests;
     int code = arguments_parse(&arguments, request, body, body_length, err);
 
     if (code != 0)

@@ -147,31 +147,15 @@ struct view_place { int row; uint32_t event; }; /* row: VIEW_NO_ROW where the ro
 /* Of rows of one table, in ascending order; out has room for count. ERR_NOT_FOUND if no row of the timeline is made of the table. */
 int view_locate(struct view *view, const char *table, const uint32_t *table_rows, size_t count, struct view_place *out, struct error *err);
 
-/* ---- answers ------------------------------------------------------------------------------------------------- */
-
-struct view_request {
-    const char *name;
-    const char *content_type;
-    int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-};
-extern const struct view_request view_requests[]; /* in view.c; ends with a NULL name */
-
-#define VIEW_JSON "application/json"
-#define VIEW_BINARY "application/octet-stream"
+/* ---- parts of answers ------------------------------------------------------------------------------------------------- */
 
 /* The row that an argument names: ERR_NOT_FOUND or ERR_BAD_ARGUMENT with a sentence. */
 int view_argument_row(const struct view *view, const struct arguments *arguments, const char *name, int *out, struct error *err);
+/* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
+int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out, struct error *err);
 /* {"row", "event", "name", "from", "to"}, the EVENT of docs/view-api.md. */
 void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
 /* Its members without the braces. */
 void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event);
-
-/* One function for each request; arguments->body is what came with it. */
-int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-int view_rows(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-int view_names(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
-int view_at(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 
 #endif
