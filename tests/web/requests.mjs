@@ -56,6 +56,19 @@ await test("what is quick goes before pictures, the newest picture first, and wh
   ]);
 });
 
+await test("advice waits until nobody moves", async () => {
+  const engine = new Held(9);
+  void engine.tiles([1], 0, 0);
+  void engine.advice();
+  await turn();
+  assert.deepEqual(engine.requests(), ["tile?rows=1&level=0&index=0"]);
+  await new Promise((resolve) => {
+    const look = () => (engine.sent.length > 1 ? resolve() : setTimeout(look, 10));
+    look();
+  });
+  assert.equal(engine.requests()[1], "advice?step=1");
+});
+
 await test("no more are under way than the engine can do", async () => {
   const engine = new Held(4);
   for (let i = 0; i < 10; i++) engine.event(0, i).catch(() => null);

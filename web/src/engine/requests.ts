@@ -32,6 +32,9 @@ interface Waiting {
   refuse: (error: Error) => void;
 }
 
+/** So long without a question for a picture: nobody is moving through the report. */
+const CALM_MS = 1000;
+
 const wasClosed = () => new Error("The report was closed.");
 
 export abstract class RequestEngine implements Engine {
@@ -39,6 +42,7 @@ export abstract class RequestEngine implements Engine {
   private running = 0;
   private shared = new Map<string, Promise<ArrayBuffer>>();
   private closed = false;
+  private pictureAsked = -Infinity;
 
   /** atOnce: how many requests are under way at a time. */
   constructor(private readonly atOnce: number) {}
@@ -57,6 +61,7 @@ export abstract class RequestEngine implements Engine {
 
   async tiles(rows: readonly number[], level: number, index: number): Promise<Tile[]> {
     if (rows.length === 0) return [];
+    this.pictureAsked = performance.now();
     return decodeTiles(await this.ask(`tile?rows=${rows.join(",")}&level=${level}&index=${index}`, undefined, Turn.Picture));
   }
 
@@ -94,9 +99,10 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long);
   }
 
-  /** Rule by rule: all of them together would hold up the picture. */
+  /** Rule by rule, and none while somebody moves through the report: a rule over millions of events would hold up the picture. */
   async advice(): Promise<Advice> {
     for (;;) {
+      for (let left; (left = this.pictureAsked + CALM_MS - performance.now()) > 0; ) await new Promise((resolve) => setTimeout(resolve, left));
       const advice = await this.json<Advice & { complete: boolean }>("advice?step=1", undefined, Turn.Long);
       if (advice.complete) return advice;
     }
