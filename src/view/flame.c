@@ -10,8 +10,6 @@
 #include "frames.h"
 #include "kept.h"
 
-enum { MOST_NODES = 200000 };
-
 void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
 {
     text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent, (long long)frame, (long long)self,
@@ -46,7 +44,7 @@ static int add_tree(struct flame *flame, struct view *view, const struct stacks 
     if (!numbers)
         return ERR_NO_MEMORY;
     flame_add_node(flame, -1, -1, tree->self[TREE_ROOT].samples, tree->total[TREE_ROOT].samples);
-    for (uint32_t node = TREE_ROOT + 1; node < tree->nodes.count && node < MOST_NODES; node++) {
+    for (uint32_t node = TREE_ROOT + 1; node < tree->nodes.count && node < FLAME_MOST_NODES; node++) {
         uint32_t frame = tree_frame(tree, node);
         if (!numbers[frame]) {
             add_frame(flame, view, stacks, frame);

@@ -4,6 +4,8 @@
 
 #include "view_state.h"
 
+enum { FLAME_MOST_NODES = 200000 }; /* in an answer; those behind them are left out with all that is in them */
+
 struct flame {
     struct text frames, nodes; /* members of the two lists */
     size_t frame_count, node_count;

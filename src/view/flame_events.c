@@ -89,7 +89,7 @@ static int add_nodes(struct flame *flame, const struct summing *summing, const c
     struct keys names = { .width = 1 };
     int code = 0;
 
-    for (uint32_t node = 0; node < summing->nodes.count && code == 0; node++) {
+    for (uint32_t node = 0; node < summing->nodes.count && node < FLAME_MOST_NODES && code == 0; node++) {
         const int64_t *key = keys_get(&summing->nodes, node);
         const struct figure *figure = &summing->figures[node];
         size_t before = names.count;

@@ -497,6 +497,30 @@ static void five_thousand_threads_have_their_rows(void **state)
     close_view(&opened);
 }
 
+/* Ranges that are all called otherwise, as loops that number them are: the answer must not grow with the capture. */
+static void a_flame_graph_of_unique_names_is_bounded(void **state)
+{
+    enum { RANGES = 210000 };
+    struct writer *writer = start();
+    struct text answer = {0};
+    char name[32];
+    size_t nodes = 0;
+    int number = -1;
+
+    for (int i = 0; i < RANGES; i++) {
+        snprintf(name, sizeof name, "range %d", i);
+        add_range(writer, made_thread(7, 8), 10 * i, 10 * i + 9, name);
+    }
+    struct opened opened = open_view(writer);
+    find_row(opened.view, ROW_NVTX, &number);
+    ask(opened.view, &answer, "flame?source=events&row=%d", number);
+    for (const char *at = strstr(text_string(&answer), "\"nodes\":["); at && (at = strstr(at + 1, ",["));)
+        nodes++;
+    assert_int_equal(nodes + 1, 200000);
+    text_free(&answer);
+    close_view(&opened);
+}
+
 /* Names are text, whatever they are: cut, and mended where they are no UTF-8. */
 static void hostile_names_are_text(void **state)
 {
@@ -550,6 +574,7 @@ int main(void)
         cmocka_unit_test(times_out_of_all_bounds_are_cut),
         cmocka_unit_test(what_overlaps_gets_lanes),
         cmocka_unit_test(five_thousand_threads_have_their_rows),
+        cmocka_unit_test(a_flame_graph_of_unique_names_is_bounded),
         cmocka_unit_test(hostile_names_are_text),
         cmocka_unit_test(wrong_requests_are_refused_with_a_sentence),
     };
