@@ -2,6 +2,7 @@
 #include "places.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/array.h"
 
@@ -115,6 +116,16 @@ static int is_around(const struct view *view, struct view_place place, int64_t f
     return place.row != self.row || start != from_ns || end != to_ns || place.event < self.event;
 }
 
+/* No program nests so deep; a report that says so would be answered for ever. */
+static void keep_innermost(struct places *places)
+{
+    size_t over = places->count > MOST_PLACES ? places->count - MOST_PLACES : 0;
+
+    if (over)
+        memmove(places->list, places->list + over, MOST_PLACES * sizeof *places->list);
+    places->count -= over;
+}
+
 int places_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err)
 {
     int code = 0;
@@ -130,6 +141,7 @@ int places_around(struct places *places, struct view *view, int64_t thread, int6
         }
     }
     places_sort(places, view);
+    keep_innermost(places);
     return code;
 }
 

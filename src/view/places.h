@@ -54,7 +54,7 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 #define NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
 /* Adds what holds all of a stretch of time on a thread (calls, ranges, operators, functions), outermost first, without itself (which
- * may be NO_PLACE) and what lies within it. */
+ * may be NO_PLACE) and what lies within it; the innermost MOST_PLACES. */
 int places_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err);
 
 /* Adds the events of a type on a thread that start in a stretch of time; at most this many. */

@@ -322,6 +322,29 @@ static void ranges_of_one_length(void **state)
     close_all();
 }
 
+/* More ranges around each other than any program has: the nearest are told. */
+static void ranges_without_number(void **state)
+{
+    enum { RANGES = 1500 };
+    struct writer *writer = start();
+    char name[32];
+    size_t count = 0;
+
+    for (int64_t i = 0; i <= RANGES; i++) {
+        snprintf(name, sizeof name, "range_%lld", (long long)i);
+        range(writer, MAIN, i, 10000 - i, name, strlen(name));
+    }
+    show(writer);
+
+    snprintf(name, sizeof name, "range_%d", RANGES);
+    const char *around = strstr(ask_event(name), "\"around\":[");
+    for (const char *at = around; (at = strstr(at, "\"name\":")) && at < strstr(around, "\"operator\":"); at++)
+        count++;
+    assert_int_equal(count, 1000);
+    expect(around, "\"name\":\"range_1499\",\"from\":1499,\"to\":8501}],\"operator\"");
+    close_all();
+}
+
 /* Ids that fall as time goes on, over several chunks, and the same ids in another process. */
 static void ids_in_no_order(void **state)
 {
@@ -424,7 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_of_operators), cmocka_unit_test(work_without_calls), cmocka_unit_test(lines_of_python),
         cmocka_unit_test(who_held_the_lock), cmocka_unit_test(ranges_of_one_length), cmocka_unit_test(ids_in_no_order),
-        cmocka_unit_test(gpus_of_processes),
+        cmocka_unit_test(ranges_without_number), cmocka_unit_test(gpus_of_processes),
         cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report),
     };
 
