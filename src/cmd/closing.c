@@ -27,12 +27,20 @@ static const struct { const char *analysis, *heading; } top_tables[TOP_TABLES] =
     [OSRT_TABLE] = { "osrt_sum", "OS runtime calls" },
 };
 
+/* What says most comes first. */
+static const struct { const char *table, *analysis, *heading; } samples_of[] = {
+    { "TACHO_PYTHON_SAMPLE", "python_sample_sum", "Python, by function without what it calls" },
+    { "COMPOSITE_EVENTS", "cpu_sample_sum", "CPU, by function without what it calls" },
+};
+
 /* Columns of the summary tables. */
 enum { SHARE, TOTAL, COUNT };
 
 struct tables {
     struct table *top[TOP_TABLES];
     struct table *operators; /* of PyTorch, by time on GPUs where those did any work; NULL: none */
+    struct table *functions; /* by samples in themselves; NULL: none */
+    size_t sampled;          /* of samples_of: what they are functions of */
     struct closing_cuda cuda;
 };
 
@@ -305,27 +313,61 @@ static void add_warnings(struct text *out, const struct collect_result *result, 
         text_addf(out, "  note: %zu more are in the report: tacho info\n", result->warning_count - shown);
 }
 
-static void load_tables(const struct closing *closing, struct tables *tables)
+/* NULL: there is nothing in it. */
+static struct table *load_table(struct report *report, const char *analysis)
 {
     struct analysis_request request = {0};
+    struct table *table = NULL;
     struct error err;
 
-    for (size_t i = 0; i < TOP_TABLES; i++) {
-        const struct analysis *analysis = analysis_find(top_tables[i].analysis);
-        tables->top[i] = NULL;
-        if (!closing->report || analysis_run(analysis, closing->report, &request, &tables->top[i], &err) != 0)
-            continue;
-        if (table_row_count(tables->top[i]) == 0) {
-            table_delete(tables->top[i]);
-            tables->top[i] = NULL;
-        }
+    if (!report || analysis_run(analysis_find(analysis), report, &request, &table, &err) != 0)
+        return NULL;
+    if (table_row_count(table))
+        return table;
+    table_delete(table);
+    return NULL;
+}
+
+static void load_functions(struct report *report, struct tables *tables)
+{
+    enum { MOST_COUNTED = 1000000 }; /* nobody waits for more */
+
+    for (size_t i = 0; report && !tables->functions && i < sizeof samples_of / sizeof *samples_of; i++) {
+        const struct report_table *samples = report_table(report, samples_of[i].table);
+        if (samples && samples->rows && samples->rows <= MOST_COUNTED)
+            tables->functions = load_table(report, samples_of[i].analysis);
+        tables->sampled = i;
     }
+}
+
+static void load_tables(const struct closing *closing, struct tables *tables)
+{
+    for (size_t i = 0; i < TOP_TABLES; i++)
+        tables->top[i] = load_table(closing->report, top_tables[i].analysis);
     closing_cuda_read(&tables->cuda, closing->report);
     tables->operators = closing_operators(closing->report, tables->cuda.busy.device_count > 0);
     if (tables->operators && !closing->result->counts[WIRE_SOURCE_NVTX].recorded) { /* ranges that are the operators once more */
         table_delete(tables->top[NVTX_TABLE]);
         tables->top[NVTX_TABLE] = NULL;
     }
+}
+
+/* The functions in which most samples were taken, without what they called. */
+static void add_functions(struct text *out, const struct table *table, const char *heading)
+{
+    enum { SELF = 0, FUNCTION = 4, NAMED = 3 };
+    size_t count = table_row_count(table);
+
+    text_addf(out, "  %s:", heading);
+    for (size_t i = 0; i < NAMED && i < count; i++) {
+        const struct table_cell *row = table_row(table, i);
+        text_add(out, i ? ", " : " ");
+        display_add(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, 40);
+        text_add_char(out, ' ');
+        print_fixed(out, row[SELF].real, 1, 0);
+        text_add(out, " %");
+    }
+    text_add(out, count > NAMED ? ", …\n" : "\n");
 }
 
 /* The first rows of a table in one line, where there is no room for more. */
@@ -395,14 +437,16 @@ static int take_lines(size_t *left, size_t lines)
 /* A program without work on a GPU: the tops of its two tables share the lines. */
 static void add_host_tables(struct text *out, const struct closing *closing, const struct tables *tables, size_t lines_left)
 {
-    enum { OTHERS = 1 + TOP_TABLES }; /* waiting, and a heading each */
-    size_t rows = lines_left > OTHERS ? (lines_left - OTHERS) / TOP_TABLES : 0;
+    size_t others = 1 + TOP_TABLES + (tables->functions != NULL); /* waiting, a heading each, functions */
+    size_t rows = lines_left > others ? (lines_left - others) / TOP_TABLES : 0;
 
     for (size_t i = 0; i < TOP_TABLES && rows; i++)
         if (tables->top[i])
             add_top(out, closing, tables->top[i], top_tables[i].heading, rows);
     if (tables->top[OSRT_TABLE])
         add_waits(out, tables->top[OSRT_TABLE]);
+    if (tables->functions)
+        add_functions(out, tables->functions, samples_of[tables->sampled].heading);
 }
 
 /* Operators without work on a GPU: they come first. */
@@ -468,11 +512,13 @@ void closing_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
     enum { LAST_LINES = 4, MOST_WARNINGS = 2 }; /* events, cost, report, next */
-    struct tables tables;
+    struct tables tables = {0};
     struct text first = {0};
 
     load_tables(closing, &tables);
     int has_gpu = tables.cuda.busy.device_count > 0;
+    if (!has_gpu && !tables.operators)
+        load_functions(closing->report, &tables);
     add_ending(&first, closing);
     add_left(&first, result);
     add_warnings(&first, result, result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS);
@@ -488,6 +534,7 @@ void closing_add(struct text *out, const struct closing *closing)
     else
         add_report(out, closing, nothing_recorded(result) ? "info" : "stats", "");
     table_delete(tables.operators);
+    table_delete(tables.functions);
     for (size_t i = 0; i < TOP_TABLES; i++)
         table_delete(tables.top[i]);
     closing_cuda_free(&tables.cuda);

@@ -131,7 +131,7 @@ static int take_one_source(struct profile_settings *settings, const char *name, 
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s'; did you mean %s?", name, nearest);
     return error_set(err, ERR_BAD_ARGUMENT, "--trace does not know '%s': it is a list of cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, "
-                     "nccl and none; nsys's other names are taken without an effect", name);
+                     "nccl, python-gil and none; nsys's other names are taken without an effect", name);
 }
 
 /* One sentence for all names that were taken without an effect. */
@@ -482,7 +482,7 @@ const struct option profile_options[] = {
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
       .help = "Replace a report that is there already." },
     { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = source_names, .take = take_trace,
-      .help = "What to record: cuda, nvtx, osrt, cublas, cudnn, cusolver, cusparse, nccl, none; a library with -verbose behind it: its "
+      .help = "What to record: cuda, nvtx, osrt, python-gil, cublas, cudnn, cusolver, cusparse, nccl, none; a library with -verbose behind it: its "
               "small calls too. Default: cuda,nvtx,osrt." },
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
       .help = "false hides what the program prints and stores it in the report." },

@@ -242,6 +242,40 @@ static void what_fifteen_lines_hold(void **state)
     expect_line(text, "  waiting, all threads together 100 µs: poll 100 µs");
 }
 
+static void sample(struct writer *writer, int64_t number, const char *function)
+{
+    struct row_COMPOSITE_EVENTS row = {0};
+    struct row_SAMPLING_CALLCHAINS frame = {0};
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, number);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, number * MS);
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, 1);
+    ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, id, number);
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, writer_string(writer, function, strlen(function)));
+    ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, 0);
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+}
+
+static void functions(void **state)
+{
+    struct collect_result result = { .captured_ns = 10 * MS };
+    struct writer *writer = start();
+    size_t lines;
+
+    for (int i = 0; i < 10; i++)
+        sample(writer, i + 1, (const char *[]){ "a", "a", "a", "a", "b", "b", "b", "c", "c", "d" }[i]);
+    const char *text = close_with(finish(writer), &result, &lines);
+    expect_line(text, "  CPU, by function without what it calls: a 40.0 %, b 30.0 %, c 20.0 %, …");
+
+    writer = start();
+    sample(writer, 1, "a");
+    kernel(writer, 0, MS, 1, 0, "k");
+    text = close_with(finish(writer), &result, &lines);
+    expect_no(text, "by function");
+}
+
 static void truth(void **state)
 {
     struct collect_result result = { .captured_ns = 10 * MS };
@@ -324,7 +358,7 @@ int main(void)
         cmocka_unit_test(what_it_was_idle_for), cmocka_unit_test(graphs_are_work),
         cmocka_unit_test(fifteen_lines_with_everything),
         cmocka_unit_test(what_fifteen_lines_hold),
-        cmocka_unit_test(truth),
+        cmocka_unit_test(functions), cmocka_unit_test(truth),
         cmocka_unit_test(operators_without_a_gpu), cmocka_unit_test(fifteen_lines_with_operators),
     };
 
