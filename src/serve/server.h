@@ -8,7 +8,7 @@
 
 struct evhttp_request;
 
-#define BODY_MOST (8u << 20) /* of a statement of SQL, or of notes; who sends more is cut off */
+#define BODY_MOST (2u << 20) /* a statement of SQL, or notes, have half of that; who sends more is cut off, since it is held before the token is seen */
 
 struct server {
     const struct serve_settings *settings;

@@ -176,6 +176,7 @@ def bad_clients(server):
                        ("a length too large", b"POST /api/sql HTTP/1.1\r\nContent-Length: 99999999999\r\n" + good)):
         check(f"{what}: no success", False, b" 200 " in server.raw(data)[:20])
         check(f"after {what} others are answered", 200, server.status("/api/about"))
+    check("more than any body may have is refused before it comes", b"HTTP/1.1 413", server.raw(b"POST /api/sql HTTP/1.1\r\nContent-Length: 3000000\r\n" + good)[:12])
     check("many at once", {200}, set(concurrent.futures.ThreadPoolExecutor(16).map(lambda _: server.status("/api/rows"), range(64))))
     slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
     for client in slow:
