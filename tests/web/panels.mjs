@@ -64,6 +64,10 @@ async function panels(shown, way) {
     await selected(second);
     await press("Shift+n");
     assert.equal(await selected(await selected()), second);
+    await press("/");
+    await page.keyboard.press("Escape"); // out of the box; what was found stays
+    await page.keyboard.press("n");
+    await selected(second);
   });
 
   await check("a half-typed pattern is told beside the box", async () => {

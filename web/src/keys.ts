@@ -37,7 +37,7 @@ export const KEYS = [
   { group: "Events", keys: [">"], what: "Next event with the same name", command: "same-next" },
   { group: "Events", keys: ["<"], what: "Previous event with the same name", command: "same-previous" },
   { group: "Events", keys: ["m"], what: "Make a span of the selected event", command: "span-event" },
-  { group: "Events", keys: ["Escape"], what: "Let go of the selection", command: "clear" },
+  { group: "Events", keys: ["Escape"], what: "Let go: of the span, the event, the panel, the search", command: "clear" },
   { group: "Panels", keys: ["/", "Ctrl+f"], what: "Search", command: "search" },
   { group: "Panels", keys: ["n"], what: "Next match", command: "match-next" },
   { group: "Panels", keys: ["Shift+n"], what: "Previous match", command: "match-previous" },

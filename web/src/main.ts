@@ -26,7 +26,7 @@ const LINK_MS = 250;
 const page = document.getElementById("page")!;
 const welcome = new Welcome(open);
 const dark = matchMedia("(prefers-color-scheme: dark)");
-let present: { engine: Engine; ended: AbortController } | null = null;
+let present: { app: App; ended: AbortController } | null = null;
 
 /** The place that the address names, with what is shown at first for what it does not say. */
 function placeOf(about: About, rows: readonly Row[]): Place {
@@ -57,9 +57,9 @@ function paintTheme(theme: State["theme"]): void {
 async function show(engine: Engine): Promise<void> {
   const app = new App(await stateOf(engine));
   present?.ended.abort();
-  present?.engine.close();
+  present?.app.state.engine.close();
   const ended = new AbortController();
-  present = { engine, ended };
+  present = { app, ended };
   document.title = `${app.state.about.name} – Tacho`;
   followTheme(app, ended.signal);
   const timeline = new Timeline(app, ended.signal);
@@ -111,12 +111,19 @@ function followLink(app: App, signal: AbortSignal): void {
   );
 }
 
+/** A file that cannot be read leaves what was shown before. */
 function open(file: File): void {
+  const [before, shown] = [present, [...page.childNodes]];
   wait(`Reading ${file.name} …`);
   openFile(file).then((engine) => {
     history.replaceState(null, "", "#"); // the old report's spot means nothing in the new one
     return show(engine);
-  }).catch(fail);
+  }).catch((error: unknown) => {
+    const told = new Error(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
+    if (!before || before !== present || shown.includes(welcome.element)) return fail(told);
+    page.replaceChildren(...shown);
+    before.app.fail(told);
+  });
 }
 
 function wait(sentence: string): void {

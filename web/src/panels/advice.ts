@@ -21,7 +21,7 @@ export class AdvicePanel extends Panel {
   protected draw(): void {
     const { advice } = this.app.state;
     if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
-    else if (advice.advice.length === 0) this.element.replaceChildren(make("p", { class: "empty" }, "No rule found anything to improve."), this.quiet(advice));
+    else if (advice.advice.length === 0) this.element.replaceChildren(make("p", { class: "empty" }, "No rule found anything to improve. The rules look at CUDA: what GPUs waited for, and how calls and copies were made."), this.quiet(advice));
     else this.element.replaceChildren(...this.found(advice), this.quiet(advice));
   }
 

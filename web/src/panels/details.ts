@@ -60,7 +60,7 @@ export class DetailsPanel extends Panel {
   protected draw(): void {
     const { details, event } = this.app.state;
     if (details) this.element.replaceChildren(...this.content(details));
-    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event to see everything about it. Arrow keys and . , walk from event to event."));
+    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event to see everything about it; . and , walk from event to event."));
     this.element.scrollTop = 0;
   }
 

@@ -71,16 +71,10 @@ export class SearchBox {
 
   private key(event: KeyboardEvent): void {
     if (event.key === "Enter") void this.step(event.shiftKey);
-    else if (event.key === "Escape") this.clear();
+    else if (event.key === "Escape") this.box.blur(); // what was found stays, for N to walk through
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  private clear(): void {
-    this.box.value = "";
-    void this.ask();
-    this.box.blur();
   }
 
   private settle(): void {

@@ -129,9 +129,10 @@ function events(timeline: Timeline, pointer: Pointer): void {
     if (details) app.set({ span: { from: details.from, to: Math.max(details.to, details.from + 1) } });
   });
   on("clear", () => {
-    // One thing at a time, the last made first: the span, then the event, then the panel.
+    // One thing at a time, the last made first: the span, then the event, then the panel, then the search.
     if (app.state.span) app.set({ span: null });
     else if (app.state.event) app.select(null);
     else if (app.state.panel) app.set({ panel: null });
+    else if (app.state.search) app.set({ search: null });
   });
 }
