@@ -460,9 +460,12 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
     begin(encoder);
     struct chunk_header header = {
         .kind = CHUNK_ROWS, .table = (uint16_t)table, .rows = (uint32_t)count, .first = INT64_MAX, .last = INT64_MIN};
-    const int64_t *times = NULL;
+    const int64_t *times = NULL; /* the first TIME column, if it has no NULLs */
+    int times_seen = 0;
     for (size_t i = 0; i < schema->column_count; i++) {
         uint64_t bit = UINT64_C(1) << i;
+        int is_first_time = schema->columns[i].type == COLUMN_TIME && !times_seen;
+        times_seen |= is_first_time;
         if (!(any & bit)) {
             buffer_u8(&encoder->directory, NULLS_ALL);
             continue;
@@ -470,10 +473,10 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
         if (!(all & bit))
             fill_nulls(encoder, words, stride, count, (int)i);
         add_column(encoder, encoder->columns[i], all & bit ? NULL : encoder->nulls, times, count);
-        if (schema->columns[i].type == COLUMN_TIME) {
+        if (schema->columns[i].type == COLUMN_TIME)
             widen_span(&header, encoder->columns[i], count);
-            times = times ? times : encoder->columns[i];
-        }
+        if (is_first_time && all & bit)
+            times = encoder->columns[i];
     }
     return finish(encoder, header, out);
 }

@@ -139,6 +139,42 @@ static void every_pattern_comes_back(void **state)
                 check_pattern(sizes[s], patterns[(p + n) % PATTERNS], patterns[p], null_patterns[n]);
 }
 
+/* A time that an import did not understand is NULL, and no reason for the other columns to be lost: those are told from it
+ * where it is there, since the times here are far from each other and no two alike. */
+static void times_may_be_missing(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    static int64_t times[ROWS];
+    for (size_t missing = 1; missing <= ROWS; missing += ROWS - 1) { /* one, or all */
+        struct writer *writer = open_writer();
+        for (size_t i = 0; i < ROWS; i++) {
+            struct row_OSRT_API row = {0};
+            times[i] = (int64_t)(random_number() >> 16);
+            if (i >= missing)
+                ROW_SET(&row, OSRT_API, start, times[i]);
+            ROW_SET(&row, OSRT_API, end, times[i] + 12);
+            ROW_SET(&row, OSRT_API, returnValue, times[i] + 7);
+            writer_append(writer, TABLE_OSRT_API, &row);
+        }
+        close_writer(writer);
+
+        struct report *report = open_report();
+        const struct report_table *table = report_table(report, "OSRT_API");
+        int columns[] = {report_column(table, "end"), report_column(table, "returnValue"), report_column(table, "start")};
+        struct report_columns got;
+        assert_int_equal(report_read(report, table, columns, 3, &got, NULL), 0);
+        assert_int_equal(got.rows, ROWS);
+        for (size_t i = 0; i < ROWS; i++) {
+            assert_int_equal(got.values[0][i], times[i] + 12);
+            assert_int_equal(got.values[1][i], times[i] + 7);
+            assert_int_equal(got.values[2][i], i < missing ? 0 : times[i]);
+        }
+        report_columns_free(&got);
+        report_close(report);
+    }
+}
+
 static void several_chunks_come_back(void **state)
 {
     (void)state;
@@ -391,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_comes_back),
+        cmocka_unit_test(times_may_be_missing),
         cmocka_unit_test(several_chunks_come_back),
         cmocka_unit_test(reals_keep_their_bits),
         cmocka_unit_test(strings_come_back),
