@@ -3,6 +3,7 @@
  * A sample is a stack of a thread, with how many samples it had and what they weigh. A frame is a location; those of one function
  * share it, whatever their line. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/intern.h"
 #include "../base/utf8.h"
@@ -124,6 +125,19 @@ static void add_function(struct profile *profile, uint32_t function)
     text_free(&name);
 }
 
+/* pprof takes the first file for the program that was run: here the first that is no library. */
+static int put_program_first(struct profile *profile)
+{
+    for (uint32_t frame = 0; frame < profile->stacks.frames.count; frame++) {
+        const int64_t *key = stack_frame(&profile->stacks, frame);
+        const char *file = key[FRAME_KIND] == FRAME_NATIVE ? report_string(profile->stacks.report, key[FRAME_MODULE], NULL) : "";
+        const char *slash = strrchr(file, '/');
+        if (slash && !strstr(slash, ".so"))
+            return keys_add(&profile->mappings, &key[FRAME_MODULE]) == NO_KEY ? ERR_NO_MEMORY : 0;
+    }
+    return 0;
+}
+
 static void add_mapping(struct profile *profile, uint32_t mapping)
 {
     size_t length;
@@ -166,6 +180,7 @@ static int make_profile(struct profile *profile, const struct export_options *op
     for (uint32_t node = 1; node < tree->nodes.count && code == 0; node++)
         if (tree->self[node].samples)
             code = add_sample(profile, node);
+    code = code ? code : put_program_first(profile);
     for (uint32_t frame = 0; frame < profile->stacks.frames.count && code == 0; frame++)
         if (stack_frame(&profile->stacks, frame)[FRAME_KIND] != FRAME_THREAD)
             code = add_location(profile, frame);

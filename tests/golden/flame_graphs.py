@@ -103,6 +103,8 @@ def read_pprof(path):
     check("what the values are", [("samples", "count"), ("weight", "count")],
           [(texts[kind[1][0]], texts[kind[2][0]]) for kind in map(fields, profile[1])])
     mappings = {mapping[1][0]: texts[mapping[5][0]] for mapping in map(fields, profile[3])}
+    programs = [file for file in mappings.values() if "/" in file and ".so" not in file]
+    check("a program comes before libraries", True, not programs or mappings[1] in programs)
     functions = {function[1][0]: (texts[function[2][0]], texts[(function[4] or [0])[0]]) for function in map(fields, profile[5])}
     locations = {}
     for location in map(fields, profile[4]):
