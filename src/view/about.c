@@ -106,7 +106,7 @@ static void add_warnings(struct view *view, struct text *out)
         add_warning(view, out);
     }
     if (health.damaged_chunks) {
-        text_addf(line, "%llu chunks of the file are damaged and left out.", (unsigned long long)health.damaged_chunks);
+        text_addf(line, "Chunks of the file that are damaged and left out: %llu.", (unsigned long long)health.damaged_chunks);
         add_warning(view, out);
     }
     if (losses_read(&losses, view->report, NULL) == 0)
