@@ -26,8 +26,10 @@ await test("values are encoded, whole nanoseconds, and left out where they are n
   void engine.at(3, 7.9, 1, 0.2);
   void engine.next({ name: 5 }, -0.5, true, { row: 1, event: 2 });
   void engine.flame("cpu", { from: 0, to: 9, tid: 12, row: 4 });
+  void engine.at(3, 9.1e15, 0, 9.2e15);
   assert.deepEqual(engine.requests(), [
     "table?report=cuda_gpu_kern_sum&from=1&to=3&limit=10", "at?row=3&time=7&lane=1&slack=1", "next?name=5&at=-1&back=1&after=1%2C2", "flame?source=cpu&from=0&to=9&row=4&thread=12",
+    "at?row=3&time=9007199254740992&lane=0&slack=9007199254740992",
   ]);
 });
 

@@ -16,11 +16,15 @@ export function requestOf(name: string, values: { readonly [argument: string]: V
   return parts.length ? `${name}?${parts.join("&")}` : name;
 }
 
-/** Whole nanoseconds: what a pointer on a screen means may lie between two. */
+/** Whole nanoseconds: what a pointer on a screen means may lie between two, or in the margin behind the last that there is. */
+const LAST_TIME = 2 ** 53;
+const within = (time: number) => Math.max(-LAST_TIME, Math.min(LAST_TIME, time));
+const floor = (time: number) => within(Math.floor(time));
+const ceil = (time: number) => within(Math.ceil(time));
 const whole = (filter: Filter) => ({
   ...filter,
-  from: filter.from === undefined ? undefined : Math.floor(filter.from),
-  to: filter.to === undefined ? undefined : Math.ceil(filter.to),
+  from: filter.from === undefined ? undefined : floor(filter.from),
+  to: filter.to === undefined ? undefined : ceil(filter.to),
 });
 
 /** Who goes first of those that wait: what is answered at once, then pictures, then what takes its time. */
@@ -79,7 +83,7 @@ export abstract class RequestEngine implements Engine {
   }
 
   at(row: number, time: number, lane: number, slack: number): Promise<Event | null> {
-    return this.json(requestOf("at", { row, time: Math.floor(time), lane, slack: Math.ceil(slack) }));
+    return this.json(requestOf("at", { row, time: floor(time), lane, slack: ceil(slack) }));
   }
 
   find(query: FindQuery): Promise<Found> {
@@ -87,7 +91,7 @@ export abstract class RequestEngine implements Engine {
   }
 
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null> {
-    return this.json(requestOf("next", { ...query, at: Math.floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
+    return this.json(requestOf("next", { ...query, at: floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
   }
 
   table(report: string, filter: Filter, limit: number): Promise<Table> {
