@@ -78,7 +78,7 @@ export class AboutBox {
       ["Recorded", about.utc === null ? "unknown" : utc(about.utc)],
       ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${rank !== undefined ? `, rank ${rank}` : ""}`))],
       ["GPUs", about.gpus.length > 0 ? this.list(about.gpus.map(({ id, name }) => `${id}: ${name}`)) : "none"],
-      ["Written by", about.version || "unknown"],
+      ["Shown by", `Tacho ${about.version}`],
     ];
     const list = make("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     const text = (): string => facts.map(([name, value]) => `${name}: ${typeof value === "string" ? value : (value.textContent ?? "")}`).join("\n");
