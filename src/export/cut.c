@@ -323,7 +323,7 @@ static int write_window(const char *path, struct cut_overview *overview, uint64_
 static void say_what_is_left(const struct export_options *options, const struct cut_density *density, struct report_span window, double share)
 {
     if (options->note)
-        text_addf(options->note, "kept %.6f s to %.6f s of the capture's %.6f s to %.6f s, which is the middle %.1f %% of its events, to stay below the size; "
+        text_addf(options->note, "kept %.6f s to %.6f s of %.6f s to %.6f s, which is the middle %.1f %% of its events, to stay below the size; "
                                  "--filter-time and --steps choose another part",
                   (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9, (double)density->to_ns / 1e9, share * 100);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "../analyze/filter.h"
+
 static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole, size_t kept_count)
 {
     for (size_t i = 0; i < kept_count; i++)
@@ -20,11 +22,35 @@ static void spread(struct cut_density *density, struct report_chunk chunk, doubl
 {
     double from = bin_of(density, chunk.first_ns), to = bin_of(density, chunk.last_ns);
 
-    for (int bin = (int)from; bin < DENSITY_BINS && bin <= to; bin++) {
+    if (from >= DENSITY_BINS)
+        return;
+    for (int bin = from > 0 ? (int)from : 0; bin < DENSITY_BINS && bin <= to; bin++) {
         double begin = from > bin ? from : bin, end = to < bin + 1 ? to : bin + 1;
-        density->bytes[bin] += to > from ? bytes * (end - begin) / (to - from) : bytes;
+        double part = to > from ? bytes * (end - begin) / (to - from) : bytes;
+        density->bytes[bin] += part;
+        density->total += part;
     }
-    density->total += bytes;
+}
+
+static void clip(struct cut_density *density, int64_t from_ns, int64_t to_ns)
+{
+    density->from_ns = from_ns > density->from_ns ? from_ns : density->from_ns;
+    density->to_ns = to_ns < density->to_ns ? to_ns : density->to_ns;
+}
+
+/* To the time that was asked for, from the first to the last of it. */
+static void clip_to_part(struct cut_density *density, const struct export_options *options)
+{
+    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
+
+    if (options->filter && options->filter->span)
+        clip(density, options->filter->span->from_ns, options->filter->span->to_ns);
+    for (size_t i = 0; i < options->range_count; i++) {
+        from_ns = options->ranges[i].from_ns < from_ns ? options->ranges[i].from_ns : from_ns;
+        to_ns = options->ranges[i].to_ns > to_ns ? options->ranges[i].to_ns : to_ns;
+    }
+    if (options->range_count)
+        clip(density, from_ns, to_ns);
 }
 
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options, const char *const *kept_whole,
@@ -38,7 +64,8 @@ int cut_density(struct cut_density *density, struct report *report, const struct
         density->from_ns = table->first_ns < density->from_ns ? table->first_ns : density->from_ns;
         density->to_ns = table->last_ns > density->to_ns ? table->last_ns : density->to_ns;
     }
-    for (size_t i = 0; i < report_table_count(report); i++) {
+    clip_to_part(density, options);
+    for (size_t i = 0; density->from_ns <= density->to_ns && i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
         if (!counts(table, options, kept_whole, kept_count))
             continue;

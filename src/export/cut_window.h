@@ -12,7 +12,7 @@ struct cut_density {
     double total;
 };
 
-/* Of the tables that are exported, but for those that are kept whole anyway. */
+/* Of the tables and the time that are exported, but for tables that are kept whole anyway. */
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options, const char *const *kept_whole,
                 size_t kept_count, struct error *err);
 

@@ -97,6 +97,11 @@ def by_size(file):
         first = all_starts.index(starts[0])
         check("it is one stretch", all_starts[first:first + len(starts)], starts)
         check("from the middle", True, abs(first + len(starts) / 2 - len(all_starts) / 2) < len(all_starts) / 10)
+    for asked in ("--filter-time=6s/8s", "--times=6s/7s,7500ms/8s"):  # the middle is that of the part
+        output("export", "-q", "-f", "true", "-t", "tacho", "--max-size=25000", asked, "-o", "part.tacho", file)
+        output("export", "-q", "-f", "true", "-o", "part.sqlite", "part.tacho")
+        first, last = sqlite3.connect("part.sqlite").execute("SELECT min(start), max(start) FROM OSRT_API").fetchone()
+        check(f"the middle of {asked}: {first} to {last}", True, 6e9 < first < 7e9 < last < 8e9 and abs(first + last - 14e9) < 0.4e9)
     before = os.path.getsize("part.tacho")
     check("a size that cannot be", True, "cannot be cut" in refusal("export", "-f", "true", "-t", "tacho", "--max-size=300", "-o", "part.tacho", file))
     check("leaves the file that was there", before, os.path.getsize("part.tacho"))
