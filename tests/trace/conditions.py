@@ -230,7 +230,7 @@ class Conditions(lib.Case):
     def test_disk_full(self):
         """The program runs on to its end; what was written before opens, and the loss is counted and told."""
         rounds = 50000 if lib.SANITIZE else 200000
-        self.small_disk("1100k" if lib.SANITIZE else "1500k")
+        self.small_disk("1100k")  # far too small also where a busy machine keeps the collector from most of the events
         done = self.run_tacho(COUNTS, "burst", "2", str(rounds), "64", options=["-t", "nvtx"], output="disk/report.tacho")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines()[0], f"nvtx {8 * rounds}")
