@@ -5,6 +5,7 @@
  * part, whose time comes from the sums and whose name from the longest event of the index. Events of a lane do not overlap, so of
  * those that start in a pixel only the last can be longer than it, and a pixel has two items at most. So a lane costs
  * pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "answers.h"
@@ -205,31 +206,72 @@ static int read_place(struct tile *tile, const struct arguments *arguments, stru
     return 0;
 }
 
+/* Rows are made side by side, each into bytes of its own, and put together in the order asked. */
+struct made_row {
+    uint32_t number;
+    struct text bytes;
+};
+struct making {
+    struct tile place; /* what is the same for all rows */
+    struct made_row *rows;
+    size_t count;
+};
+
+static void make_row(void *argument, int worker, size_t i)
+{
+    struct making *making = argument;
+    struct made_row *made = &making->rows[i];
+    struct tile tile = making->place;
+
+    tile.row = &tile.view->rows[made->number];
+    tile.slices = &made->bytes;
+    add_row(&tile, made->number);
+    made->bytes.failed |= text_failed(&tile.parts);
+    text_free(&tile.parts);
+}
+
+static int read_rows(struct making *making, const struct arguments *arguments, struct error *err)
+{
+    const char *list = argument_text(arguments, "rows", NULL);
+    int64_t row;
+    int found;
+
+    if (!list)
+        return error_set(err, ERR_BAD_ARGUMENT, "tile: the argument rows is missing");
+    making->rows = calloc(MOST_ROWS, sizeof *making->rows);
+    if (!making->rows)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+    while ((found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
+        if ((uint64_t)row >= making->place.view->row_count)
+            return error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+        if (making->count == MOST_ROWS)
+            return error_set(err, ERR_BAD_ARGUMENT, "at most %d rows can be asked for at once", MOST_ROWS);
+        making->rows[making->count++].number = (uint32_t)row;
+    }
+    return found;
+}
+
 int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    struct tile tile = { .view = view, .slices = out };
-    const char *list = argument_text(arguments, "rows", NULL);
-    uint32_t count = 0;
-    int64_t row;
-    int found = 0, code = read_place(&tile, arguments, err);
+    struct making making = { .place.view = view };
+    int failed = 0, code = read_place(&making.place, arguments, err);
 
-    if (code == 0 && !list)
-        return error_set(err, ERR_BAD_ARGUMENT, "tile: the argument rows is missing");
-    text_add_bytes(out, "TILE\0\0\0\0", 8);
-    while (code == 0 && (found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
-        if ((uint64_t)row >= view->row_count || count == MOST_ROWS) {
-            code = (uint64_t)row >= view->row_count ? error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row)
-                                                    : error_set(err, ERR_BAD_ARGUMENT, "at most %d rows can be asked for at once", MOST_ROWS);
-            break;
+    if (code == 0)
+        code = read_rows(&making, arguments, err);
+    if (code == 0) {
+        uint32_t count = (uint32_t)making.count;
+        report_parallel_for(view->report, making.count, make_row, &making);
+        text_add_bytes(out, "TILE", 4);
+        text_add_bytes(out, &count, sizeof count);
+        for (size_t i = 0; i < making.count; i++) {
+            text_add_bytes(out, text_string(&making.rows[i].bytes), making.rows[i].bytes.length);
+            failed |= text_failed(&making.rows[i].bytes);
         }
-        tile.row = &view->rows[row];
-        add_row(&tile, (uint32_t)row);
-        count++;
+        if (failed)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
     }
-    if (code == 0 && text_failed(&tile.parts))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
-    text_free(&tile.parts);
-    if (code == 0 && found == 0 && !text_failed(out))
-        memcpy(out->bytes + 4, &count, sizeof count);
-    return code ? code : found;
+    for (size_t i = 0; i < making.count; i++)
+        text_free(&making.rows[i].bytes);
+    free(making.rows);
+    return code;
 }

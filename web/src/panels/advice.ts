@@ -1,6 +1,6 @@
 // What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so.
 
-import type { Change } from "../app";
+import type { App, Change } from "../app";
 import type { Advice } from "../engine/engine";
 import { count, duration, moment } from "../units";
 import { button, make } from "./dom";
@@ -11,18 +11,37 @@ type Place = Advice["advice"][number];
 
 const FEW = 10;
 
+/** Up to so many events the rules are a matter of a second; above it the timeline would wait for them. */
+export const ADVICE_UNASKED = 20_000_000;
+
+export function askForAdvice(app: App): Promise<void> {
+  return app.state.engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
+}
+
 export class AdvicePanel extends Panel {
   readonly name = "advice";
   readonly title = "Advice";
   protected readonly shows: readonly Change[] = ["advice"];
+  private asked = false;
 
-  protected build(): void {}
+  protected build(): void {
+    this.asked = this.app.state.about.events <= ADVICE_UNASKED;
+  }
 
   protected draw(): void {
     const { advice } = this.app.state;
-    if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
+    if (!advice && !this.asked) this.element.replaceChildren(make("p", { class: "empty" }, "The report is large: the timeline waits while the rules look at it. ", this.askButton()));
+    else if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
     else if (advice.advice.length === 0) this.element.replaceChildren(make("p", { class: "empty" }, "No rule found anything to improve. The rules look at CUDA: what GPUs waited for, and how calls and copies were made."), this.quiet(advice));
     else this.element.replaceChildren(...this.found(advice), this.quiet(advice));
+  }
+
+  private askButton(): HTMLElement {
+    return button("Look for advice", () => {
+      this.asked = true;
+      this.draw();
+      void askForAdvice(this.app);
+    });
   }
 
   private found(advice: Advice): HTMLElement[] {

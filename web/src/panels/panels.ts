@@ -6,7 +6,7 @@ import "./contents.css";
 
 import type { App } from "../app";
 import { on } from "../keys";
-import { AdvicePanel } from "./advice";
+import { ADVICE_UNASKED, AdvicePanel, askForAdvice } from "./advice";
 import { DetailsPanel } from "./details";
 import { AboutBox, Help, Toast } from "./dialogs";
 import { Dock } from "./dock";
@@ -61,9 +61,10 @@ function openWithSelection(app: App, workspace: HTMLElement): void {
   });
 }
 
-/** Bookmarks and advice, which the timeline draws too. Advice is work for the engine: the first picture goes before it. */
+/** Bookmarks and advice, which the timeline draws too. Advice is work for the engine: the first picture goes before it, and in a large
+ * report it waits until somebody asks. */
 function askForMarks(app: App): void {
-  const { engine } = app.state;
+  const { engine, about } = app.state;
   engine.notes().then((notes) => app.set({ notes }), (error: Error) => app.fail(error));
-  app.firstPicture.then(() => engine.advice()).then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
+  if (about.events <= ADVICE_UNASKED) void app.firstPicture.then(() => askForAdvice(app));
 }
