@@ -37,6 +37,10 @@ async function press(...keys) {
 }
 /** Opens a spot as a colleague's link does. */
 async function go(hash) {
+  await page.waitForFunction(() => { // the address follows the view a moment later; one that it has already is no change
+    const { from, to } = window.tachoTest.seen().view;
+    return location.hash === "" || location.hash.includes(`v=${Math.round(from)}-${Math.round(to)}`);
+  });
   const [, from, to] = /v=(-?\d+)-(-?\d+)/.exec(hash).map(Number);
   await page.evaluate((place) => (location.hash = place), hash);
   return settled(({ view: now }) => Math.abs(now.from - from) < 1 && Math.abs(now.to - to) < 1);

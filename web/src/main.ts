@@ -91,11 +91,11 @@ function followLink(app: App, signal: AbortSignal): void {
   app.listen(() => {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
-      if (signal.aborted) return;
+      if (signal.aborted || location.hash !== written) return; // what the reader wrote there is about to be followed
       const hash = `#${writePlace(app.state)}`;
       if (hash === written) return;
-      written = hash;
       history.replaceState(null, "", hash);
+      written = location.hash;
     }, LINK_MS);
   });
   addEventListener(
