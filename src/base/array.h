@@ -23,4 +23,18 @@ static inline size_t array_first_not_below(const uint64_t *sorted, size_t count,
     return low;
 }
 
+/* The same for numbers that may be below 0, such as times. */
+static inline size_t array_first_not_before(const int64_t *sorted, size_t count, int64_t wanted)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 #endif

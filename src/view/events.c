@@ -1,4 +1,5 @@
 /* Finding one's way in the events of a row: by lane, by time. */
+#include "../base/array.h"
 #include "view_state.h"
 
 uint32_t events_long_from(const struct view_events *events, uint32_t event)
@@ -38,16 +39,9 @@ uint32_t events_lane(const struct view_events *events, uint32_t event)
 
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns)
 {
-    uint32_t low = events->lanes[lane], high = events->lanes[lane + 1];
+    uint32_t first = events->lanes[lane];
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->start_ns[middle] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return first + (uint32_t)array_first_not_before(events->start_ns + first, events->lanes[lane + 1] - first, time_ns);
 }
 
 /* At most one event that starts before the time reaches it, and it is the last one, unless it has no length. */
@@ -67,12 +61,5 @@ uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t
         high = end - high > step ? high + step : end;
         step *= 2;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->start_ns[middle] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return low + (uint32_t)array_first_not_before(events->start_ns + low, high - low, time_ns);
 }

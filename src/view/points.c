@@ -120,16 +120,7 @@ void points_cut(struct view_points *points, int64_t least_ns, int64_t most_ns)
 
 uint32_t points_from(const struct view_points *points, int64_t time_ns)
 {
-    uint32_t low = 0, high = points->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (points->time_ns[middle] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)array_first_not_before(points->time_ns, points->count, time_ns);
 }
 
 static struct point_range range_of_level(const struct view_points *points, int level, uint32_t from, uint32_t to, struct point_range range)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "answers.h"
 #include "index.h"
 #include "points.h"
@@ -150,16 +151,9 @@ static void add_points(struct tile *tile)
         add_point(tile, points->time_ns[at - 1], points_range(points, at - 1, at), points->value[at - 1]);
     while (at < end) {
         int64_t pixel = (points->time_ns[at] - tile->from_ns) >> tile->level, behind_ns = tile->from_ns + ((pixel + 1) << tile->level);
-        uint32_t low = at + 1, high = end;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (points->time_ns[middle] < behind_ns)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        add_point(tile, points->time_ns[at], points_range(points, at, low), points->value[low - 1]);
-        at = low;
+        uint32_t behind = at + 1 + (uint32_t)array_first_not_before(points->time_ns + at + 1, end - at - 1, behind_ns);
+        add_point(tile, points->time_ns[at], points_range(points, at, behind), points->value[behind - 1]);
+        at = behind;
     }
     if (end < points->count)
         add_point(tile, points->time_ns[end], points_range(points, end, end + 1), points->value[end]);

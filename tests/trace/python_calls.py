@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import lib
-from python_stacks import INTERPRETERS
+from python_stacks import INTERPRETERS, OnEachPython
 from sampling import perf_is_allowed, refuse_perf_events
 
 HERE = os.path.join(lib.SOURCE, "tests", "trace", "python")
@@ -25,17 +25,7 @@ def marked_lines(path):
     return found
 
 
-class Calls(lib.Case):
-    def setUp(self):
-        super().setUp()
-        if not INTERPRETERS:
-            self.skipTest("there is no CPython from 3.9 to 3.14 here")
-
-    def on_each(self, check):
-        for version, command in INTERPRETERS.items():
-            with self.subTest(python=version):
-                check(command)
-
+class Calls(OnEachPython):
     def lines(self, report, chain, path):
         """The lines of this file in a stack, in order of the source."""
         return sorted(line for _, module, line, _ in report.rows(FRAMES, chain) if module == path)

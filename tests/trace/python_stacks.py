@@ -60,7 +60,7 @@ def samples_between(report, first_ns, last_ns):
     return [row for row in rows if row[0] in whole]
 
 
-class Stacks(lib.Case):
+class OnEachPython(lib.Case):
     def setUp(self):
         super().setUp()
         if not INTERPRETERS:
@@ -72,6 +72,8 @@ class Stacks(lib.Case):
                 print(f"Python {version}: {shlex.join(command)}", flush=True)
                 check(command)
 
+
+class Stacks(OnEachPython):
     def sampled(self, *arguments):
         return self.profile(*arguments, options=ALONE + ["-t", "none", "--python-sampling=true"])
 
