@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "../base/array.h"
+#include "../report/chains.h"
 #include "stacks.h"
 
-enum { ID, DEPTH, SYMBOL, MODULE, KERNEL, UNRESOLVED, SOURCE, LINE, ENTRY, COLUMNS };
-static const char *const native_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "sourceFile", "sourceLine", "calledByC" };
-static const char *const python_names[COLUMNS] = { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line", "calledByC" };
+static const char *const native_names[CHAIN_COLUMNS] = CHAIN_NATIVE_COLUMNS, *const python_names[CHAIN_COLUMNS] = CHAIN_PYTHON_COLUMNS;
 
 struct raw_frame { int64_t part[FRAME_PARTS]; };
 struct loose_row { int64_t id, depth; struct raw_frame frame; };
@@ -42,17 +41,17 @@ struct walk {
 
 static struct raw_frame frame_of(const struct walk *walk, const struct report_block *block, size_t row)
 {
-    int is_unresolved = !block_is_null(block, UNRESOLVED, row) && block->values[UNRESOLVED][row];
-    int is_kernel = !block_is_null(block, KERNEL, row) && block->values[KERNEL][row];
-    int is_entry = (walk->lines & STACKS_WITH_ENTRIES) && !block_is_null(block, ENTRY, row) && block->values[ENTRY][row];
-    int has_source = (walk->lines & STACKS_WITH_LINES) && !block_is_null(block, SOURCE, row) && !block_is_null(block, LINE, row);
+    int is_unresolved = !block_is_null(block, CHAIN_UNRESOLVED, row) && block->values[CHAIN_UNRESOLVED][row];
+    int is_kernel = !block_is_null(block, CHAIN_KERNEL, row) && block->values[CHAIN_KERNEL][row];
+    int is_entry = (walk->lines & STACKS_WITH_ENTRIES) && !block_is_null(block, CHAIN_ENTRY, row) && block->values[CHAIN_ENTRY][row];
+    int has_source = (walk->lines & STACKS_WITH_LINES) && !block_is_null(block, CHAIN_SOURCE, row) && !block_is_null(block, CHAIN_LINE, row);
 
     return (struct raw_frame){{
         [FRAME_KIND] = is_kernel ? FRAME_KERNEL : is_entry ? FRAME_PYTHON_ENTRY : walk->kind,
-        [FRAME_SYMBOL] = is_unresolved ? FRAME_NO_NAME : block->values[SYMBOL][row],
-        [FRAME_MODULE] = block->values[MODULE][row],
-        [FRAME_SOURCE] = has_source ? block->values[SOURCE][row] : FRAME_NO_NAME,
-        [FRAME_LINE] = has_source ? block->values[LINE][row] : FRAME_NO_LINE,
+        [FRAME_SYMBOL] = is_unresolved ? FRAME_NO_NAME : block->values[CHAIN_SYMBOL][row],
+        [FRAME_MODULE] = block->values[CHAIN_MODULE][row],
+        [FRAME_SOURCE] = has_source ? block->values[CHAIN_SOURCE][row] : FRAME_NO_NAME,
+        [FRAME_LINE] = has_source ? block->values[CHAIN_LINE][row] : FRAME_NO_LINE,
     }};
 }
 
@@ -118,7 +117,7 @@ static int add_run(const struct walk *walk, struct worker *worker, const struct 
         code = climb(worker, &at, &frame);
     }
     worker->before_count = at.depth;
-    return code ? code : add_chain(worker, block->values[ID][first], at.node);
+    return code ? code : add_chain(worker, block->values[CHAIN_ID][first], at.node);
 }
 
 static int set_aside(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t first, size_t behind)
@@ -127,7 +126,7 @@ static int set_aside(const struct walk *walk, struct worker *worker, const struc
         return ERR_NO_MEMORY;
     for (size_t row = first; row < behind; row++)
         worker->loose[worker->loose_count++] =
-            (struct loose_row){ block->values[ID][row], block->values[DEPTH][row], frame_of(walk, block, row) };
+            (struct loose_row){ block->values[CHAIN_ID][row], block->values[CHAIN_DEPTH][row], frame_of(walk, block, row) };
     return 0;
 }
 
@@ -136,7 +135,7 @@ static int set_aside(const struct walk *walk, struct worker *worker, const struc
 /* Where the run that begins here ends. */
 static size_t run_end(struct walk *walk, const struct report_block *block, size_t first)
 {
-    const int64_t *id = block->values[ID], *depth = block->values[DEPTH];
+    const int64_t *id = block->values[CHAIN_ID], *depth = block->values[CHAIN_DEPTH];
     size_t row = first + 1;
 
     for (; row < block->rows && id[row] == id[first]; row++)
@@ -314,13 +313,13 @@ static int is_torn(const struct stack_chains *chains)
 
 static int read_once(struct stack_chains *chains, struct stacks *stacks, const struct report_table *table, struct walk *walk, struct error *err)
 {
-    int wanted[COLUMNS];
+    int wanted[CHAIN_COLUMNS];
 
-    for (size_t i = 0; i < COLUMNS; i++)
+    for (size_t i = 0; i < CHAIN_COLUMNS; i++)
         wanted[i] = report_column(table, walk->kind == FRAME_PYTHON ? python_names[i] : native_names[i]);
     int code = workers_new(walk, (size_t)report_workers(stacks->report));
     if (code == 0)
-        code = report_scan(stacks->report, table, wanted, COLUMNS, NULL, visit, walk, err);
+        code = report_scan(stacks->report, table, wanted, CHAIN_COLUMNS, NULL, visit, walk, err);
     if (code == 0 && !walk->is_disordered)
         code = join_all(chains, stacks, walk);
     workers_free(walk);
@@ -330,7 +329,7 @@ static int read_once(struct stack_chains *chains, struct stacks *stacks, const s
 int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const char *name, int lines, struct error *err)
 {
     const struct report_table *table = report_table(stacks->report, name);
-    struct walk walk = { .kind = strcmp(name, "TACHO_PYTHON_CALLCHAINS") == 0 ? FRAME_PYTHON : FRAME_NATIVE, .lines = lines };
+    struct walk walk = { .kind = chain_table_find(name) == CHAINS_PYTHON ? FRAME_PYTHON : FRAME_NATIVE, .lines = lines };
 
     *chains = (struct stack_chains){0};
     if (!table || !table->rows)

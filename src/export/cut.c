@@ -8,6 +8,7 @@
 
 #include "../analyze/events.h"
 #include "../base/array.h"
+#include "../report/chains.h"
 #include "../report/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -23,20 +24,6 @@
 static const char *const kept_whole[] = {
     "TACHO_PROCESS", "TACHO_THREAD", "TACHO_CLOCK", "TACHO_RANGE", "TACHO_SAMPLING", "TACHO_CUPTI", "TACHO_MODULE", "TACHO_RESOURCE",
     "DIAGNOSTIC_EVENT", "TACHO_TORCH_STEP", "TACHO_OVERVIEW", "CUDA_GPU_MEMORY_USAGE_EVENTS", "CUDA_GPU_MEMORY_POOL_EVENTS", /* sums over time need all */
-};
-
-/* Stacks by number, and who has them. */
-enum { CHAIN_TABLES = 5, CHAIN_USERS = 4 };
-static const struct chain_table {
-    const char *name;
-    struct { const char *table, *column; } users[CHAIN_USERS];
-} chain_tables[CHAIN_TABLES] = {
-    { "SAMPLING_CALLCHAINS", { { "COMPOSITE_EVENTS", "id" } } },
-    { "CUDA_CALLCHAINS", { { "CUPTI_ACTIVITY_KIND_RUNTIME", "callchainId" } } },
-    { "OSRT_CALLCHAINS", { { "OSRT_API", "callchainId" } } },
-    { "SYSCALL_CALLCHAINS", { { "SYSCALL", "callchainId" } } },
-    { "TACHO_PYTHON_CALLCHAINS", { { "TACHO_PYTHON_SAMPLE", "callchainId" }, { "CUPTI_ACTIVITY_KIND_RUNTIME", "pythonCallchainId" },
-                                   { "OSRT_API", "pythonCallchainId" }, { "COMPOSITE_EVENTS", "pythonCallchainId" } } },
 };
 
 struct numbers {
@@ -180,14 +167,6 @@ static int is_named(const char *name, const char *const *names, size_t count)
     return 0;
 }
 
-static int chain_index(const char *name)
-{
-    for (int i = 0; i < CHAIN_TABLES; i++)
-        if (strcmp(chain_tables[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 static int column_of(const struct schema_table *table, const char *name)
 {
     for (size_t c = 0; c < table->column_count; c++)
@@ -211,19 +190,18 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
         passage->columns[c] = column;
         passage->strings |= (uint64_t)is_string << c;
     }
-    for (size_t i = 0; i < CHAIN_TABLES; i++) {
+    for (size_t i = 0; i < CHAIN_TABLES; i++)
         passage->used[i] = -1;
-        for (size_t u = 0; u < CHAIN_USERS && chain_tables[i].users[u].table; u++)
-            if (strcmp(chain_tables[i].users[u].table, table->name) == 0)
-                passage->used[i] = column_of(schema, chain_tables[i].users[u].column);
-    }
+    for (size_t i = 0; i < CHAIN_USERS; i++)
+        if (strcmp(chain_users[i].table, table->name) == 0)
+            passage->used[chain_users[i].chains] = column_of(schema, chain_users[i].column);
 }
 
 /* Stacks come second: by then it is known which are used. */
 static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
-    int to = schema_find(table->name), chain = chain_index(table->name), is_cut = cut->part->range_count || cut->part->filter;
+    int to = schema_find(table->name), chain = chain_table_find(table->name), is_cut = cut->part->range_count || cut->part->filter;
     struct passage passage;
 
     if (to < 0 || to == TABLE_StringIds || table->rows == 0 || (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../base/json.h"
+#include "../report/chains.h"
 #include "kept.h"
 #include "pairs.h"
 
@@ -35,27 +36,13 @@ void frame_add(struct text *out, const struct frame *frame, int is_first)
 
 /* ---- stacks by id -------------------------------------------------------------------------------------------- */
 
-enum { CHAIN_ID, CHAIN_DEPTH, CHAIN_SYMBOL, CHAIN_MODULE, CHAIN_KERNEL, CHAIN_UNRESOLVED, CHAIN_SOURCE, CHAIN_LINE };
-#define CHAIN_COLUMNS { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "sourceFile", "sourceLine" }
-static const struct zone_kind chain_kinds[] = {
-    { "CUDA_CALLCHAINS", CHAIN_COLUMNS, NULL },
-    { "OSRT_CALLCHAINS", CHAIN_COLUMNS, NULL },
-    { "SYSCALL_CALLCHAINS", CHAIN_COLUMNS, NULL },
-    { "SAMPLING_CALLCHAINS", CHAIN_COLUMNS, NULL },
-    { "TACHO_PYTHON_CALLCHAINS", { "id", "stackDepth", "symbol", "module", "kernelMode", "unresolved", "module", "line" }, NULL },
-};
-#define PYTHON_CHAINS "TACHO_PYTHON_CALLCHAINS"
-
-/* Which tables have stacks, and where. */
-static const struct { struct zone_kind kind; const char *chains; } chained[] = {
-    { { "CUPTI_ACTIVITY_KIND_RUNTIME", { "callchainId" }, NULL }, "CUDA_CALLCHAINS" },
-    { { "OSRT_API", { "callchainId" }, NULL }, "OSRT_CALLCHAINS" },
-    { { "SYSCALL", { "callchainId" }, NULL }, "SYSCALL_CALLCHAINS" },
-    { { "COMPOSITE_EVENTS", { "id" }, NULL }, "SAMPLING_CALLCHAINS" },
-    { { "CUPTI_ACTIVITY_KIND_RUNTIME", { "pythonCallchainId" }, NULL }, PYTHON_CHAINS },
-    { { "OSRT_API", { "pythonCallchainId" }, NULL }, PYTHON_CHAINS },
-    { { "COMPOSITE_EVENTS", { "pythonCallchainId" }, NULL }, PYTHON_CHAINS },
-    { { "TACHO_PYTHON_SAMPLE", { "callchainId" }, NULL }, PYTHON_CHAINS },
+/* By table of call chains: zones remember what they found out of a kind. */
+static const struct zone_kind chain_kinds[CHAIN_TABLES] = {
+    [CHAINS_CUDA] = { "CUDA_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_OSRT] = { "OSRT_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_SYSCALL] = { "SYSCALL_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_SAMPLING] = { "SAMPLING_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_PYTHON] = { "TACHO_PYTHON_CALLCHAINS", CHAIN_PYTHON_COLUMNS, NULL },
 };
 
 struct chain_frame { int64_t depth, symbol, module, source, line; int is_kernel, is_unresolved; };
@@ -122,13 +109,14 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
     int code = kept ? 0 : err->code;
 
     *found = 0;
-    for (size_t i = 0; i < sizeof chained / sizeof *chained && code == 0 && !*found; i++) {
-        if (strcmp(chained[i].kind.table, place_table(view, place)) != 0 || is_python != (strcmp(chained[i].chains, PYTHON_CHAINS) == 0))
+    for (size_t i = 0; i < CHAIN_USERS && code == 0 && !*found; i++) {
+        const struct chain_user *user = &chain_users[i];
+        if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
             continue;
-        code = zones_row(view->report, &chained[i].kind, place_table_row(view, place), take_id, &id, err);
-        for (size_t k = 0; k < sizeof chain_kinds / sizeof *chain_kinds && code == 0 && id; k++)
-            if (strcmp(chain_kinds[k].table, chained[i].chains) == 0)
-                code = zones_find(&kept->zones, view->report, &chain_kinds[k], &id, 1, take_chain_frame, &chain, err);
+        const struct zone_kind kind = { user->table, { user->column }, NULL };
+        code = zones_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
+        if (code == 0 && id)
+            code = zones_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame, &chain, err);
         *found = chain.count > 0;
     }
     if (code != 0 || !*found)
