@@ -1,6 +1,7 @@
-"""Calls without end between functions that know each other: whatever is sampled, each caller must be one of those that there are."""
+"""Calls between functions that know each other, until the file exists that the argument names: whatever is sampled, each caller must be
+one of those that there are."""
+import os
 import sys
-import time
 
 
 def leaf():
@@ -36,8 +37,7 @@ def root():
 
 
 def main():
-    end = time.process_time() + float(sys.argv[1])
-    while time.process_time() < end:
+    while not os.access(sys.argv[1], os.F_OK):
         for _ in range(100):
             root()
 

@@ -1,9 +1,9 @@
-"""Other interpreters in the same process, each in a thread of its own, then another program in the same process. Says on its first line
-whether this Python has such interpreters."""
+"""Other interpreters in the same process, each in a thread of its own, then another program in the same process. A Python that has no such
+interpreters runs the same in threads. Each goes on until a file exists: the first argument names that of the interpreters, the second that
+of the program."""
 import os
 import sys
 import threading
-import time
 
 try:
     import _interpreters as interpreters
@@ -13,32 +13,27 @@ except ImportError:
     except ImportError:
         interpreters = None
 
-INSIDE = """
-import time
-def burn_inside(end):
-    while time.thread_time() < end:
-        pass
-burn_inside(time.thread_time() + 0.2)
-"""
-AFTERWARDS = """
-import time
-def burn_after_exec(end):
-    while time.thread_time() < end:
-        pass
-burn_after_exec(time.thread_time() + 0.2)
+BURN = """
+import os
+def {name}():
+    while not os.access({path!r}, os.F_OK):
+        for _ in range(10000):
+            pass
+{name}()
 """
 
 
-def enter():
-    run = getattr(interpreters, "run_string", None) or interpreters.exec
-    run(interpreters.create(), INSIDE)
+def enter(text):
+    if interpreters is None:
+        exec(text, {})
+    else:
+        run = getattr(interpreters, "run_string", None) or interpreters.exec
+        run(interpreters.create(), text)
 
 
-print("inside" if interpreters else "none", flush=True)
-if interpreters:
-    threads = [threading.Thread(target=enter) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-os.execv(sys.executable, [sys.executable, "-c", AFTERWARDS])
+threads = [threading.Thread(target=enter, args=[BURN.format(name="burn_inside", path=sys.argv[1])]) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+os.execv(sys.executable, [sys.executable, "-c", BURN.format(name="burn_after_exec", path=sys.argv[2])])
