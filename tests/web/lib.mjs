@@ -22,6 +22,8 @@ const [WEB, PAGE] = [process.env.WEB, process.env.PAGE].map((folder) => resolve(
 const here = dirname(fileURLToPath(import.meta.url));
 const golden = join(here, "..", "golden");
 const closers = [];
+/** How long something may take that takes a moment on a machine with nothing else to do. */
+const PATIENCE_MS = 90_000;
 let failures = 0;
 
 export function skip(why) {
@@ -91,7 +93,7 @@ export async function serve(file, ...options) {
 
 let started = null;
 export function browser() {
-  started ??= loadPlaywright().chromium.launch({ executablePath: findBrowser(), args: ["--no-sandbox"] });
+  started ??= loadPlaywright().chromium.launch({ executablePath: findBrowser(), args: ["--no-sandbox"], timeout: PATIENCE_MS });
   return started;
 }
 
@@ -101,7 +103,7 @@ export async function openPage(address, options = {}) {
   const page = await context.newPage();
   const complaints = [];
   const refused = []; // requests that the server refused, with its words
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => message.type() === "error" && !message.text().startsWith("Failed to load resource") && complaints.push(message.text()));
   page.on("response", async (response) => response.status() >= 400 && refused.push(`${response.url().replace(/.*\/api\//, "")}: ${await response.text().catch(() => "")}`));
@@ -115,6 +117,19 @@ export async function view(file, options = {}) {
   const opened = await openPage(server.address, options);
   await opened.page.waitForFunction(() => window.tachoTest !== undefined);
   return { ...server, ...opened };
+}
+
+/** Asks again and again, until what is answered holds. */
+export async function until(ask, holds, words = String(holds)) {
+  let last;
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) if (holds((last = await ask()))) return last;
+  throw new Error(`waited in vain for ${words}: ${JSON.stringify(last)?.slice(0, 500)}`);
+}
+
+/** What is seen once nothing moves, nothing is on its way, and what was waited for has come; `named`: with the name of each event. */
+export function settled(page, holds = () => true, look = "seen") {
+  const ask = () => page.evaluate((how) => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.tachoTest?.[how]() ?? null)))), look);
+  return until(ask, (now) => now !== null && !now.moving && now.pending === 0 && holds(now), holds);
 }
 
 export async function test(name, body) {

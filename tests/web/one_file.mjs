@@ -2,10 +2,10 @@
 // shows of the same report, and asks nobody for anything.
 
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
-import { assert, finish, openPage, report, scratch, shot, skip, test, view } from "./lib.mjs";
+import { assert, finish, openPage, report, scratch, settled, shot, skip, test, until, view } from "./lib.mjs";
 
 if (!existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) skip("tacho.wasm was not built");
 
@@ -17,17 +17,7 @@ function exportPage(file, ...options) {
 
 const isWide = ({ w }) => w > 40; // so that its name is shown
 
-/** What is drawn once nothing moves, nothing is on its way, and nothing is missing any more; else what was missing at last. */
-async function settled(evaluate, missing = () => null) {
-  let lacks = "nothing came to rest";
-  for (const end = Date.now() + 30_000; Date.now() < end; ) {
-    const now = await evaluate();
-    if (!now || now.moving || now.pending > 0 || now.events.length === 0 || now.events.some((event) => isWide(event) && event.name === undefined)) continue;
-    lacks = missing(now);
-    if (lacks === null) return now;
-  }
-  throw new Error(lacks);
-}
+const hasEvents = ({ events }) => events.length > 0 && !events.some((event) => isWide(event) && event.name === undefined);
 const drawn = ({ view: range, rows, events, dense }) => ({
   range, rows: rows.map(({ id, label }) => ({ id, label })), dense: dense.map(({ row, lane, count }) => ({ row, lane, count })),
   events: events.map(({ row, event, name, from, to, w }) => ({ row, event, from, to, name: isWide({ w }) ? name : null })),
@@ -35,7 +25,7 @@ const drawn = ({ view: range, rows, events, dense }) => ({
 
 const file = report("nsys/resnet18.sqlite.gz");
 const served = await view(file);
-const expected = await settled(() => served.page.evaluate(() => window.tachoTest.named()));
+const expected = await settled(served.page, hasEvents, "named");
 const place = exportPage(file);
 
 await test("Chromium shows from the disk what the server shows, and fetches nothing", async () => {
@@ -43,8 +33,7 @@ await test("Chromium shows from the disk what the server shows, and fetches noth
   const { page, complaints } = await openPage(`file://${place}`, { offline: true });
   page.on("request", (request) => asked.push(request.url()));
   await page.reload();
-  await page.waitForFunction(() => window.tachoTest !== undefined);
-  const got = await settled(() => page.evaluate(() => window.tachoTest.named()), (now) => (now.events.length < expected.events.length ? "events are missing" : null));
+  const got = await settled(page, (now) => hasEvents(now) && now.events.length >= expected.events.length, "named");
   assert.deepEqual(drawn(got), drawn(expected));
   assert.deepEqual(asked.filter((url) => !/^(file|blob|data):/.test(url)), []);
   assert.deepEqual(complaints, []);
@@ -65,8 +54,7 @@ await test("cut to a size, the rest is an overview", async () => {
   const size = statSync(place).size - 25_000, part = exportPage(file, `--max-size=${size}`);
   assert.ok(statSync(part).size <= size);
   const { page, complaints } = await openPage(`file://${part}`);
-  await page.waitForFunction(() => window.tachoTest !== undefined);
-  const got = await settled(() => page.evaluate(() => window.tachoTest.named()));
+  const got = await settled(page, hasEvents, "named");
   const names = got.events.map(({ name }) => name ?? "");
   assert.ok(names.some((name) => name.startsWith("left out (")) && names.some((name) => name !== "" && !name.startsWith("left out")), names.slice(0, 50).join("\n"));
   assert.deepEqual(complaints, []);
@@ -75,18 +63,16 @@ await test("cut to a size, the rest is an overview", async () => {
 
 /** Firefox by its own remote control: messages are a length, a colon and JSON. */
 async function firefox(place) {
-  const folder = scratch(), port = 20_000 + (process.pid % 20_000);
-  writeFileSync(join(folder, "user.js"), `user_pref("marionette.port", ${port});\n`);
+  const folder = scratch(), told = join(folder, "MarionetteActivePort"); // where it says which port it took
+  writeFileSync(join(folder, "user.js"), 'user_pref("marionette.port", 0);\n');
   const child = spawn(place, ["--headless", "--marionette", "--profile", folder, "--no-remote"], { stdio: "ignore", env: { ...process.env, HOME: folder } });
   const gone = new Promise((resolve) => child.on("exit", resolve));
-  let socket = null;
-  for (const end = Date.now() + 60_000; !socket && Date.now() < end; )
-    socket = await new Promise((resolve) => {
-      const one = connect(port, "127.0.0.1", () => resolve(one)).on("error", () => setTimeout(resolve, 100, null));
-    });
-  if (!socket) throw new Error("Firefox does not answer");
-  let bytes = Buffer.alloc(0), wake = () => {};
+  process.on("exit", () => child.kill("SIGKILL"));
+  const port = Number(await until(() => existsSync(told) && readFileSync(told, "utf8"), (text) => /^\d+/.test(text), "Firefox to say its port"));
+  const socket = connect(port, "127.0.0.1");
+  let bytes = Buffer.alloc(0), wake = () => {}, isOpen = true;
   socket.on("data", (piece) => ((bytes = Buffer.concat([bytes, piece])), wake()));
+  for (const end of ["error", "close"]) socket.on(end, () => ((isOpen = false), wake()));
   async function receive() {
     for (;;) {
       const colon = bytes.indexOf(":"), length = Number(bytes.subarray(0, colon));
@@ -95,6 +81,7 @@ async function firefox(place) {
         bytes = bytes.subarray(colon + 1 + length);
         return message;
       }
+      if (!isOpen) throw new Error("Firefox has gone");
       await new Promise((resolve) => (wake = resolve));
     }
   }
@@ -107,7 +94,7 @@ async function firefox(place) {
     return result;
   };
   await receive();
-  await send("WebDriver:NewSession", { capabilities: {} });
+  await send("WebDriver:NewSession", { capabilities: { alwaysMatch: { timeouts: { script: 300_000, pageLoad: 300_000 } } } });
   const close = async () => {
     await send("Marionette:Quit", { flags: ["eForceQuit"] }).catch(() => {});
     await gone;
@@ -124,11 +111,16 @@ else
       await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });
       await browser.send("WebDriver:Navigate", { url: `file://${place}` });
       const script = "return window.tachoTest?.named() ?? null";
-      await settled(async () => (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value, (now) => {
+      let lacks = "nothing came to rest";
+      const missing = (now) => {
         const rows = new Set(now.rows.map(({ id }) => id)), events = new Set(drawn(now).events.map((event) => JSON.stringify(event)));
         const wide = expected.events.filter((event) => event.w > 60 && rows.has(event.row)); // its window is not quite as large
         const lost = drawn({ ...expected, events: wide }).events.map((event) => JSON.stringify(event)).filter((event) => !events.has(event));
         return wide.length < 5 ? `${wide.length} events in sight in both` : lost.length > 0 ? `missing: ${lost.slice(0, 5)}` : null;
+      };
+      const look = async () => (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value;
+      await until(look, (now) => now && !now.moving && now.pending === 0 && hasEvents(now) && (lacks = missing(now)) === null, "the same picture").catch((error) => {
+        throw new Error(`${lacks}\n${error.message}`);
       });
       if (process.env.SHOTS) writeFileSync(join(process.env.SHOTS, "one-file-firefox.png"), (await browser.send("WebDriver:TakeScreenshot", { full: false })).value, "base64");
     } finally {

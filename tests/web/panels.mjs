@@ -4,16 +4,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, openPage, report, scratch, shot, test, view } from "./lib.mjs";
+import { assert, finish, openPage, report, scratch, shot, test, until, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const tacho = (...words) => execFileSync(process.env.TACHO, words, { encoding: "utf8", maxBuffer: 1 << 28 });
 const sql = (statement) => JSON.parse(tacho("sql", "-f", "json", file, statement));
-
-/** Waits for what another process does, as the browser's own waiting does not see it. */
-async function until(page, holds) {
-  for (const end = Date.now() + 10_000; !holds(); await page.waitForTimeout(20)) if (Date.now() > end) throw new Error(`waited in vain for ${holds}`);
-}
 
 async function panels(shown, way) {
   const check = (name, body) => test(`${way}: ${name}`, body);
@@ -28,11 +23,14 @@ async function panels(shown, way) {
     await page.keyboard.press(key);
   }
 
+  /** All at once: letter by letter, what the first letters find may be looked at. */
   async function searchFor(text) {
     await press("/");
-    await page.keyboard.press("Control+a");
-    await page.keyboard.type(text);
+    await page.locator(".search input:focus").fill(text);
   }
+
+  /** The table, once it is that of the last question. */
+  const table = () => page.locator("#panel-tables:not([aria-busy])").waitFor();
 
   /** The selected event as the address has it, once it is another than before. */
   async function selected(before) {
@@ -49,8 +47,7 @@ async function panels(shown, way) {
     await searchFor("ATEN::conv2d");
     await page.locator(".search-result").filter({ hasText: /\d/ }).click();
     const row = panel("search").locator("tbody tr").filter({ hasText: /› .?NVTX/ }).filter({ hasNotText: "GPU" });
-    await row.waitFor();
-    assert.equal(await row.locator("td").nth(1).textContent(), String(n));
+    await row.filter({ has: page.locator("td", { hasText: new RegExp(`^${n}$`) }) }).waitFor();
     await row.click();
     await page.locator("#tab-details").click();
     await heads("aten::conv2d");
@@ -61,9 +58,9 @@ async function panels(shown, way) {
     await press("n");
     const second = await selected(first);
     await press("n");
-    await selected(second);
+    const third = await selected(second);
     await press("Shift+n");
-    assert.equal(await selected(await selected()), second);
+    assert.equal(await selected(third), second);
     await press("/");
     await page.keyboard.press("Escape"); // out of the box; what was found stays
     await page.keyboard.press("n");
@@ -114,7 +111,7 @@ async function panels(shown, way) {
     await press("Escape");
     await press("t");
     await panel("tables").locator("select").first().selectOption("cuda_gpu_kern_sum");
-    await panel("tables").locator("tbody tr.acts").first().waitFor();
+    await table();
     await panel("tables").getByRole("button", { name: "CSV" }).click();
     await panel("tables").locator(".grid-tools [role=status]").filter({ hasText: "copied" }).waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
@@ -153,6 +150,7 @@ async function panels(shown, way) {
     const [, from, to] = await page.evaluate(() => /[#&]s=(-?\d+)-(-?\d+)/.exec(decodeURIComponent(location.hash)));
     const span = `${BigInt(origin) + BigInt(from)}/${BigInt(origin) + BigInt(to)}`;
     const rows = JSON.parse(tacho("stats", "-q", "-r", "cuda_gpu_kern_sum", "-f", "json", `--filter-time=${span}`, file));
+    await table();
     await panel("tables").locator(".grid-tools [role=status]").filter({ hasText: new RegExp(`^${rows.length} rows`) }).waitFor();
     await panel("tables").getByRole("button", { name: "TSV" }).click();
     await panel("tables").locator(".grid-tools [role=status]").filter({ hasText: "copied" }).waitFor();
@@ -167,6 +165,7 @@ async function panels(shown, way) {
     await press("t");
     if (!(await panel("tables").isVisible())) await press("t");
     await panel("tables").locator("select").first().selectOption("nvtx_pushpop_trace");
+    await table();
     await panel("tables").locator(".grid-tools [role=status]").filter({ hasText: `${rows.length} rows` }).waitFor();
     assert.ok((await panel("tables").locator("tbody tr[data-index]").count()) < 60);
     await panel("tables").getByRole("grid").focus();
@@ -210,8 +209,7 @@ async function panels(shown, way) {
 
   await check("a bookmark is written beside the report, survives a reload, and goes when it is deleted", async () => {
     await press("b");
-    const box = panel("notes").locator("li input");
-    await box.waitFor();
+    await panel("notes").locator("li input:focus").waitFor();
     await page.keyboard.press("Control+a");
     await page.keyboard.type("look <b>here</b>");
     await page.keyboard.press("Enter");
@@ -219,11 +217,12 @@ async function panels(shown, way) {
     await shot(page, "panels-notes");
     await page.waitForFunction(() => location.hash.includes("p=notes"));
     const notes = `${file}.notes.json`;
-    if (way === "server") await until(page, () => existsSync(notes) && readFileSync(notes, "utf8").includes("look <b>here</b>"));
+    const written = () => (existsSync(notes) ? readFileSync(notes, "utf8") : "");
+    if (way === "server") await until(written, (text) => text.includes("look <b>here</b>"));
     await page.reload();
     await page.waitForFunction(() => document.querySelector("#panel-notes input")?.value === "look <b>here</b>");
     await panel("notes").getByRole("button", { name: "Delete this bookmark" }).click();
-    if (way === "server") await until(page, () => !readFileSync(notes, "utf8").includes("look"));
+    if (way === "server") await until(written, (text) => !text.includes("look"));
     else await panel("notes").locator(".empty").waitFor();
   });
 

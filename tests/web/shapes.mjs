@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, scratch, shot, test, view } from "./lib.mjs";
+import { assert, finish, scratch, settled as pictured, shot, test, view } from "./lib.mjs";
 
 const op = (name, tid, ts, dur) => ({ ph: "X", cat: "cpu_op", name, pid: 1, tid, ts, dur, args: { "External id": 1 } });
 
@@ -11,13 +11,7 @@ async function open(name, traceEvents) {
   const file = join(scratch(), `${name}.json`);
   writeFileSync(file, JSON.stringify({ schemaVersion: 1, baseTimeNanoseconds: 1_700_000_000_000_000_000, traceEvents }));
   const shown = await view(file, { viewport: { width: 1000, height: 600 } });
-  const settled = async (holds = () => true) => {
-    for (const end = Date.now() + 20_000; Date.now() < end; ) {
-      const seen = await shown.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.tachoTest.named())))));
-      if (!seen.moving && seen.pending === 0 && holds(seen)) return seen;
-    }
-    throw new Error(`waited in vain for ${holds}`);
-  };
+  const settled = (holds) => pictured(shown.page, holds, "named");
   const press = async (...keys) => {
     await shown.page.locator("canvas.tracks").focus();
     for (const key of keys) await shown.page.keyboard.press(key);

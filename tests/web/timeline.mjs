@@ -2,7 +2,7 @@
 // with what SQL says of the same file.
 
 import { execFileSync } from "node:child_process";
-import { assert, finish, report, shot, test, view } from "./lib.mjs";
+import { assert, finish, report, settled as pictured, shot, test, until, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const sql = (statement) => JSON.parse(execFileSync(process.env.TACHO, ["sql", "-f", "json", file, statement], { encoding: "utf8", maxBuffer: 1 << 28 }));
@@ -15,15 +15,7 @@ const { rows } = await ask("rows");
 const rowOf = (type, more = () => true) => rows.find((row) => row.type === type && more(row));
 const box = await page.locator("canvas.tracks").boundingBox();
 
-/** What is seen once nothing moves, nothing is on its way, and what was waited for has come. */
-async function settled(holds = () => true) {
-  for (const end = Date.now() + 20_000; Date.now() < end; ) {
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-    const now = await seen();
-    if (!now.moving && now.pending === 0 && holds(now)) return now;
-  }
-  throw new Error(`waited in vain for ${holds}`);
-}
+const settled = (holds) => pictured(page, holds);
 const otherView = ({ view: { from, to } }) => ({ view: now }) => now.from !== from || now.to !== to;
 /** With the first rows in sight. */
 async function top() {
@@ -311,11 +303,9 @@ await test("all of a name light up with the one that is selected", async () => {
   await page.mouse.click(first.x + first.w / 2, first.y + 6);
   await page.waitForFunction(({ row, event }) => location.hash.includes(`e=${row}.${event}`), first);
   await page.mouse.move(box.x + 5, box.y + 5);
-  await settled();
-  assert.notEqual(await pixel(), before);
+  await until(pixel, (now) => now !== before, "another colour");
   await press("Escape", "Escape");
-  await settled();
-  assert.equal(await pixel(), before);
+  await until(pixel, (now) => now === before, "the colour that it had");
 });
 
 await test("advice on the ruler explains itself, and a click goes to what it is about", async () => {

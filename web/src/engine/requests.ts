@@ -46,6 +46,7 @@ export abstract class RequestEngine implements Engine {
   private running = 0;
   private shared = new Map<string, Promise<ArrayBuffer>>();
   private closed = false;
+  private facts: Promise<About> | null = null;
   private pictureAsked = -Infinity;
 
   /** atOnce: how many requests are under way at a time. */
@@ -55,8 +56,9 @@ export abstract class RequestEngine implements Engine {
   abstract notes(): Promise<Note[]>;
   abstract saveNotes(notes: readonly Note[]): Promise<void>;
 
+  /** It stays what it is; notes are kept under it, and must not wait for an engine that is busy while the page is being closed. */
   about(): Promise<About> {
-    return this.json("about");
+    return (this.facts ??= this.json("about"));
   }
 
   async rows(): Promise<Row[]> {

@@ -97,7 +97,7 @@ export class FlamePanel extends Panel {
       this.view.show(null);
       this.words.textContent = (error as Error).message;
     }
-    this.element.removeAttribute("aria-busy");
+    if (!this.latest.isOpen) this.element.removeAttribute("aria-busy");
   }
 
   private show(flame: Flame): void {

@@ -46,6 +46,12 @@ export abstract class Panel {
 /** Of several answers under way only that to the last question counts. */
 export class Latest {
   private turn = 0;
+  private answered = 0;
+
+  /** Whether the last question is open still. */
+  get isOpen(): boolean {
+    return this.answered !== this.turn;
+  }
 
   /** The answer, or undefined when another question was asked meanwhile. */
   async of<Value>(answer: Promise<Value>): Promise<Value | undefined> {
@@ -56,6 +62,8 @@ export class Latest {
     } catch (error) {
       if (turn === this.turn) throw error;
       return undefined;
+    } finally {
+      this.answered = Math.max(this.answered, turn);
     }
   }
 }

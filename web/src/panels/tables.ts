@@ -93,7 +93,7 @@ export class TablesPanel extends Panel {
     } catch (error) {
       this.grid.fill({ label: this.report, columns: [{ title: "Message", numeric: false }], rows: [[(error as Error).message]] });
     }
-    this.element.removeAttribute("aria-busy");
+    if (!this.latest.isOpen) this.element.removeAttribute("aria-busy");
   }
 
   private show(table: Table, filter: Filter): void {

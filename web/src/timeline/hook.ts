@@ -21,6 +21,7 @@ interface DrawnEvent {
 
 interface Seen {
   view: { from: number; to: number };
+  /** It changes of itself: it glides, a frame is due, or rows that turned out to be empty are about to go. */
   moving: boolean;
   pending: number;
   /** The view that was rested on last. */
@@ -59,7 +60,7 @@ function look(timeline: Timeline): Seen {
   const box = timeline.canvas.getBoundingClientRect();
   const seen: Seen = {
     view: motion.shown,
-    moving: motion.moving,
+    moving: motion.moving || timeline.isDue,
     pending: tiles.pending + names.pending,
     rested: timeline.history.present,
     rows: [],

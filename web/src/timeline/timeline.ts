@@ -90,7 +90,7 @@ export class Timeline {
     this.focusedRow = this.layout.lines[0]?.row.id ?? -1;
     const redraw = (): void => this.invalidate();
     const fail = (error: Error): void => app.fail(error);
-    this.tiles = new Tiles(engine, app.state.about, redraw, fail);
+    this.tiles = new Tiles(engine, app.state.about, () => this.tilesCame(), fail);
     this.names = new Names(engine, redraw, fail, (text) => {
       this.context.font = FONT;
       return this.context.measureText(text).width;
@@ -167,10 +167,14 @@ export class Timeline {
   }
 
   scrollTo(y: number): void {
-    const room = Math.max(0, this.layout.height - this.scrolledHeight());
-    this.scrollY = Math.min(room, Math.max(0, y));
+    this.scrollY = Math.min(this.room(), Math.max(0, y));
     this.restLater();
     this.invalidate();
+  }
+
+  /** How far the rows can be scrolled. */
+  private room(): number {
+    return Math.max(0, this.layout.height - this.scrolledHeight());
   }
 
   scrollBy(dy: number): void {
@@ -244,6 +248,11 @@ export class Timeline {
     if (this.stale) this.relayout();
     const { top } = this.app.state;
     this.scrollTo(top === null ? 0 : (this.layout.byRow.get(top)?.y ?? 0));
+  }
+
+  /** Whether it will look otherwise without anybody's doing: a frame is asked for, or a rest hides what is empty. */
+  get isDue(): boolean {
+    return this.requested !== 0 || (this.restTimer !== 0 && this.app.state.choices.hideEmpty);
   }
 
   invalidate(): void {
@@ -336,7 +345,7 @@ export class Timeline {
   private changed(changed: ReadonlySet<Change>): void {
     const { state } = this.app;
     if (changed.has("view") && !sameSpan(state.view, this.motion.goal)) this.motion.glide(state.view, performance.now());
-    if (changed.has("view")) this.restLater();
+    if (changed.has("view") || changed.has("choices")) this.restLater();
     if (changed.has("choices")) this.stale = true;
     if (changed.has("top") && state.top !== this.topRow()) this.showTop();
     if (changed.has("theme")) this.recolour();
@@ -372,11 +381,18 @@ export class Timeline {
   private restLater(): void {
     clearTimeout(this.restTimer);
     this.restTimer = window.setTimeout(() => {
+      this.restTimer = 0;
       this.history.rest(this.app.state.view);
+      if (this.app.state.choices.hideEmpty) this.relayout();
       this.app.set({ top: this.topRow() });
-      if (this.app.state.choices.hideEmpty) this.stale = true;
       this.invalidate();
     }, REST_MS);
+  }
+
+  /** Of a row that is new in sight it is known only now whether it is empty. While the hand moves no row comes or goes. */
+  private tilesCame(): void {
+    if (this.app.state.choices.hideEmpty && this.restTimer === 0) this.stale = true;
+    this.invalidate();
   }
 
   private relayout(): void {
@@ -384,7 +400,7 @@ export class Timeline {
     if (this.app.state.choices.hideEmpty) this.empty = this.emptyRows();
     this.layout = layOut(this.tree, this.app.state.choices, this.empty);
     this.sayNothing();
-    this.scrollTo(this.scrollY);
+    if (this.scrollY > this.room()) this.scrollTo(this.scrollY);
   }
 
   private sayNothing(): void {
