@@ -2,10 +2,9 @@
 #include "json.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "utf8.h"
 
 /* Whether it can stand between quotes as it is, which is true of nearly every name. */
@@ -56,29 +55,13 @@ void json_add_text(struct text *out, const char *bytes, size_t length)
 
 void json_add_int(struct text *out, int64_t value)
 {
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-
-    do
-        *--at = (char)('0' + left % 10);
-    while (left /= 10);
-    if (value < 0)
-        *--at = '-';
-    text_add_bytes(out, at, (size_t)(digits + sizeof digits - at));
+    number_add_integer(out, value, 0);
 }
 
 void json_add_real(struct text *out, double value)
 {
-    char text[40];
-
-    if (!isfinite(value)) {
+    if (isfinite(value))
+        number_add_shortest(out, value);
+    else
         text_add(out, "null");
-        return;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    text_add(out, text);
 }

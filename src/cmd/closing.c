@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "../analyze/analyze.h"
+#include "../base/human.h"
+#include "../base/number.h"
 #include "closing_cuda.h"
 #include "closing_torch.h"
 #include "command.h"
 #include "display.h"
-#include "human.h"
 #include "print.h"
 
 /* Calls that are waiting, not work: for locks, other threads and processes, time, and for something to come. */
@@ -138,7 +139,7 @@ static void add_top(struct text *out, const struct closing *closing, const struc
     for (size_t i = 0; i < rows && i < count; i++) {
         const struct table_cell *row = table_row(table, i);
         struct text cell = {0};
-        print_fixed(&cell, row[SHARE].kind == CELL_REAL ? row[SHARE].real : 0, 1, 0);
+        number_add_fixed(&cell, row[SHARE].kind == CELL_REAL ? row[SHARE].real : 0, 1, 0);
         add_right(out, &cell, 9);
         text_add(out, " %");
         human_time(&cell, row[TOTAL].integer);
@@ -284,7 +285,7 @@ static void add_cost(struct text *out, const struct collect_result *result)
     }
     if (result->cost_ns > 0 && result->cpu_ns > 0) {
         text_add(out, " (");
-        print_fixed(out, 100.0 * (double)result->cost_ns / (double)result->cpu_ns, 1, 0);
+        number_add_fixed(out, 100.0 * (double)result->cost_ns / (double)result->cpu_ns, 1, 0);
         text_add(out, " %)");
     }
     if (result->start_cost_ns > result->cost_ns / 2) {
@@ -294,7 +295,7 @@ static void add_cost(struct text *out, const struct collect_result *result)
     }
     if (result->python.samples && result->captured_ns > 0) {
         text_add(out, result->cost_ns > 0 ? "; beside it, sampling Python took " : "sampling Python took ");
-        print_fixed(out, 100.0 * (double)result->python.cpu_ns / (double)result->captured_ns, 1, 0);
+        number_add_fixed(out, 100.0 * (double)result->python.cpu_ns / (double)result->captured_ns, 1, 0);
         text_add(out, " % of a CPU");
     }
     text_add(out, result->cost_ns > 0 || result->python.samples ? "; the report was ready " : "the report was ready ");
@@ -364,7 +365,7 @@ static void add_functions(struct text *out, const struct table *table, const cha
         text_add(out, i ? ", " : " ");
         display_add(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, 40);
         text_add_char(out, ' ');
-        print_fixed(out, row[SELF].real, 1, 0);
+        number_add_fixed(out, row[SELF].real, 1, 0);
         text_add(out, " %");
     }
     text_add(out, count > NAMED ? ", …\n" : "\n");

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "../analyze/gpu_idle.h"
+#include "../base/human.h"
+#include "../base/number.h"
 #include "display.h"
-#include "human.h"
 #include "print.h"
 
 enum { MOST_GAPS = 3, MOST_KINDS = 3 };
@@ -52,7 +53,7 @@ void closing_cuda_free(struct closing_cuda *cuda)
 
 static void add_share(struct text *out, int64_t part_ns, double whole_ns)
 {
-    print_fixed(out, whole_ns > 0 ? 100.0 * (double)part_ns / whole_ns : 0, 1, 0);
+    number_add_fixed(out, whole_ns > 0 ? 100.0 * (double)part_ns / whole_ns : 0, 1, 0);
     text_add(out, " %");
 }
 
@@ -213,7 +214,7 @@ void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
     text_add(out, row[IDLE_WHERE].text.length ? " in " : "");
     display_add(out, row[IDLE_WHERE].text.bytes, row[IDLE_WHERE].text.length, 60);
     text_add(out, ", ");
-    print_fixed(out, row[IDLE_SHARE].real, 1, 0);
+    number_add_fixed(out, row[IDLE_SHARE].real, 1, 0);
     text_add(out, " % of the ");
     human_time(out, sum);
     text_add(out, " without work (tacho stats -r gpu_idle_sum)\n");

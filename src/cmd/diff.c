@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "../analyze/diff.h"
+#include "../base/human.h"
 #include "command.h"
 #include "deliver.h"
 #include "open.h"
@@ -67,21 +68,15 @@ struct condition {
 
 static int parse_bound(const char *text, struct condition *out)
 {
-    static const struct { const char *suffix; double factor; int percent; } units[] = {
-        { "%", 1, 1 }, { "", 1, 0 }, { "ns", 1, 0 }, { "us", 1e3, 0 }, { "ms", 1e6, 0 }, { "s", 1e9, 0 },
-    };
     char *end;
     double value = strtod(text, &end);
 
     while (*end == ' ')
         end++;
-    for (size_t i = 0; end != text && isfinite(value) && i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(end, units[i].suffix) == 0) {
-            out->bound = value * units[i].factor;
-            out->percent = units[i].percent;
-            return 1;
-        }
-    return 0;
+    out->percent = strcmp(end, "%") == 0;
+    double unit = out->percent ? 1 : human_time_unit(end);
+    out->bound = value * unit;
+    return end != text && isfinite(value) && unit != 0;
 }
 
 /* Sums over all rows mean something for these only. */

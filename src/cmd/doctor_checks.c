@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/human.h"
 #include "../base/parallel.h"
 #include "../collect/collect.h"
 #include "cgroup.h"
 #include "doctor.h"
-#include "human.h"
 
 /* The first line that needs the agent says what to do when it is missing; the others point to it. */
 static int have_agent(struct finding *finding)

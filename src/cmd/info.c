@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "../analyze/losses.h"
+#include "../base/human.h"
 #include "command.h"
 #include "display.h"
-#include "human.h"
 #include "info.h"
 #include "open.h"
 #include "print.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/human.h"
 #include "display.h"
-#include "human.h"
 #include "info.h"
 #include "rows.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../analyze/events.h"
+#include "../base/human.h"
 #include "display.h"
-#include "human.h"
 #include "info.h"
 #include "rows.h"
 

@@ -1,8 +1,8 @@
 /* How CPU samples and context switches were taken, in two lines. */
 #include <string.h>
 
+#include "../base/human.h"
 #include "display.h"
-#include "human.h"
 #include "info.h"
 #include "rows.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "../analyze/losses.h"
+#include "../base/human.h"
 #include "display.h"
-#include "human.h"
 #include "info.h"
 #include "print.h"
 #include "rows.h"

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "../analyze/losses.h"
+#include "../base/human.h"
 #include "../import/import.h"
 #include "display.h"
-#include "human.h"
 #include "nsys_rep.h"
 #include "rows.h"
 

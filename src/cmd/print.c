@@ -1,11 +1,12 @@
 /* What all formats share: the list of them, units, and numbers. */
 #include "print.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+
+#include "../base/number.h"
 
 const struct print_format *const print_formats[] = {
     &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, NULL,
@@ -148,73 +149,10 @@ void print_header(struct text *out, const struct table_column *column, const str
     }
 }
 
-/* Writes at least so many digits, zeros in front; returns how many. Tables may have millions of cells, so no printf(). */
-static size_t to_digits(char out[24], uint64_t value, size_t at_least)
-{
-    char reversed[24];
-    size_t length = 0;
-
-    for (; value || length < at_least; value /= 10)
-        reversed[length++] = (char)('0' + value % 10);
-    for (size_t i = 0; i < length; i++)
-        out[i] = reversed[length - 1 - i];
-    return length;
-}
-
-/* The digits with a comma before every third from the right. */
-static void add_digits(struct text *out, const char *digits, size_t length, int grouped)
-{
-    char grouped_digits[32];
-    size_t at = 0;
-
-    for (size_t i = 0; i < length; i++) {
-        if (grouped && i > 0 && (length - i) % 3 == 0)
-            grouped_digits[at++] = ',';
-        grouped_digits[at++] = digits[i];
-    }
-    text_add_bytes(out, grouped_digits, at);
-}
-
-void print_integer(struct text *out, int64_t value, int grouped)
-{
-    char digits[24];
-    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-
-    if (value < 0)
-        text_add_char(out, '-');
-    add_digits(out, digits, to_digits(digits, size, 1), grouped);
-}
-
-void print_fixed(struct text *out, double value, int decimals, int grouped)
-{
-    static const long double powers[] = { 1, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L };
-    char digits[24];
-
-    if (!isfinite(value)) {
-        text_add(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
-        return;
-    }
-    /* A double times a thousand is exact in a long double, so roundl() sees the true value. */
-    long double scaled = roundl(fabsl((long double)value) * powers[decimals]);
-    if (value < 0 && scaled > 0)
-        text_add_char(out, '-');
-    if (scaled >= 9e18L) {
-        text_addf(out, "%.*f", decimals, fabs(value));
-        return;
-    }
-    uint64_t whole = (uint64_t)scaled, unit = (uint64_t)powers[decimals];
-    add_digits(out, digits, to_digits(digits, whole / unit, 1), grouped);
-    if (decimals) {
-        text_add_char(out, '.');
-        text_add_bytes(out, digits, to_digits(digits, whole % unit, (size_t)decimals));
-    }
-}
-
 /* Whole ns in a larger unit, rounded half away from zero; exact where a double would not be. */
 static void print_scaled(struct text *out, int64_t ns, const struct time_unit *time, int decimals, int grouped)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, unit = 1, step;
-    char digits[24];
 
     for (int i = 0; i < decimals; i++)
         unit *= 10;
@@ -222,26 +160,7 @@ static void print_scaled(struct text *out, int64_t ns, const struct time_unit *t
     size = size / step + (size % step >= (step + 1) / 2);
     if (ns < 0 && size > 0)
         text_add_char(out, '-');
-    add_digits(out, digits, to_digits(digits, size / unit, 1), grouped);
-    if (decimals) {
-        text_add_char(out, '.');
-        text_add_bytes(out, digits, to_digits(digits, size % unit, (size_t)decimals));
-    }
-}
-
-/* The fewest digits that read back as the same number. */
-static void print_shortest(struct text *out, double value)
-{
-    char digits[40];
-
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    text_add(out, digits);
-    if (isfinite(value) && !strpbrk(digits, ".e"))
-        text_add(out, ".0");
+    number_add_decimal(out, size, decimals, grouped);
 }
 
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
@@ -254,12 +173,12 @@ void print_number(struct text *out, const struct table_column *column, const str
         if (cell->kind == CELL_INT)
             print_scaled(out, cell->integer, time, decimals, grouped);
         else
-            print_fixed(out, cell->real / (double)time->ns, decimals, grouped);
+            number_add_fixed(out, cell->real / (double)time->ns, decimals, grouped);
     } else if (cell->kind == CELL_INT) {
-        print_integer(out, cell->integer, grouped);
+        number_add_integer(out, cell->integer, grouped);
     } else if (column->decimals < 0) {
-        print_shortest(out, cell->real);
+        text_add(out, number_add_shortest(out, cell->real) ? ".0" : "");
     } else {
-        print_fixed(out, cell->real, column->decimals, grouped);
+        number_add_fixed(out, cell->real, column->decimals, grouped);
     }
 }

@@ -75,8 +75,4 @@ struct number_style {
 void print_number(struct text *out, const struct table_column *column, const struct table_cell *cell,
                   const struct time_unit *time, struct number_style style);
 
-/* Half away from zero, on the exact value: 0.25 is 0.3 with one decimal. */
-void print_fixed(struct text *out, double value, int decimals, int grouped);
-void print_integer(struct text *out, int64_t value, int grouped);
-
 #endif

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "../base/clock.h"
+#include "../base/human.h"
 #include "../serve/serve.h"
 #include "command.h"
 #include "display.h"
-#include "human.h"
 #include "open.h"
 #include "share.h"
 

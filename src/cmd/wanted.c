@@ -2,9 +2,10 @@
 #include "wanted.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../base/human.h"
 
 static const struct analysis *find(const struct analysis *const *registry, const char *name)
 {
@@ -109,40 +110,13 @@ void wanted_name(struct text *out, const struct wanted *wanted, const struct par
 
 /* ---- the part of a file ---- */
 
-/* A time with or without a unit; whole numbers stay exact. */
-static int parse_time(const char *text, size_t length, int64_t *out)
-{
-    static const struct { const char *suffix; double ns; } units[] = {
-        { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "sec", 1e9 },
-    };
-    char copy[64], *end;
-
-    if (length == 0 || length >= sizeof copy)
-        return 0;
-    memcpy(copy, text, length);
-    copy[length] = 0;
-    errno = 0;
-    long long whole = strtoll(copy, &end, 10);
-    if (end != copy && !*end && errno == 0) {
-        *out = whole;
-        return 1;
-    }
-    double value = strtod(copy, &end);
-    for (size_t i = 0; end != copy && i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(end, units[i].suffix) == 0 && fabs(value * units[i].ns) < 9e18) {
-            *out = (int64_t)round(value * units[i].ns);
-            return 1;
-        }
-    return 0;
-}
-
 static int parse_span(const char *text, struct report_span *out, struct error *err)
 {
     const char *slash = strchr(text, '/');
 
     *out = (struct report_span){ INT64_MIN, INT64_MAX };
-    if (!slash || (slash > text && !parse_time(text, (size_t)(slash - text), &out->from_ns)) ||
-        (slash[1] && !parse_time(slash + 1, strlen(slash + 1), &out->to_ns)))
+    if (!slash || (slash > text && !human_read_time(text, (size_t)(slash - text), &out->from_ns)) ||
+        (slash[1] && !human_read_time(slash + 1, strlen(slash + 1), &out->to_ns)))
         return error_set(err, ERR_BAD_ARGUMENT, "--filter-time is START/END in ns or with a unit (1.5s/2s), not '%s'", text);
     if (out->from_ns > out->to_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "--filter-time '%s' ends before it starts", text);

@@ -1,9 +1,8 @@
 /* What of a report is exported: patterns of tables, ranges of time, a shift of all times. */
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/human.h"
 #include "export.h"
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
@@ -25,21 +24,8 @@ int export_add_pattern(struct export_options *options, const char *pattern, stru
 
 int export_parse_time(const char *text, int64_t *out, struct error *err)
 {
-    static const struct { const char *name; double ns; } units[] = {
-        { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
-    };
-    char *end;
-
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    if (end != text && errno == 0 && (*end == '\0' || strcmp(end, "ns") == 0)) /* exact, where a double is not */
+    if (human_read_time(text, strlen(text), out))
         return 0;
-    double number = strtod(text, &end);
-    for (size_t i = 0; end != text && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0 && fabs(number * units[i].ns) < 9.2e18) {
-            *out = (int64_t)llround(number * units[i].ns);
-            return 0;
-        }
     return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no time: a number, then ns, us, ms or s", text);
 }
 

@@ -6,6 +6,7 @@
 #include "../analyze/analyze.h"
 #include "../analyze/calls.h"
 #include "../analyze/events.h"
+#include "../base/human.h"
 #include "../base/json.h"
 #include "answers.h"
 #include "kept.h"
@@ -31,18 +32,6 @@ void advice_add_rule(struct advice *advice, const char *name, const char *title,
     text_add(out, ",\"advice\":");
     json_add_text(out, words, strlen(words));
     text_addf(out, ",\"count\":%zu}", count);
-}
-
-void advice_add_duration(struct text *out, int64_t ns)
-{
-    static const struct { double unit; const char *name; } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "µs" } };
-
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if ((double)ns >= units[i].unit) {
-            text_addf(out, "%.3g %s", (double)ns / units[i].unit, units[i].name);
-            return;
-        }
-    text_addf(out, "%lld ns", (long long)ns);
 }
 
 /* ---- where on the timeline ----------------------------------------------------------------------------------- */
@@ -131,7 +120,7 @@ static void describe(struct text *out, const struct analysis *rule, const struct
 
     text_clear(out);
     text_addf(out, "%s: ", meaning_of(rule));
-    advice_add_duration(out, duration);
+    human_time(out, duration);
     for (size_t c = 0; c < table_column_count(table); c++) {
         if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
             text_add(out, ", ");

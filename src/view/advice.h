@@ -23,9 +23,6 @@ void advice_add(struct advice *advice, const struct advice_item *item);
 /* A rule that was looked at, with how much it found. */
 void advice_add_rule(struct advice *advice, const char *name, const char *title, const char *words, size_t count);
 
-/* "1.25 ms" */
-void advice_add_duration(struct text *out, int64_t ns);
-
 /* The row of a GPU, by its id; VIEW_NO_ROW if there is none. */
 int advice_gpu_row(const struct view *view, int64_t gpu);
 

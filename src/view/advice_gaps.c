@@ -4,6 +4,7 @@
 
 #include "../analyze/events.h"
 #include "../analyze/gpu_busy.h"
+#include "../base/human.h"
 #include "advice.h"
 #include "related.h"
 
@@ -89,7 +90,7 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
         return code;
     text_clear(text);
     text_addf(text, "GPU %lld had nothing to do for ", (long long)gap->gpu);
-    advice_add_duration(text, gap->length_ns);
+    human_time(text, gap->length_ns);
     if (ending.work.row != VIEW_NO_ROW) {
         text_add(text, ", until ");
         add_name(text, view, ending.work);

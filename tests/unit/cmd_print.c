@@ -1,5 +1,4 @@
 /* Tables as text: layout, rounding, units, and names that try to harm the terminal. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,6 @@
 #include <cmocka.h>
 
 #include "../../src/cmd/display.h"
-#include "../../src/cmd/human.h"
 #include "../../src/cmd/print.h"
 
 static const struct table_column columns[] = {
@@ -69,45 +67,6 @@ static void units_of_time(void **state)
     assert_ptr_equal(time_unit_find("m"), time_unit_find("microseconds")); /* the first that fits, as in the order of the list */
     assert_null(time_unit_find("hours"));
     assert_null(time_unit_find(""));
-}
-
-static void expect_fixed(double value, int decimals, const char *expected)
-{
-    struct text out = {0};
-
-    print_fixed(&out, value, decimals, 1);
-    assert_string_equal(text_string(&out), expected);
-    text_free(&out);
-}
-
-/* nsys's own figures show the rule: 14399.25 became 14399.3, and 30894.35, which is a little less in binary, 30894.3. */
-static void rounding_is_half_away_from_zero(void **state)
-{
-    expect_fixed(14399.25, 1, "14,399.3");
-    expect_fixed(30894.35, 1, "30,894.3");
-    expect_fixed(-14399.25, 1, "-14,399.3");
-    expect_fixed(0.05, 1, "0.1");
-    expect_fixed(-0.04, 1, "0.0");
-    expect_fixed(999.95, 1, "1,000.0");
-    expect_fixed(0, 3, "0.000");
-    expect_fixed(2.5, 0, "3");
-    expect_fixed(NAN, 1, "nan");
-    expect_fixed(-INFINITY, 1, "-inf");
-    expect_fixed(1e30, 1, "1000000000000000019884624838656.0");
-}
-
-static void integers_of_any_size(void **state)
-{
-    static const struct { int64_t value; const char *grouped; } cases[] = {
-        { 0, "0" }, { 999, "999" }, { 1000, "1,000" }, { -1000, "-1,000" }, { INT64_MAX, "9,223,372,036,854,775,807" }, { INT64_MIN, "-9,223,372,036,854,775,808" },
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text out = {0};
-        print_integer(&out, cases[i].value, 1);
-        assert_string_equal(text_string(&out), cases[i].grouped);
-        text_free(&out);
-    }
 }
 
 static void csv_quotes_what_it_must(void **state)
@@ -172,40 +131,16 @@ static void long_names_are_cut(void **state)
     text_free(&expected);
 }
 
-static void expect_time(int64_t ns, const char *expected)
-{
-    struct text out = {0};
-
-    human_time(&out, ns);
-    assert_string_equal(text_string(&out), expected);
-    text_free(&out);
-}
-
-static void times_for_sentences(void **state)
-{
-    expect_time(0, "0 ns");
-    expect_time(999, "999 ns");
-    expect_time(1500, "1.50 µs");
-    expect_time(-2500000, "-2.50 ms");
-    expect_time(999499999, "999 ms");
-    expect_time(999500000, "1.00 s");
-    expect_time(INT64_C(59999) * 1000000, "60.0 s");
-    expect_time(INT64_C(7500) * 1000000000, "2 h 05 min");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout_of_columns),
         cmocka_unit_test(empty_cells_and_empty_tables),
         cmocka_unit_test(units_of_time),
-        cmocka_unit_test(rounding_is_half_away_from_zero),
-        cmocka_unit_test(integers_of_any_size),
         cmocka_unit_test(csv_quotes_what_it_must),
         cmocka_unit_test(names_cannot_reach_the_terminal),
         cmocka_unit_test(widths_of_unicode),
         cmocka_unit_test(long_names_are_cut),
-        cmocka_unit_test(times_for_sentences),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,18 @@
+/* Numbers as text. Tables and answers have millions of them, so there is no printf() where it can be done without. */
+#ifndef TACHO_BASE_NUMBER_H
+#define TACHO_BASE_NUMBER_H
+
+#include <stdint.h>
+
+#include "text.h"
+
+/* grouped: 1,234,567 */
+void number_add_integer(struct text *out, int64_t value, int grouped);
+/* So many of the last of these decimals: 1500 with three is 1.500. */
+void number_add_decimal(struct text *out, uint64_t count, int decimals, int grouped);
+/* Half away from zero, on the exact value: 0.25 is 0.3 with one decimal. Nine decimals at most. */
+void number_add_fixed(struct text *out, double value, int decimals, int grouped);
+/* The fewest digits that read back as the same number; whether they could also be those of an integer. */
+int number_add_shortest(struct text *out, double value);
+
+#endif
