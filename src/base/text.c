@@ -96,9 +96,14 @@ void text_addf(struct text *text, const char *format, ...)
 
 void text_clear(struct text *text)
 {
-    text->length = 0;
+    text_cut(text, 0);
+}
+
+void text_cut(struct text *text, size_t length)
+{
+    text->length = length < text->length ? length : text->length;
     if (text->bytes)
-        text->bytes[0] = 0;
+        text->bytes[text->length] = 0;
 }
 
 const char *text_string(const struct text *text)

@@ -26,6 +26,8 @@ void text_addv(struct text *text, const char *format, va_list arguments);
 
 /* Forgets the content, keeps the memory. */
 void text_clear(struct text *text);
+/* The same from a length on; a shorter text stays. */
+void text_cut(struct text *text, size_t length);
 
 /* Never NULL. */
 const char *text_string(const struct text *text);

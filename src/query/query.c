@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "../base/clock.h"
+#include "../base/stop.h"
 #include "../report/schema.h"
 #include "module.h"
 
@@ -190,7 +191,7 @@ static int is_over(void *context)
 {
     const struct query *query = context;
 
-    return clock_monotonic_ns() > query->end_ns;
+    return clock_monotonic_ns() > query->end_ns || stop_is_raised(stop_flag());
 }
 
 void query_limit(struct query *query, int64_t milliseconds)

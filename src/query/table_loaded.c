@@ -34,9 +34,7 @@ static int read_columns(struct table *table, const struct plan *plan)
 
     if (!loaded)
         return SQLITE_NOMEM;
-    loaded->older = table->loaded;
     loaded->hashed = -1;
-    table->loaded = loaded;
     for (int i = 0; i < MOST_COLUMNS; i++) {
         int wanted = plan->slot[i] >= 0 || i == table->time_column;
         loaded->slot[i] = wanted ? (int)count : -1;
@@ -44,7 +42,13 @@ static int read_columns(struct table *table, const struct plan *plan)
             columns[count++] = i;
     }
     int code = report_read(table->tables->report, table->report_table, columns, count, &loaded->columns, &err);
-    return code == 0 ? SQLITE_OK : code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
+    if (code != 0) {
+        free(loaded);
+        return code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
+    }
+    loaded->older = table->loaded;
+    table->loaded = loaded;
+    return SQLITE_OK;
 }
 
 static void look_at_times(const struct table *table, struct loaded *loaded)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../base/stop.h"
 #include "report_state.h"
 
 /* ---- scratch ---- */
@@ -215,6 +216,7 @@ struct scan {
     const struct report_span *span;
     int (*visit)(void *context, int worker, const struct report_block *block);
     void *context;
+    const _Atomic int *stop; /* of the thread that asked */
     _Atomic int status;
 };
 
@@ -222,6 +224,8 @@ static void scan_one(void *argument, int worker, size_t i)
 {
     struct scan *scan = argument;
     struct chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
+    if (stop_is_raised(scan->stop))
+        scan->status = ERR_CANCELLED;
     if (atomic_load_explicit(&scan->status, memory_order_relaxed))
         return;
     if (scan->span && scan->table->has_time && chunk->first <= chunk->last &&
@@ -259,6 +263,7 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 {
     if (scan->column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
+    scan->stop = stop_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
     int status = scan->status;
     return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
@@ -348,6 +353,7 @@ struct read {
     struct report_columns *out;
     _Atomic(uint64_t *) *nulls;
     uint8_t *failed; /* by chunk */
+    const _Atomic int *stop;
     _Atomic int status;
 };
 
@@ -380,6 +386,11 @@ static void read_one(void *argument, int worker, size_t i)
     struct read *read = argument;
     struct chunk *chunk = &read->table->chunks[i];
     size_t count = read->out->column_count;
+    if (stop_is_raised(read->stop)) {
+        read->status = ERR_CANCELLED;
+        read->failed[i] = 1; /* what was not read is not there */
+        return;
+    }
     struct scratch *scratch = scratch_take(read->report);
     int64_t *values[TABLE_MAX_COLUMNS];
     int has_nulls[TABLE_MAX_COLUMNS];
@@ -446,7 +457,7 @@ int report_read(struct report *report, const struct report_table *table, const i
     *out = (struct report_columns){.rows = table->rows, .column_count = column_count};
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
-    struct read read = {.report = report, .table = state, .columns = columns, .out = out};
+    struct read read = {.report = report, .table = state, .columns = columns, .out = out, .stop = stop_flag()};
     read.failed = calloc(state->chunk_count + 1, 1);
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
     out->values = calloc(column_count + 1, sizeof *out->values);

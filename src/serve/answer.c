@@ -2,16 +2,15 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "notes.h"
 #include "reply.h"
 #include "server.h"
+#include "work.h"
 
 #define API "/api/"
 
@@ -38,34 +37,12 @@ static const char *one_header(struct evhttp_request *request, const char *name, 
     return *count == 1 ? value : NULL;
 }
 
-static int status_of(int code)
-{
-    static const struct { int code, status; } statuses[] = {
-        { ERR_NOT_FOUND, HTTP_NOTFOUND }, { ERR_NO_DATA, HTTP_NOTFOUND }, { ERR_BAD_ARGUMENT, HTTP_BADREQUEST },
-    };
-
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
-        if (statuses[i].code == code)
-            return statuses[i].status;
-    return HTTP_INTERNAL;
-}
-
 /* Sends what an answer came to, and frees it. */
 static void send_answer(const struct question *question, int code, const char *type, struct text *answer, const struct error *err)
 {
-    size_t length = answer->length;
-    int packs = question->server->settings->far || strcmp(type, JSON_TYPE) == 0;
+    struct reply reply = reply_make(code, type, answer, err, reply_packs(question->request, question->server->settings->far));
 
-    if (code != 0) {
-        text_free(answer);
-        reply_error(question->request, status_of(code), err->text);
-        return;
-    }
-    char *bytes = text_take(answer);
-    if (bytes)
-        reply_bytes(question->request, &(struct reply){ HTTP_OK, type, bytes, length, packs });
-    else
-        reply_error(question->request, HTTP_INTERNAL, "out of memory");
+    reply_send(question->request, &reply);
 }
 
 static const char *body_of(const struct question *question, size_t *length)
@@ -90,45 +67,39 @@ static void answer_notes(const struct question *question)
     send_answer(question, code, JSON_TYPE, &answer, &err);
 }
 
-static void leave(int number)
+static void answer_now(const struct question *question, const struct text *asked, const struct text *body)
 {
-    _exit(0);
-}
-
-/* A statement of SQL may take long, and the loop does not see signals meanwhile, so they end the program at once: nothing is
- * left half done, and who ended it wanted that. */
-static int answer_interruptibly(struct view *view, const char *asked, const char *body, size_t length, struct text *answer,
-                                const char **type, struct error *err)
-{
-    static const int ends[] = { SIGINT, SIGTERM };
-    struct sigaction at_once = { .sa_handler = leave }, ours[2];
-
-    for (size_t i = 0; i < 2; i++)
-        sigaction(ends[i], &at_once, &ours[i]);
-    int code = view_answer(view, asked, body, length, answer, type, err);
-    for (size_t i = 0; i < 2; i++)
-        sigaction(ends[i], &ours[i], NULL);
-    return code;
-}
-
-static void answer_report(const struct question *question)
-{
-    struct text asked = {0}, answer = {0};
+    struct text answer = {0};
     struct error err = {0};
     const char *type = JSON_TYPE;
+    int code = text_failed(asked) || text_failed(body) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
+                                                       : view_answer(question->server->settings->view, text_string(asked), body->bytes, body->length,
+                                                                     &answer, &type, &err);
+
+    send_answer(question, code, type, &answer, &err);
+}
+
+/* What may take long is answered by another thread, so that the picture moves on meanwhile. */
+static void answer_report(const struct question *question)
+{
+    struct work_asked asked = { .packs = reply_packs(question->request, question->server->settings->far) };
     size_t length;
     const char *body = body_of(question, &length);
 
-    text_add(&asked, question->path + strlen(API));
+    text_add(&asked.request, question->path + strlen(API));
     if (question->query) {
-        text_add_char(&asked, '?');
-        text_add(&asked, question->query);
+        text_add_char(&asked.request, '?');
+        text_add(&asked.request, question->query);
     }
-    int code = text_failed(&asked) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
-                                   : answer_interruptibly(question->server->settings->view, text_string(&asked), body, body ? length : 0,
-                                                          &answer, &type, &err);
-    text_free(&asked);
-    send_answer(question, code, type, &answer, &err);
+    if (body)
+        text_add_bytes(&asked.body, body, length);
+    if (view_lane(text_string(&asked.request)) != VIEW_LANE_NOW) {
+        work_add(question->server->work, question->request, &asked);
+        return;
+    }
+    answer_now(question, &asked.request, &asked.body);
+    text_free(&asked.request);
+    text_free(&asked.body);
 }
 
 static void answer_api(const struct question *question)

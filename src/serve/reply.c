@@ -9,7 +9,6 @@
 #include <zlib.h>
 
 #include "../base/json.h"
-#include "../base/text.h"
 
 #define WORTH_PACKING 1400 /* bytes: less is one packet anyway */
 #define ANSWER_LEVEL 1     /* bench/serve.py measures what it costs and saves */
@@ -100,22 +99,24 @@ static void say_packed(struct evhttp_request *request)
     evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding", "gzip");
 }
 
-void reply_bytes(struct evhttp_request *request, const struct reply *reply)
+int reply_packs(struct evhttp_request *request, int is_far)
 {
-    size_t packed_length;
-    char *packed = reply->packs && takes_gzip(request) ? pack(reply->bytes, reply->length, ANSWER_LEVEL, &packed_length) : NULL;
-
-    add_headers(request, reply->type, "no-store");
-    if (!packed) {
-        send_body(request, reply->status, reply->bytes, reply->length, reply->bytes);
-        return;
-    }
-    free(reply->bytes);
-    say_packed(request);
-    send_body(request, reply->status, packed, packed_length, packed);
+    return !takes_gzip(request) ? PACK_NOTHING : is_far ? PACK_ALL : PACK_JSON;
 }
 
-void reply_error(struct evhttp_request *request, int status, const char *sentence)
+static int status_of(int code)
+{
+    static const struct { int code, status; } statuses[] = {
+        { ERR_NOT_FOUND, HTTP_NOTFOUND }, { ERR_NO_DATA, HTTP_NOTFOUND }, { ERR_BAD_ARGUMENT, HTTP_BADREQUEST }, { ERR_CANCELLED, HTTP_SERVUNAVAIL },
+    };
+
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i].code == code)
+            return statuses[i].status;
+    return HTTP_INTERNAL;
+}
+
+static struct reply make_error(int status, const char *sentence)
 {
     struct text text = {0};
 
@@ -124,7 +125,38 @@ void reply_error(struct evhttp_request *request, int status, const char *sentenc
     text_add(&text, "}\n");
     size_t length = text.length;
     char *bytes = text_take(&text);
-    reply_bytes(request, &(struct reply){ status, JSON_TYPE, bytes, bytes ? length : 0, 0 });
+    return (struct reply){ status, JSON_TYPE, bytes, bytes ? length : 0, 0 };
+}
+
+struct reply reply_make(int code, const char *type, struct text *answer, const struct error *err, int packs)
+{
+    size_t length = answer->length, packed_length;
+    char *bytes = code == 0 ? text_take(answer) : NULL;
+
+    text_free(answer);
+    if (!bytes)
+        return make_error(status_of(code), code == 0 ? "out of memory" : err->text);
+    int is_worth_it = packs == PACK_ALL || (packs == PACK_JSON && strcmp(type, JSON_TYPE) == 0);
+    char *packed = is_worth_it ? pack(bytes, length, ANSWER_LEVEL, &packed_length) : NULL;
+    if (!packed)
+        return (struct reply){ HTTP_OK, type, bytes, length, 0 };
+    free(bytes);
+    return (struct reply){ HTTP_OK, type, packed, packed_length, 1 };
+}
+
+void reply_send(struct evhttp_request *request, const struct reply *reply)
+{
+    add_headers(request, reply->type, "no-store");
+    if (reply->is_packed)
+        say_packed(request);
+    send_body(request, reply->status, reply->bytes, reply->length, reply->bytes);
+}
+
+void reply_error(struct evhttp_request *request, int status, const char *sentence)
+{
+    struct reply reply = make_error(status, sentence);
+
+    reply_send(request, &reply);
 }
 
 void reply_file(struct evhttp_request *request, struct page_file *file)

@@ -4,21 +4,30 @@
 
 #include <stddef.h>
 
+#include "../base/error.h"
+#include "../base/text.h"
 #include "page.h"
 
 struct evhttp_request;
 
 #define JSON_TYPE "application/json"
 
-/* Sends bytes, which it frees once they are gone; packed if that is wanted, gets them smaller, and the client can unpack. */
+/* An answer that is ready to be sent. */
 struct reply {
     int status;
     const char *type; /* Content-Type */
     char *bytes;      /* allocated */
     size_t length;
-    int packs;
+    int is_packed;
 };
-void reply_bytes(struct evhttp_request *request, const struct reply *reply);
+enum { PACK_NOTHING, PACK_JSON, PACK_ALL }; /* where that makes it smaller */
+
+/* How much the client can unpack of what is worth it: pictures (PACK_ALL) for one that is far away. */
+int reply_packs(struct evhttp_request *request, int is_far);
+/* What an answer came to, its bytes or the sentence of its error; takes the text. For any thread. */
+struct reply reply_make(int code, const char *type, struct text *answer, const struct error *err, int packs);
+/* Sends it, and frees the bytes once they are gone. */
+void reply_send(struct evhttp_request *request, const struct reply *reply);
 /* {"error": "sentence"} */
 void reply_error(struct evhttp_request *request, int status, const char *sentence);
 /* A file of the page, which must outlive the request; "304 Not Modified" for a client that has it. */

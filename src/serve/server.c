@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "work.h"
+
 #define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
 #define PATIENCE_S 120          /* with a client that neither asks nor takes its answer */
 #define PAUSE_MS 100            /* when there are no descriptors left */
@@ -214,7 +216,7 @@ static int make_loop(struct server *server, struct error *err)
     evhttp_set_max_body_size(server->http, BODY_MOST);
     evhttp_set_timeout(server->http, PATIENCE_S);
     evhttp_set_gencb(server->http, answer_request, server);
-    return 0;
+    return work_open(&server->work, server->base, server->settings->view, err);
 }
 
 int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
@@ -266,6 +268,7 @@ void serve_close(struct server *server)
     for (size_t i = 0; i < 2; i++)
         if (server->signals[i])
             event_free(server->signals[i]);
+    work_close(server->work);
     if (server->http)
         evhttp_free(server->http);
     if (server->base)

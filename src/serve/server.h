@@ -16,6 +16,7 @@ struct server {
     struct page page;
     struct event_base *base;
     struct evhttp *http;
+    struct work *work; /* owned */
     struct event *signals[2];
     int port;
 };

@@ -86,47 +86,47 @@ static void add_gpus(struct view *view, struct text *out)
     json_end(out, "],");
 }
 
-static void add_warning(struct view *view, struct text *out)
+static void add_warning(struct text *line, struct text *out)
 {
-    json_add_text(out, text_string(&view->scratch), view->scratch.length);
+    json_add_text(out, text_string(line), line->length);
     text_add_char(out, ',');
-    text_clear(&view->scratch);
+    text_clear(line);
 }
 
 static void add_warnings(struct view *view, struct text *out)
 {
     struct report_health health = report_health(view->report);
     struct losses losses;
-    struct text *line = &view->scratch;
+    struct text line = {0};
 
-    text_clear(line);
     text_add(out, "\"warnings\":[");
     if (!health.complete && !health.recovered) {
-        text_add(line, "The recording was not closed in good order; everything up to its last chunk is here.");
-        add_warning(view, out);
+        text_add(&line, "The recording was not closed in good order; everything up to its last chunk is here.");
+        add_warning(&line, out);
     }
     if (health.damaged_chunks) {
-        text_addf(line, "Chunks of the file that are damaged and left out: %llu.", (unsigned long long)health.damaged_chunks);
-        add_warning(view, out);
+        text_addf(&line, "Chunks of the file that are damaged and left out: %llu.", (unsigned long long)health.damaged_chunks);
+        add_warning(&line, out);
     }
     if (losses_read(&losses, view->report, NULL) == 0)
         for (size_t i = 0; i < losses.count; i++) {
-            text_addf(line, "%llu events of %s were lost (%s).", (unsigned long long)losses.items[i].count, losses.items[i].source, losses.items[i].cause);
-            add_warning(view, out);
+            text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)losses.items[i].count, losses.items[i].source, losses.items[i].cause);
+            add_warning(&line, out);
         }
     const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW"); /* an import has every table, most of them empty */
     if (left_out && left_out->rows > 0) {
-        text_add(line, "This file is cut to a size: most of the capture is an overview, and figures are those of the part that is kept.");
-        add_warning(view, out);
+        text_add(&line, "This file is cut to a size: most of the capture is an overview, and figures are those of the part that is kept.");
+        add_warning(&line, out);
     }
     if (view->is_cut) {
-        text_add(line, "Some times lie more than 104 days from the first event; they are shown there.");
-        add_warning(view, out);
+        text_add(&line, "Some times lie more than 104 days from the first event; they are shown there.");
+        add_warning(&line, out);
     }
     if (view->is_unprojected) {
-        text_add(line, "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
-        add_warning(view, out);
+        text_add(&line, "The capture has too many CUDA calls for ranges to be projected onto the GPUs: those rows are missing.");
+        add_warning(&line, out);
     }
+    text_free(&line);
     json_end(out, "],");
 }
 

@@ -173,6 +173,19 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     return 0;
 }
 
+/* A rule, or the gaps (NULL). One that fails leaves nothing behind. */
+static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
+{
+    size_t length = advice->items->length, rules_length = advice->rules->length;
+    int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
+
+    if (code != 0) {
+        text_cut(advice->items, length);
+        text_cut(advice->rules, rules_length);
+    }
+    return code;
+}
+
 /* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without data have nothing to say. */
 static int run_rules(struct view_kept *kept, struct view *view, int is_one_enough, int *is_complete, struct error *err)
 {
@@ -182,12 +195,13 @@ static int run_rules(struct view_kept *kept, struct view *view, int is_one_enoug
 
     while (rules[count])
         count++;
-    for (; kept->rules_run <= count && code == 0 && !(has_run && is_one_enough); kept->rules_run++) {
+    while (kept->rules_run <= count && code == 0 && !(has_run && is_one_enough)) {
         const struct analysis *rule = rules[kept->rules_run]; /* NULL: the gaps */
-        if (rule && analysis_missing(rule, view->report))
-            continue;
-        has_run = 1;
-        code = rule ? run_rule(&advice, rule, err) : advice_add_gaps(&advice, err);
+        if (!rule || !analysis_missing(rule, view->report)) {
+            has_run = 1;
+            code = run_one(&advice, rule, err);
+        }
+        kept->rules_run += code != ERR_CANCELLED; /* it begins anew when somebody asks again */
     }
     *is_complete = kept->rules_run > count;
     return code;

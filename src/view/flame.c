@@ -25,10 +25,10 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
     int is_python = key[FRAME_KIND] == FRAME_PYTHON; /* its module is a file */
     struct frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
 
-    text_clear(&view->scratch);
-    stack_frame_name(&view->scratch, stacks, number);
-    frame.name = text_string(&view->scratch);
-    frame.name_length = view->scratch.length;
+    text_clear(&flame->name);
+    stack_frame_name(&flame->name, stacks, number);
+    frame.name = text_string(&flame->name);
+    frame.name_length = flame->name.length;
     if (!is_python && key[FRAME_KIND] != FRAME_THREAD) /* a thread has its number there */
         frame.module = frame_string(view, key[FRAME_MODULE], &frame.module_length);
     frame.file = frame_string(view, is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE], &frame.file_length);
@@ -167,5 +167,6 @@ int view_flame(struct view *view, const struct arguments *arguments, struct text
     }
     text_free(&flame.frames);
     text_free(&flame.nodes);
+    text_free(&flame.name);
     return code;
 }

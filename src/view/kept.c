@@ -9,7 +9,9 @@ struct view_kept *view_kept(struct view *view, struct error *err)
 {
     if (!view->kept) {
         view->kept = calloc(1, sizeof *view->kept);
-        if (!view->kept)
+        if (view->kept)
+            zones_init(&view->kept->zones);
+        else
             error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     return view->kept;

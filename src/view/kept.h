@@ -1,4 +1,5 @@
-/* What answers keep from one request to the next: made when it is first needed, dropped with the view. */
+/* What answers keep from one request to the next: made when it is first needed, dropped with the view. Each part is that of one lane
+ * (view.h), whose requests are answered one after the other; only the zones, which have a lock, are used by two. */
 #ifndef TACHO_VIEW_KEPT_H
 #define TACHO_VIEW_KEPT_H
 
@@ -10,7 +11,7 @@
 struct query;
 
 struct view_kept {
-    struct zones zones;
+    struct zones zones;                  /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
     struct search search;
     struct tally tally;                  /* without rows while nothing was searched for */
     struct stacks stacks[STACK_SOURCES]; /* all samples, with lines */
@@ -20,7 +21,7 @@ struct view_kept {
     struct query *query;                 /* NULL while there was no SQL */
 };
 
-/* NULL when memory is short. */
+/* Opening asks for it first, so that it is there whichever lane comes next; NULL when memory is short. */
 struct view_kept *view_kept(struct view *view, struct error *err);
 void view_kept_free(struct view *view);
 

@@ -11,6 +11,7 @@
 
 #include "../analyze/calls.h"
 #include "../base/clock.h"
+#include "../base/stop.h"
 
 enum {
     LONGEST_PATTERN = 1000,
@@ -34,6 +35,7 @@ void search_free(struct search *search)
     free(search->text);
     free(search->verdicts[0]);
     free(search->verdicts[1]);
+    text_free(&search->folded);
     *search = (struct search){0};
 }
 
@@ -210,16 +212,18 @@ static int is_exact(const struct search *search, const char *name, size_t length
 }
 
 /* In time that grows with the name alone, however much of it repeats itself. */
-static int is_long_inside(const struct search *search, struct text *scratch, const char *name, size_t length)
+static int is_long_inside(struct search *search, const char *name, size_t length)
 {
-    text_clear(scratch);
-    text_add_bytes(scratch, name, length);
-    for (size_t i = 0; i < scratch->length; i++)
-        scratch->bytes[i] = fold(scratch->bytes[i]);
-    return memmem(text_string(scratch), scratch->length, search->text, search->length) != NULL;
+    struct text *folded = &search->folded;
+
+    text_clear(folded);
+    text_add_bytes(folded, name, length);
+    for (size_t i = 0; i < folded->length; i++)
+        folded->bytes[i] = fold(folded->bytes[i]);
+    return memmem(text_string(folded), folded->length, search->text, search->length) != NULL;
 }
 
-static int is_inside(const struct search *search, struct text *scratch, const char *name, size_t length)
+static int is_inside(struct search *search, const char *name, size_t length)
 {
     const char *text = search->text;
 
@@ -228,7 +232,7 @@ static int is_inside(const struct search *search, struct text *scratch, const ch
     if (search->with_case)
         return memmem(name, length, text, search->length) != NULL;
     if (search->length > SHORT_TEXT)
-        return is_long_inside(search, scratch, name, length);
+        return is_long_inside(search, name, length);
     for (size_t i = 0; i + search->length <= length; i++) {
         size_t at = 0;
         while (at < search->length && fold(name[i + at]) == text[at])
@@ -286,12 +290,14 @@ int search_matches_slowly(struct search *search, struct view *view, uint32_t nam
 
     if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+    if (stop_is_raised(stop_flag()))
+        return error_set(err, ERR_CANCELLED, "the search was called off");
     if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
     case SEARCH_SUBSTRING:
-        matches = is_inside(search, &view->scratch, text, length);
+        matches = is_inside(search, text, length);
         break;
     case SEARCH_REGEX:
         matches = is_like(search, text, length);

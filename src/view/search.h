@@ -16,6 +16,7 @@ struct search { /* {0} is none */
     uint8_t *verdicts[2];    /* owned; by id of the pool, by name of the view's own */
     size_t verdict_room[2];
     struct search_regex *regex; /* owned */
+    struct text folded;      /* a long name in lower case */
     int64_t end_ns;          /* of this request */
 };
 

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "../base/json.h"
+#include "../base/stop.h"
 #include "../query/query.h"
 #include "answers.h"
 #include "fields.h"
@@ -153,6 +154,8 @@ static int run(struct view_kept *kept, struct result *result, const struct argum
     text_free(&statement);
     if (code == MET_ENOUGH)
         code = 0;
+    if (code != 0 && stop_is_raised(stop_flag()))
+        return error_set(err, ERR_CANCELLED, "the statement was called off");
     if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
         code = ERR_BAD_ARGUMENT;
     if (code == 0 && !result->has_result)

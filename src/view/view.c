@@ -46,7 +46,9 @@ void view_add_name(struct view *view, struct text *out, uint32_t name)
 
 uint32_t view_own_name(struct view *view, const char *text)
 {
-    int64_t id = intern_add(&view->own_names, text, strlen(text));
+    int64_t id = intern_find(&view->own_names, text, strlen(text)); /* one that is there changes nothing, so that any thread may ask */
+
+    id = id < 0 ? intern_add(&view->own_names, text, strlen(text)) : id;
 
     return id < 0 || id >= VIEW_OWN_NAME ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
 }
@@ -193,7 +195,8 @@ int view_open(struct report *report, struct view **out, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     view->report = report;
     view->row_keys.width = KEY_PARTS;
-    int code = intern_add(&view->own_names, "", 0) == 0 ? read_rows(view, err) : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = intern_add(&view->own_names, "", 0) == 0 && view_kept(view, err) ? read_rows(view, err)
+                                                                                : error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code != 0)
         view_close(view);
     else
@@ -239,23 +242,34 @@ void view_close(struct view *view)
 
 static const struct request {
     const char *name, *content_type;
+    enum view_lane lane;
     int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 } requests[] = {
-    { "about", JSON, view_about },
-    { "rows", JSON, view_rows },
-    { "tile", BINARY, view_tile },
-    { "names", JSON, view_names },
-    { "overview", BINARY, view_overview },
-    { "at", JSON, view_at },
-    { "event", JSON, view_event },
-    { "find", JSON, view_find },
-    { "next", JSON, view_next },
-    { "table", JSON, view_table },
-    { "flame", JSON, view_flame },
-    { "advice", JSON, view_advice },
-    { "sql", JSON, view_sql },
-    { NULL, NULL, NULL },
+    { "about", JSON, VIEW_LANE_NOW, view_about },
+    { "rows", JSON, VIEW_LANE_NOW, view_rows },
+    { "tile", BINARY, VIEW_LANE_NOW, view_tile },
+    { "names", JSON, VIEW_LANE_NOW, view_names },
+    { "overview", BINARY, VIEW_LANE_OVERVIEW, view_overview },
+    { "at", JSON, VIEW_LANE_NOW, view_at },
+    { "event", JSON, VIEW_LANE_EVENT, view_event },
+    { "find", JSON, VIEW_LANE_FIND, view_find },
+    { "next", JSON, VIEW_LANE_FIND, view_next },
+    { "table", JSON, VIEW_LANE_TABLE, view_table },
+    { "flame", JSON, VIEW_LANE_FLAME, view_flame },
+    { "advice", JSON, VIEW_LANE_ADVICE, view_advice },
+    { "sql", JSON, VIEW_LANE_SQL, view_sql },
+    { NULL, NULL, VIEW_LANE_NOW, NULL },
 };
+
+enum view_lane view_lane(const char *request)
+{
+    size_t length = strcspn(request, "?");
+    const struct request *known = requests;
+
+    while (known->name && (strlen(known->name) != length || memcmp(known->name, request, length) != 0))
+        known++;
+    return known->lane;
+}
 
 int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out, const char **content_type,
                 struct error *err)

@@ -27,7 +27,7 @@ enum { VIEW_OWN_NAME = 1 << 30, VIEW_NAME_NONE = VIEW_OWN_NAME /* the empty one 
 enum { VIEW_NO_ROW = -1 };
 
 /* flags of an event, as tiles have them */
-enum { EVENT_NO_END = 1, EVENT_RECOVERED = 2, EVENT_FAILED = 4, EVENT_FLAGS = 7, EVENT_SOURCE_SHIFT = 3 };
+enum { EVENT_NO_END = 1, EVENT_WAITING = 2 /* a sample's thread did not run */, EVENT_FAILED = 4, EVENT_FLAGS = 7, EVENT_SOURCE_SHIFT = 3 };
 
 enum { LENGTH_IS_LONG = UINT32_MAX };
 struct view_long { uint32_t event; int64_t length_ns; };
@@ -95,7 +95,7 @@ struct view {
     struct view_overview *overview; /* owned; NULL until it is asked for */
     int is_cut;               /* some times lay further from the origin than VIEW_LAST_TIME */
     int is_unprojected;       /* there were too many calls for ranges to be projected onto the GPUs */
-    struct text scratch;
+    struct text scratch;      /* while it is being opened: answers come from several threads */
     struct view_kept *kept;   /* owned; what answers keep from one request to the next (kept.h): view_kept_free() drops it */
 };
 
@@ -105,7 +105,7 @@ struct view {
 const char *view_name(struct view *view, uint32_t name, size_t *length);
 /* The text as it is shown: UTF-8, cut to 4,096 characters; added with its quotes. */
 void view_add_name(struct view *view, struct text *out, uint32_t name);
-/* A name for a text of the view's own; VIEW_NAME_NONE when memory is short. Only while it is being opened. */
+/* A name for a text of the view's own; VIEW_NAME_NONE when memory is short. New ones only while it is being opened. */
 uint32_t view_own_name(struct view *view, const char *text);
 /* The name of a string of the pool. */
 static inline uint32_t view_pool_name(int64_t id)

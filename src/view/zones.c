@@ -7,15 +7,21 @@ struct zone { int64_t least, greatest; };
 
 struct zone_map {
     const struct zone_kind *kind;
-    struct zone *list; /* owned; by chunk */
+    struct zone *list; /* owned; by chunk; it stays where it is, and as it is */
 };
+
+void zones_init(struct zones *zones)
+{
+    *zones = (struct zones){0};
+    pthread_mutex_init(&zones->lock, NULL);
+}
 
 void zones_free(struct zones *zones)
 {
     for (size_t i = 0; i < zones->count; i++)
         free(zones->list[i].list);
     free(zones->list);
-    *zones = (struct zones){0};
+    pthread_mutex_destroy(&zones->lock);
 }
 
 static size_t find_columns(const struct zone_kind *kind, const struct report_table *table, int wanted[ZONE_MOST_COLUMNS])
@@ -71,8 +77,9 @@ static int look_at_chunk(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-static const struct zone_map *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind,
-                                       const struct report_table *table, struct error *err)
+/* Its zones by chunk; NULL with a sentence. */
+static const struct zone *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
+                                   struct error *err)
 {
     size_t chunks = report_chunk_count(table);
     int wanted[ZONE_MOST_COLUMNS];
@@ -92,8 +99,22 @@ static const struct zone_map *make_map(struct zones *zones, struct report *repor
         free(map.list);
         return NULL;
     }
-    zones->list[zones->count] = map;
-    return &zones->list[zones->count++];
+    zones->list[zones->count++] = map;
+    return map.list;
+}
+
+/* The same, made if nobody has asked for it before; who comes meanwhile waits for it. */
+static const struct zone *get_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
+                                  struct error *err)
+{
+    const struct zone *found = NULL;
+
+    pthread_mutex_lock(&zones->lock);
+    for (size_t i = 0; i < zones->count && !found; i++)
+        found = zones->list[i].kind == kind ? zones->list[i].list : NULL;
+    found = found ? found : make_map(zones, report, kind, table, err);
+    pthread_mutex_unlock(&zones->lock);
+    return found;
 }
 
 /* ---- looking ------------------------------------------------------------------------------------------------- */
@@ -144,22 +165,19 @@ int zones_find(struct zones *zones, struct report *report, const struct zone_kin
                zone_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
-    const struct zone_map *map = NULL;
     struct look look = { report, kind, keys, key_count, visit, context };
     int wanted[ZONE_MOST_COLUMNS];
     int code = 0;
 
     if (!table || !table->rows || !key_count)
         return 0;
-    for (size_t i = 0; i < zones->count && !map; i++)
-        map = zones->list[i].kind == kind ? &zones->list[i] : NULL;
-    map = map ? map : make_map(zones, report, kind, table, err);
+    const struct zone *map = get_map(zones, report, kind, table, err);
     if (!map)
         return err->code;
     size_t column_count = find_columns(kind, table, wanted);
     for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
-        size_t at = lower_bound(keys, key_count, map->list[i].least);
-        if (at == key_count || keys[at] > map->list[i].greatest)
+        size_t at = lower_bound(keys, key_count, map[i].least);
+        if (at == key_count || keys[at] > map[i].greatest)
             continue;
         struct report_chunk chunk = report_chunk_at(table, i);
         code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys, &look, err);

@@ -5,6 +5,8 @@
 #ifndef TACHO_VIEW_ZONES_H
 #define TACHO_VIEW_ZONES_H
 
+#include <pthread.h>
+
 #include "../report/reader.h"
 
 #define NO_ZONE_KEY INT64_MIN
@@ -18,10 +20,12 @@ struct zone_kind {
     int64_t (*key)(struct report *report, const struct report_block *block, size_t row);
 };
 
-struct zones { /* {0} is empty */
+struct zones {
+    pthread_mutex_t lock;  /* guards the list: events and advice are answered side by side */
     struct zone_map *list; /* owned */
     size_t count;
 };
+void zones_init(struct zones *zones);
 void zones_free(struct zones *zones);
 
 /* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no table is no row.

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import socket
 import subprocess
@@ -221,14 +222,55 @@ def cpu_ticks(pid):
         return int(file.read().rpartition(")")[2].split()[11])
 
 
+def ask_without_end(server):
+    """A connection on which a statement was sent that never has a result."""
+    body = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    client.sendall(f"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nX-Tacho-Token: {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    return client
+
+
+def wait_until_busy(server, before):
+    while cpu_ticks(server.process.pid) < before + 20:
+        pass
+
+
+def is_answered(client):
+    return select.select([client], [], [], 0)[0] != []
+
+
+def long_requests(file):
+    """While one request takes for ever, all others are answered; those whose client has gone are called off."""
+    with Server(file) as server:
+        rows = server.json("rows")["rows"]
+        row = next(row for row in rows if row["events"] > 2 and row["kind"] == "slices")
+        event = f"event?row={row['id']}&event=1"
+        others = (f"tile?rows={row['id']}&level=20&index=0", event, "find?text=a", "next?text=a", "table?report=nvtx_sum", "flame?source=events&row=%d" % row["id"],
+                  "advice", "overview?width=100", "about", f"at?row={row['id']}&time=0&lane=0", "rows", "notes")
+        quiet = [server.ask(f"/api/{request}")[::2] for request in others]
+        before = cpu_ticks(server.process.pid)
+        with ask_without_end(server) as endless:
+            wait_until_busy(server, before)
+            tile = server.ask(f"/api/{others[0]}")[::2]
+            check("a tile comes before the statement that was sent before it", (quiet[0], False), (tile, is_answered(endless)))
+        before = cpu_ticks(server.process.pid)
+        waiting = [ask_without_end(server) for _ in range(30)]  # one after the other they would take five minutes
+        with concurrent.futures.ThreadPoolExecutor(len(others)) as asking:
+            check("everything else is answered side by side, as if it were alone", quiet, list(asking.map(lambda request: server.ask(f"/api/{request}")[::2], others)))
+        for client in waiting:
+            client.close()
+        check("statements that nobody waits for are called off", [[42]], server.json("sql", body="SELECT 6 * 7")["rows"])
+        with ask_without_end(server) as half, socket.create_connection(("127.0.0.1", server.port), timeout=60) as other:
+            half.sendall(b"GET /api/about HTTP/1.1\r\n")  # the next request while the answer is due is no end
+            other.sendall(b"GET /api/about HTTP/1.1\r\n")
+            check("clients that send on do no harm", 200, server.status("/api/about"))
+
+
 def end_amid_an_answer(file):
     server = Server(file)
     before = cpu_ticks(server.process.pid)
-    body = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        client.sendall(f"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nX-Tacho-Token: {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-        while cpu_ticks(server.process.pid) < before + 20:  # it is at it
-            pass
+    with ask_without_end(server) as client, ask_without_end(server):
+        wait_until_busy(server, before)
         check("SIGTERM ends it amid an answer", 0, server.end(signal.SIGTERM)[0])
         check("which nobody gets", b"", client.recv(1))
 
@@ -303,6 +345,7 @@ def main():
             requests(server)
             bad_clients(server)
             check("all the time it was one server", None, server.process.poll())
+        long_requests(file)
         end_amid_an_answer(file)
         made_reports()
         many_threads()

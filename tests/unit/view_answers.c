@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "../../src/base/stop.h"
 #include "../../src/view/view_state.h"
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };
@@ -442,13 +443,54 @@ static void an_empty_report(void **state)
     close_all();
 }
 
+/* Whatever may take long ends when it is called off, and leaves nothing half done behind. */
+static void called_off(void **state)
+{
+    static const struct { const char *request, *body; } asked[] = {
+        { "table?report=nvtx_sum", NULL }, { "find?text=r", NULL }, { "flame?source=cpu", NULL }, { "event?row=%d&event=0", NULL },
+        { "sql", "SELECT a.start, b.text FROM NVTX_EVENTS a, NVTX_EVENTS b WHERE a.start = b.start" },
+        { "sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n" },
+    };
+    enum { COUNT = sizeof asked / sizeof *asked, ENDLESS = COUNT - 1 };
+    struct writer *writer = start();
+    struct row_COMPOSITE_EVENTS sample = {0};
+
+    range(writer, MAIN, 10, 20, "a range", 7);
+    ROW_SET(&sample, COMPOSITE_EVENTS, id, 1);
+    ROW_SET(&sample, COMPOSITE_EVENTS, start, 15);
+    ROW_SET(&sample, COMPOSITE_EVENTS, globalTid, made_thread(1, MAIN));
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &sample);
+    show(writer);
+    for (size_t i = 0; i < COUNT; i++) {
+        _Atomic int flag = 1;
+        const char *type;
+        char request[64];
+        struct error err = {0};
+        int row;
+        uint32_t event;
+        size_t length = asked[i].body ? strlen(asked[i].body) : 0;
+        locate("a range", &row, &event);
+        snprintf(request, sizeof request, asked[i].request, row);
+        stop_watch(&flag);
+        text_clear(&answer);
+        if (view_answer(view, request, asked[i].body, length, &answer, &type, &err) != ERR_CANCELLED)
+            fail_msg("%s: %d (%s)", request, err.code, err.text);
+        flag = 0;
+        text_clear(&answer);
+        if (i != ENDLESS && view_answer(view, request, asked[i].body, length, &answer, &type, &err) != 0)
+            fail_msg("%s, asked again: %s", request, err.text);
+        stop_watch(NULL);
+    }
+    close_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_of_operators), cmocka_unit_test(work_without_calls), cmocka_unit_test(lines_of_python),
         cmocka_unit_test(who_held_the_lock), cmocka_unit_test(ranges_of_one_length), cmocka_unit_test(ids_in_no_order),
         cmocka_unit_test(ranges_without_number), cmocka_unit_test(gpus_of_processes),
-        cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report),
+        cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report), cmocka_unit_test(called_off),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

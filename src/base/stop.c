@@ -1,0 +1,14 @@
+/* The flag of each thread; see stop.h. */
+#include "stop.h"
+
+static _Thread_local const _Atomic int *watched;
+
+void stop_watch(const _Atomic int *flag)
+{
+    watched = flag;
+}
+
+const _Atomic int *stop_flag(void)
+{
+    return watched;
+}

@@ -1,0 +1,234 @@
+/* Threads for lanes, and the way there and back. The lock guards the queues, the list of what is done, and quit; a job itself belongs to
+ * the loop, then to its lane's thread, then to the loop again, but for its flag, which the loop raises at any time. */
+#include "work.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../base/stop.h"
+#include "reply.h"
+
+struct job {
+    struct job *next;                  /* in a queue, or in what is done */
+    struct job *newer, *older;         /* among all; the loop's */
+    struct evhttp_request *request;    /* the loop's */
+    struct event *watch;               /* owned, the loop's: something comes from the client, or he goes */
+    struct work_asked asked;
+    struct reply reply;
+    _Atomic int stop;
+};
+
+struct lane {
+    struct work *work;
+    pthread_t thread;
+    int is_started;
+    pthread_cond_t wake;
+    struct job *first, **last;
+};
+
+struct work {
+    struct event_base *base;
+    struct view *view;
+    int fd;                            /* an eventfd: something is done */
+    struct event *wake;
+    struct job *jobs;                  /* all, the newest first; the loop's */
+    pthread_mutex_t lock;
+    struct job *done;
+    int quit;
+    struct lane lanes[VIEW_LANES];
+};
+
+/* ---- on the lane's thread ------------------------------------------------------------------------------------- */
+
+static void answer(struct work *work, struct job *job)
+{
+    struct text out = {0};
+    struct error err = {0};
+    const char *type = JSON_TYPE;
+    const struct text *body = &job->asked.body;
+
+    stop_watch(&job->stop);
+    int code = stop_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
+                                          : view_answer(work->view, text_string(&job->asked.request), body->bytes, body->length, &out, &type, &err);
+    job->reply = reply_make(code, type, &out, &err, job->asked.packs);
+}
+
+static void *lane_main(void *argument)
+{
+    struct lane *lane = argument;
+    struct work *work = lane->work;
+
+    pthread_mutex_lock(&work->lock);
+    for (;;) {
+        while (!lane->first && !work->quit)
+            pthread_cond_wait(&lane->wake, &work->lock);
+        if (work->quit)
+            break;
+        struct job *job = lane->first;
+        lane->first = job->next;
+        lane->last = lane->first ? lane->last : &lane->first;
+        pthread_mutex_unlock(&work->lock);
+        answer(work, job);
+        pthread_mutex_lock(&work->lock);
+        job->next = work->done;
+        work->done = job;
+        eventfd_write(work->fd, 1);
+    }
+    pthread_mutex_unlock(&work->lock);
+    return NULL;
+}
+
+/* ---- on the loop ----------------------------------------------------------------------------------------------- */
+
+static void job_free(struct work *work, struct job *job)
+{
+    if (job->newer)
+        job->newer->older = job->older;
+    else
+        work->jobs = job->older;
+    if (job->older)
+        job->older->newer = job->newer;
+    if (job->watch)
+        event_free(job->watch);
+    text_free(&job->asked.request);
+    text_free(&job->asked.body);
+    free(job->reply.bytes);
+    free(job);
+}
+
+static void send_done(evutil_socket_t fd, short what, void *context)
+{
+    struct work *work = context;
+    eventfd_t count;
+
+    eventfd_read(work->fd, &count);
+    pthread_mutex_lock(&work->lock);
+    struct job *job = work->done;
+    work->done = NULL;
+    pthread_mutex_unlock(&work->lock);
+    while (job) {
+        struct job *next = job->next;
+        struct evhttp_request *request = job->request;
+        struct reply reply = job->reply;
+        job->reply.bytes = NULL;
+        job_free(work, job); /* its watch first: from here on the connection is libevent's alone */
+        reply_send(request, &reply);
+        job = next;
+    }
+}
+
+/* Once: libevent reads nothing while an answer is due, so that what makes the socket readable is the next request, or the end. */
+static void look_at_client(evutil_socket_t fd, short what, void *context)
+{
+    struct job *job = context;
+    char byte;
+    ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        atomic_store(&job->stop, 1);
+}
+
+/* Threads take no signals: those are the loop's. */
+static int start_lane(struct lane *lane)
+{
+    sigset_t all, before;
+
+    if (lane->is_started)
+        return 1;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    lane->is_started = pthread_create(&lane->thread, NULL, lane_main, lane) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return lane->is_started;
+}
+
+static void watch_client(struct work *work, struct job *job)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(job->request);
+    evutil_socket_t fd = connection ? bufferevent_getfd(evhttp_connection_get_bufferevent(connection)) : -1;
+
+    job->watch = fd < 0 ? NULL : event_new(work->base, fd, EV_READ, look_at_client, job);
+    if (job->watch)
+        event_add(job->watch, NULL);
+}
+
+void work_add(struct work *work, struct evhttp_request *request, struct work_asked *asked)
+{
+    struct lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
+    struct job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
+
+    if (!job || text_failed(&asked->request) || text_failed(&asked->body)) {
+        free(job);
+        text_free(&asked->request);
+        text_free(&asked->body);
+        reply_error(request, HTTP_INTERNAL, "there is no memory, or no thread, for this request");
+        return;
+    }
+    *job = (struct job){ .request = request, .asked = *asked, .older = work->jobs };
+    if (work->jobs)
+        work->jobs->newer = job;
+    work->jobs = job;
+    watch_client(work, job);
+    pthread_mutex_lock(&work->lock);
+    *lane->last = job;
+    lane->last = &job->next;
+    pthread_cond_signal(&lane->wake);
+    pthread_mutex_unlock(&work->lock);
+}
+
+int work_open(struct work **out, struct event_base *base, struct view *view, struct error *err)
+{
+    struct work *work = calloc(1, sizeof *work);
+
+    if (!work)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    *work = (struct work){ .base = base, .view = view, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+    pthread_mutex_init(&work->lock, NULL);
+    for (int i = 0; i < VIEW_LANES; i++) {
+        struct lane *lane = &work->lanes[i];
+        lane->work = work;
+        lane->last = &lane->first;
+        pthread_cond_init(&lane->wake, NULL);
+    }
+    work->wake = work->fd < 0 ? NULL : event_new(base, work->fd, EV_READ | EV_PERSIST, send_done, work);
+    if (!work->wake || event_add(work->wake, NULL) != 0) {
+        work_close(work);
+        return error_set(err, ERR_NO_MEMORY, "cannot make what wakes the event loop");
+    }
+    *out = work;
+    return 0;
+}
+
+void work_close(struct work *work)
+{
+    if (!work)
+        return;
+    for (struct job *job = work->jobs; job; job = job->older)
+        atomic_store(&job->stop, 1);
+    pthread_mutex_lock(&work->lock);
+    work->quit = 1;
+    for (int i = 0; i < VIEW_LANES; i++)
+        pthread_cond_signal(&work->lanes[i].wake);
+    pthread_mutex_unlock(&work->lock);
+    for (int i = 0; i < VIEW_LANES; i++) {
+        if (work->lanes[i].is_started)
+            pthread_join(work->lanes[i].thread, NULL);
+        pthread_cond_destroy(&work->lanes[i].wake);
+    }
+    while (work->jobs)
+        job_free(work, work->jobs);
+    if (work->wake)
+        event_free(work->wake);
+    if (work->fd >= 0)
+        close(work->fd);
+    pthread_mutex_destroy(&work->lock);
+    free(work);
+}

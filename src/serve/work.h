@@ -1,0 +1,28 @@
+/* Requests that may take long, away from the loop: each lane of the view (view.h) has a thread of its own, started with its first
+ * request, so that nothing holds up the picture and nothing that is kept is used by two.
+ *
+ * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which sends it. A client
+ * that goes away has its request called off. */
+#ifndef TACHO_SERVE_WORK_H
+#define TACHO_SERVE_WORK_H
+
+#include "../base/error.h"
+#include "../base/text.h"
+#include "../view/view.h"
+
+struct evhttp_request;
+struct event_base;
+struct work;
+
+int work_open(struct work **out, struct event_base *base, struct view *view, struct error *err);
+/* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
+void work_close(struct work *work);
+
+struct work_asked {
+    struct text request, body; /* handed over */
+    int packs;                 /* reply.h */
+};
+/* Sends the answer when there is one. */
+void work_add(struct work *work, struct evhttp_request *request, struct work_asked *asked);
+
+#endif
