@@ -59,6 +59,13 @@ def known(command, option):
     return re.findall(r"^(\w+)\S* -- ", tacho(command, option), re.M)
 
 
+def tables(file, reports):
+    """{report: its CSV, or nothing where the file has no data for it}, all of one run: a sanitizer takes its time to start."""
+    tacho("stats", "-q", "-f", "csv", "-o", f"{file}.of", "--force-overwrite", "true", "-r", ",".join(reports), file)
+    made = {report: f"{file}.of_{report}.csv" for report in reports}
+    return {report: read(path) if os.path.exists(path) else "" for report, path in made.items()}
+
+
 def restore_names(name, folder):
     """Tells the lost names by the times and numbers of the kernels that bear them."""
     database = sqlite3.connect(f"{name}.sqlite")
@@ -115,8 +122,8 @@ def check_capture(name, folder, reports):
     expected = sorted(file.split(".")[0] for file in os.listdir(f"{folder}/{name}") if ".csv" in file)
     if not expected or not set(expected) <= set(reports):
         sys.exit(f"{name}: no tables to compare with, or tables of reports that there are not: {expected}")
-    for report in expected:
-        check(f"{name} {report}", read(f"{folder}/{name}/{report}.csv"), tacho("stats", "-q", "-f", "csv", "-r", report, f"{name}.tacho"))
+    for report, got in tables(f"{name}.tacho", expected).items():
+        check(f"{name} {report}", read(f"{folder}/{name}/{report}.csv"), got)
     check(f"{name} on the terminal", wanted_text(name, folder), tacho("stats", f"{name}.tacho"))
     rules = check_rules(name, folder)
     print(f"{name}: {len(expected)} reports, {rules} rules compared; {restored} names put back")
@@ -125,9 +132,11 @@ def check_capture(name, folder, reports):
 def check_round_trip(name, reports):
     """To SQLite and back: the tables stay the same, and so do the rows that SQL sees."""
     tacho("export", "-t", "sqlite", "-o", f"{name}.back.sqlite", f"{name}.tacho")
+    ours, theirs = tables(f"{name}.tacho", reports), tables(f"{name}.back.sqlite", reports)
     for report in reports:
-        ours = tacho("stats", "-q", "-f", "csv", "-r", report, f"{name}.tacho")
-        check(f"{name} {report} after a round trip", ours, tacho("stats", "-q", "-f", "csv", "-r", report, f"{name}.back.sqlite"))
+        check(f"{name} {report} after a round trip", ours[report], theirs[report])
+    if sum(table != "" for table in ours.values()) < 10:
+        sys.exit(f"{name}: hardly a table to compare after a round trip")
     queries = {
         "NVTX": "SELECT start, end, eventType, rangeId, category, color, coalesce(text, value), globalTid, domainId, uint64Value, int64Value,"
                 " doubleValue, uint32Value, int32Value, floatValue FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId",
