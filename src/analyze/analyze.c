@@ -1,6 +1,7 @@
 /* The registries of reports and rules, and the checks that come before each run. */
 #include "analyze.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -101,13 +102,18 @@ const struct analysis *rule_find(const char *name)
     return find(rules, name);
 }
 
+static int has_rows(struct report *report, const char *name)
+{
+    const struct report_table *table = report_table(report, name);
+
+    return table && table->rows;
+}
+
 static int is_met(const struct analysis_need *need, struct report *report)
 {
-    for (const char *const *name = need->tables; *name; name++) {
-        const struct report_table *table = report_table(report, *name);
-        if (table && table->rows)
+    for (const char *const *name = need->tables; *name; name++)
+        if (has_rows(report, *name))
             return 1;
-    }
     return 0;
 }
 
@@ -136,4 +142,28 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
     if (code == 0 && rows >= 0)
         table_limit(*out, (size_t)rows);
     return code;
+}
+
+static int is_default(const struct analysis *analysis, struct report *report)
+{
+    return analysis->by_default && (!analysis->default_where || (has_rows(report, analysis->default_where) && !analysis_missing(analysis, report)));
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct analysis *const *x = a, *const *y = b;
+
+    return ((*x)->by_default > (*y)->by_default) - ((*x)->by_default < (*y)->by_default);
+}
+
+size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room)
+{
+    size_t count = 0;
+
+    for (const struct analysis *const *at = analyses; *at && count + 1 < room; at++)
+        if (is_default(*at, report))
+            out[count++] = *at;
+    qsort(out, count, sizeof *out, by_place);
+    out[count] = NULL;
+    return count;
 }

@@ -42,6 +42,8 @@ struct analysis {
     const char *help;         /* one paragraph for --help-reports */
     struct analysis_need needs[3]; /* all of them; the first that is not met is named. Ends with one without data */
     int by_default;           /* place in the default list, from 1; 0: not in it */
+    const char *default_where; /* in it only of a report that has all it needs and rows in this table; NULL: always, as with nsys */
+    size_t default_rows;      /* as many are shown there, and how many more there are; 0: all */
     /* A table without rows when the tables are there but hold nothing for this report. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
     const char *advice, *praise; /* of a rule: what to do about the rows, and what it means that there are none; else NULL */
@@ -61,6 +63,9 @@ const struct analysis_need *analysis_missing(const struct analysis *analysis, st
  * in err. */
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err);
+
+/* Those of the default list that count for a report, in order; NULL-terminated, room for as many as there are. Returns how many. */
+size_t analysis_defaults(struct report *report, const struct analysis **out, size_t room);
 
 /* The time of an NVTX range given as RANGE[@DOMAIN][/INDEX]: INDEX counts from 0 by start, a backslash takes the meaning
  * from an @ or a /. Without a DOMAIN the default one is meant, or any if that has no such range; * is any. ERR_NOT_FOUND if

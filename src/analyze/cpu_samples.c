@@ -245,7 +245,8 @@ const struct analysis analysis_cpu_sample_sum = {
     .name = "cpu_sample_sum", .title = "CPU Sample Summary", .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
     .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. Shares are of what "
             "the samples weigh. By module or by thread with these options." OPTIONS_HELP,
-    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_sample_sum,
+    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .by_default = 21, .default_where = "TACHO_SAMPLING", .default_rows = 20,
+    .run = cpu_sample_sum,
 };
 
 const struct analysis analysis_cpu_topdown = {

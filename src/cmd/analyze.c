@@ -43,7 +43,7 @@ static const struct option options[] = {
     {0},
 };
 
-static int add_all(struct wanted_list *list, struct error *err)
+static int add_all(struct wanted_list *list, struct report *report, struct error *err)
 {
     for (const struct analysis *const *at = rules; *at; at++)
         if (wanted_add(list, *at, err) != 0)

@@ -531,9 +531,11 @@ void closing_add(struct text *out, const struct closing *closing)
     add_events(out, closing);
     add_cost(out, result);
     if (tables.operators)
-        add_report(out, closing, "ops", ", or stats for all else");
+        add_report(out, closing, "ops", ", or stats for all else, or view for the timeline");
+    else if (nothing_recorded(result))
+        add_report(out, closing, "info", "");
     else
-        add_report(out, closing, nothing_recorded(result) ? "info" : "stats", "");
+        add_report(out, closing, "stats", ", or view for the timeline");
     table_delete(tables.operators);
     table_delete(tables.functions);
     for (size_t i = 0; i < TOP_TABLES; i++)

@@ -334,7 +334,7 @@ static int take_conditions(struct job *job, struct error *err)
 static int compare_all(struct job *job, const struct wanted_list *asked, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST];
-    size_t count = asked->count ? asked->count : stats_defaults(defaults, WANTED_MOST);
+    size_t count = asked->count ? asked->count : analysis_defaults(job->runs[0].report, defaults, WANTED_MOST);
 
     for (size_t i = 0; i < count; i++) {
         const struct wanted by_default = { .analysis = asked->count ? NULL : defaults[i] };

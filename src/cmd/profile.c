@@ -121,12 +121,12 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
 static void print_stats(const struct command *self, struct report *report, const char *path)
 {
     const struct analysis *wanted[64];
-    struct stats_style style = { .format = print_formats[0],
+    struct stats_style style = { .format = print_formats[0], .by_default = 1,
                                  .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
     struct text out = {0};
     struct error err;
 
-    stats_defaults(wanted, sizeof wanted / sizeof wanted[0]);
+    analysis_defaults(report, wanted, sizeof wanted / sizeof wanted[0]);
     for (const struct analysis **at = wanted; *at; at++) {
         struct analysis_request request = {0};
         if (stats_print(&out, report, path, *at, &request, &style, &err) != 0)

@@ -61,11 +61,16 @@ int stats_print(struct text *out, struct report *report, const char *path, const
     }
     if (!style->quiet && style->format->title)
         style->format->title(out, analysis->title, analysis->name);
-    if (table_row_count(table) || style->quiet)
+    size_t rows = table_row_count(table), shown = style->by_default && !style->quiet ? analysis->default_rows : 0;
+    if (shown)
+        table_limit(table, shown);
+    if (rows || style->quiet)
         add_table(out, table, analysis, style);
     else
         display_add_wrapped(out, analysis->praise ? analysis->praise : "Report was successfully run, but no data was returned.", 0, 0);
-    if (!style->quiet && analysis->advice && table_row_count(table)) {
+    if (shown && rows > shown)
+        text_addf(out, "\n%zu rows more: -r %s shows all.\n", rows - shown, analysis->name);
+    if (!style->quiet && analysis->advice && rows) {
         text_add_char(out, '\n');
         display_add_wrapped(out, analysis->advice, 0, 0);
     }
@@ -84,6 +89,7 @@ struct job {
     struct analysis_request request;
     const struct delivery *delivery;
     const struct destination *destination;
+    int by_default;
 };
 
 /* Notes about what is done, on the terminal; never into a table. */
@@ -108,7 +114,7 @@ static void note_part(const struct delivery *delivery, const struct part *part)
 static int send_away(const struct job *job, struct error *err)
 {
     const struct analysis *analysis = job->wanted->analysis;
-    struct stats_style style = { job->destination->format, job->destination->request, 1 };
+    struct stats_style style = { .format = job->destination->format, .request = job->destination->request, .quiet = 1 };
     struct text what = {0}, file = {0}, out = {0}, notes = {0};
     struct table *table = NULL;
     int code = analysis_run(analysis, job->report, &job->request, &table, err);
@@ -136,7 +142,7 @@ static int send_away(const struct job *job, struct error *err)
 
 static int print_here(const struct job *job, struct error *err)
 {
-    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet };
+    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet, job->by_default };
     struct text out = {0};
     int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
 
@@ -146,29 +152,44 @@ static int print_here(const struct job *job, struct error *err)
     return code;
 }
 
-static int show_file(const struct command *self, const char *path, const struct show_settings *settings, const struct wanted_list *wanted,
-                     const struct delivery *delivery)
+/* What is wanted of a report that is open, one table after another. */
+static int show_report(struct report *report, const char *path, const struct show_settings *settings, const struct wanted_list *wanted,
+                       int by_default, const struct delivery *delivery, struct error *err)
 {
-    struct report *report = NULL;
-    struct error err = {0};
-    struct text found = {0};
     struct part part = {0};
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
-    int code = nsys_rep_find(path, &settings->input, &found, &err);
+    int code = part_find(&settings->part, report, &part, err);
 
-    if (code == 0)
-        code = open_report(text_string(&found), &report, &err);
-    if (code == 0)
-        code = part_find(&settings->part, report, &part, &err);
     if (code == 0 && part.steps.count)
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs && code == 0; i++) {
         const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
-        struct job job = { .report = report, .path = text_string(&found), .wanted = one, .part = &settings->part,
-                           .request = part_request(&part, one), .delivery = delivery, .destination = delivery_at(delivery, i) };
-        code = destination_is_console(job.destination) ? print_here(&job, &err) : send_away(&job, &err);
+        struct job job = { .report = report, .path = path, .wanted = one, .part = &settings->part, .request = part_request(&part, one),
+                           .delivery = delivery, .destination = delivery_at(delivery, i), .by_default = by_default };
+        code = destination_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
     }
     part_free(&part);
+    return code;
+}
+
+static int show_file(const struct command *self, const char *path, const struct show_settings *settings, const struct show_registry *registry,
+                     const struct wanted_list *wanted, const struct delivery *delivery)
+{
+    struct report *report = NULL;
+    struct error err = {0};
+    struct text found = {0};
+    struct wanted_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
+    int code = nsys_rep_find(path, &settings->input, &found, &err);
+
+    if (code == 0)
+        code = open_report(text_string(&found), &report, &err);
+    if (code == 0 && !wanted->count)
+        code = defaults ? registry->add_defaults(defaults, report, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    if (code == 0)
+        code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL, delivery, &err);
+    if (defaults)
+        wanted_free(defaults);
+    free(defaults);
     if (report)
         close_report(report, text_string(&found));
     text_free(&found);
@@ -220,12 +241,11 @@ int show_files(const struct command *self, const struct show_settings *settings,
         error_set(&err, ERR_NO_MEMORY, "out of memory");
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
-    else if (delivery_parse(&delivery, &settings->deliver, &err) == 0 &&
-             wanted_parse(wanted, &settings->names, registry->known, registry->noun, &err) == 0 && wanted->count == 0)
-        registry->add_defaults(wanted, &err);
+    else if (delivery_parse(&delivery, &settings->deliver, &err) == 0)
+        wanted_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
-        status = show_file(self, files[i], settings, wanted, &delivery);
+        status = show_file(self, files[i], settings, registry, wanted, &delivery);
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)

@@ -20,7 +20,7 @@ struct show_registry {
     const struct analysis *const *known;
     const struct analysis *(*find)(const char *name);
     const char *noun; /* "report", "rule" */
-    int (*add_defaults)(struct wanted_list *list, struct error *err);
+    int (*add_defaults)(struct wanted_list *list, struct report *report, struct error *err);
 };
 
 /* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained; not if

@@ -45,31 +45,10 @@ static const struct option options[] = {
     {0},
 };
 
-size_t stats_defaults(const struct analysis **out, size_t room)
-{
-    size_t count = 0;
-
-    for (int place = 1; count + 1 < room; place++) {
-        const struct analysis *found = NULL;
-        int more = 0;
-        for (const struct analysis *const *at = analyses; *at; at++) {
-            more |= (*at)->by_default >= place;
-            if ((*at)->by_default == place)
-                found = *at;
-        }
-        if (found)
-            out[count++] = found;
-        if (!more)
-            break;
-    }
-    out[count] = NULL;
-    return count;
-}
-
-static int add_defaults(struct wanted_list *list, struct error *err)
+static int add_defaults(struct wanted_list *list, struct report *report, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST];
-    size_t count = stats_defaults(defaults, WANTED_MOST);
+    size_t count = analysis_defaults(report, defaults, WANTED_MOST);
 
     for (size_t i = 0; i < count; i++)
         if (wanted_add(list, defaults[i], err) != 0)

@@ -15,7 +15,7 @@ FUNCTIONS = ["main", "solve", "step", "norm", "std::vector<int, std::allocator<i
 MODULES = ["/usr/lib/libm.so.6", "/opt/program", "[vdso]"]
 
 
-def make(path, shuffled=False):
+def make(path, shuffled=False, is_ours=False):
     """Samples of three threads; some functions recurse, some have no name, and some stacks are empty."""
     made, dice = lib.Made(path), random.Random(4)
     chains = []
@@ -42,6 +42,12 @@ def make(path, shuffled=False):
         for place, function in enumerate(stack):
             made.add("TACHO_PYTHON_CALLCHAINS", id=chain, symbol=made.text(function), module=made.text("/home/me/train.py"), stackDepth=place,
                      line=lines[function] + chain)
+    if is_ours:
+        made.add("TACHO_SAMPLING", timestamp=0, method="perf", switches="none")
+        for number in range(2000, 2030):
+            made.add("COMPOSITE_EVENTS", id=number, start=number * 1000, cpu=0, threadState=1, globalTid=PROCESS | 7, cpuCycles=1)
+            chains.append(dict(id=number, symbol=made.text(f"rare {number}"), module=made.text(MODULES[1]), kernelMode=0, unresolved=0,
+                               originalIP=number, stackDepth=0))
     if shuffled:
         dice.shuffle(chains)
     for chain in chains:
@@ -135,6 +141,16 @@ def check_python(path):
                             "<module> (train.py:42)": 0}, rows)
 
 
+def check_default(nsys, ours):
+    """Of our own captures samples are among what is shown unasked, the first rows of them."""
+    check("nsys's list is nsys's", False, "cpu_sample_sum" in lib.output("stats", nsys))
+    shown, all_rows = lib.output("stats", ours), len(table("cpu_sample_sum", ours))
+    check("the rest is counted", True, all_rows > 20 and f"{all_rows - 20} rows more: -r cpu_sample_sum shows all." in shown)
+    first = shown.partition("(cpu_sample_sum):")[2].partition("rows more")[0]
+    check("the first rows", [row["Function"] for row in table("cpu_sample_sum:rows=20", ours) if row["Function"] in FUNCTIONS[:4]],
+          [line.split()[4] for line in first.splitlines() if len(line.split()) > 4 and line.split()[4] in FUNCTIONS[:4]])
+
+
 def check_all(path, names):
     samples = read(path)
     check_flat(path, samples, names)
@@ -148,6 +164,7 @@ def main():
         made = make(os.path.join(folder, "made.sqlite"))
         check_filters(made, check_all(made, names))
         check_python(made)
+        check_default(made, make(os.path.join(folder, "ours.sqlite"), is_ours=True))
         check_all(make(os.path.join(folder, "shuffled.sqlite"), shuffled=True), names)
         fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
         if os.path.exists(fixture):
