@@ -38,6 +38,7 @@ struct cut {
     int64_t *strings;                  /* owned; the writer's id by ours, 0: not asked yet */
     size_t string_count;
     struct numbers used[CHAIN_TABLES]; /* stacks of the rows that were kept */
+    int is_to_size;                    /* with an overview of the rest */
     int failed;                        /* memory was short */
 };
 
@@ -197,14 +198,14 @@ static void begin_passage(struct passage *passage, struct cut *cut, const struct
             passage->used[chain_users[i].chains] = column_of(schema, chain_users[i].column);
 }
 
-/* Stacks come second: by then it is known which are used. */
+/* Stacks come second: by then it is known which are used. What was in detail before this cut may be no longer. */
 static int copy_table(struct cut *cut, const struct report_table *table, int of_stacks, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
     int to = schema_find(table->name), chain = chain_table_find(table->name), is_cut = cut->part->range_count || cut->part->filter;
     struct passage passage;
 
-    if (to < 0 || to == TABLE_StringIds || table->rows == 0 || (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
+    if (to < 0 || (to == TABLE_TACHO_DETAIL && cut->is_to_size) || to == TABLE_StringIds || table->rows == 0 || (chain >= 0) != of_stacks || !export_wants_table(cut->part, table->name))
         return 0;
     begin_passage(&passage, cut, table, (enum table_id)to);
     if (chain >= 0 && is_cut) {
@@ -233,11 +234,21 @@ static int copy_tables(struct cut *cut, struct error *err)
     return code;
 }
 
+static void write_detail(struct writer *writer, const struct export_options *part)
+{
+    for (size_t i = 0; i < part->range_count; i++) {
+        struct row_TACHO_DETAIL row = {0};
+        ROW_SET(&row, TACHO_DETAIL, start, part->ranges[i].from_ns);
+        ROW_SET(&row, TACHO_DETAIL, end, part->ranges[i].to_ns);
+        writer_append(writer, TABLE_TACHO_DETAIL, &row);
+    }
+}
+
 /* Writes one part, with an overview of the rest if there is one, and says how large it became. */
 static int write_part(struct report *report, const char *path, const struct export_options *part, struct cut_overview *overview, uint64_t *bytes,
                       struct error *err)
 {
-    struct cut cut = { .report = report, .part = part };
+    struct cut cut = { .report = report, .part = part, .is_to_size = overview != NULL };
     struct error closing;
     int code = writer_open(path, &(struct writer_options){ .overwrite = 1, .level = LEVEL }, &cut.writer, err);
 
@@ -246,6 +257,7 @@ static int write_part(struct report *report, const char *path, const struct expo
     code = copy_tables(&cut, err);
     if (code == 0 && overview) {
         overview->writer = cut.writer;
+        write_detail(cut.writer, part);
         code = cut_overview_write(overview, err);
     }
     for (size_t i = 0; i < CHAIN_TABLES; i++)
@@ -301,12 +313,13 @@ static int write_window(const char *path, struct cut_overview *overview, uint64_
 static void say_what_is_left(const struct export_options *options, const struct cut_density *density, struct report_span window, double share)
 {
     if (options->note)
-        text_addf(options->note, "kept %.6f s to %.6f s of %.6f s to %.6f s, which is the middle %.1f %% of its events, to stay below the size; "
+        text_addf(options->note, "kept %.6f s to %.6f s of %.6f s to %.6f s, which is %.1f %% of its events%s, to stay below the size; "
                                  "--filter-time and --steps choose another part",
-                  (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9, (double)density->to_ns / 1e9, share * 100);
+                  (double)window.from_ns / 1e9, (double)window.to_ns / 1e9, (double)density->from_ns / 1e9, (double)density->to_ns / 1e9, share * 100,
+                  density->where);
 }
 
-/* Smaller windows around the middle, until one fits: the next guess is the last one's size in proportion. */
+/* Smaller windows, until one fits: the next guess is the last one's size in proportion. */
 static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most, uint64_t bytes, struct error *err)
 {
     struct cut_density density;

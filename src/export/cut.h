@@ -8,8 +8,8 @@
 #include "../base/text.h"
 #include "export.h"
 
-/* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it) that is cut further, to the middle of the
- * events, until it fits; each of its bytes counts as `scale_percent` hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
+/* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it) that is cut further, to a window of time
+ * (cut_window.h), until it fits; each of its bytes counts as `scale_percent` hundredths of one. ERR_NO_SPACE: it does not fit whatever is left out. */
 struct cut_size {
     uint64_t taken;
     unsigned scale_percent;

@@ -1,9 +1,14 @@
-/* Bytes over time: each chunk's share of its table's bytes, spread over the chunk's span. */
+/* Bytes over time: each chunk's share of its table's bytes, spread over the chunk's span. Work over time: events, counted one by one, since a
+ * single chunk may have all of them, and nothing of the gaps between. */
 #include "cut_window.h"
 
 #include <string.h>
 
 #include "../analyze/filter.h"
+#include "rows.h"
+
+#define GOOD_ENOUGH 0.75 /* of the best, for the middle */
+#define PLACES 256       /* that are looked at, from the first to the last */
 
 static int counts(const struct report_table *table, const struct export_options *options, const char *const *kept_whole, size_t kept_count)
 {
@@ -53,6 +58,76 @@ static void clip_to_part(struct cut_density *density, const struct export_option
         clip(density, from_ns, to_ns);
 }
 
+/* ---- only what was asked for --------------------------------------------------------------------------------------- */
+
+/* How much of a bin the ranges have; they do not overlap. */
+static double share_in_ranges(const struct cut_density *density, int bin, const struct export_options *options)
+{
+    double share = 0;
+
+    for (size_t i = 0; i < options->range_count; i++) {
+        double from = bin_of(density, options->ranges[i].from_ns), to = bin_of(density, options->ranges[i].to_ns) + 1e-6;
+        from = from > bin ? from : bin;
+        to = to < bin + 1 ? to : bin + 1;
+        share += to > from ? to - from : 0;
+    }
+    return share < 1 ? share : 1;
+}
+
+static void leave_ranges(struct cut_density *density, const struct export_options *options)
+{
+    if (!options->range_count)
+        return;
+    density->total = 0;
+    for (int bin = 0; bin < DENSITY_BINS; bin++)
+        density->total += density->bytes[bin] *= share_in_ranges(density, bin, options);
+}
+
+/* ---- work --------------------------------------------------------------------------------------------------------- */
+
+static int count_work(struct cut_density *density, struct report *report, const char *name, const struct export_options *options, int *found,
+                      struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    struct export_rows *rows;
+
+    if (!table || !table->rows || !export_wants_table(options, name))
+        return 0;
+    int start = report_column(table, "start"), code = export_rows_open(report, table, &start, 1, options, 0, &rows, err);
+    if (code != 0)
+        return code;
+    while ((code = export_rows_next(rows, err)) == 1) {
+        const struct export_window *window = export_window(rows);
+        double bin = bin_of(density, window->values[0][window->at]);
+        if ((window->null_masks[window->at] & 1) || bin < 0 || bin >= DENSITY_BINS)
+            continue;
+        density->work[(int)bin]++;
+        *found = 1;
+    }
+    export_rows_close(rows);
+    return code;
+}
+
+/* The first kind that has any events; without one, bytes, the more the closer together they are. */
+static int find_work(struct cut_density *density, struct report *report, const struct export_options *options, struct error *err)
+{
+    static const struct { const char *where, *tables[4]; } kinds[] = {
+        { ", where there is work on GPUs", { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET" } },
+        { ", where there are steps and ranges", { "TACHO_TORCH_STEP", "NVTX_EVENTS", "TACHO_TORCH_OP" } },
+    };
+    int code = 0, found = 0;
+
+    density->where = "";
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds && code == 0 && !found; kind++) {
+        for (int i = 0; kinds[kind].tables[i] && code == 0; i++)
+            code = count_work(density, report, kinds[kind].tables[i], options, &found, err);
+        density->where = found ? kinds[kind].where : "";
+    }
+    for (int bin = 0; bin < DENSITY_BINS && !found; bin++)
+        density->work[bin] = density->bytes[bin] * density->bytes[bin];
+    return code;
+}
+
 int cut_density(struct cut_density *density, struct report *report, const struct export_options *options, const char *const *kept_whole,
                 size_t kept_count, struct error *err)
 {
@@ -75,8 +150,11 @@ int cut_density(struct cut_density *density, struct report *report, const struct
                 spread(density, chunk, (double)table->packed_bytes * (double)chunk.rows / (double)table->rows);
         }
     }
-    return density->total > 0 ? 0 : error_set(err, ERR_NO_DATA, "there are no events that could be left out");
+    leave_ranges(density, options);
+    return density->total > 0 ? find_work(density, report, options, err) : error_set(err, ERR_NO_DATA, "there are no events that could be left out");
 }
+
+/* ---- the window --------------------------------------------------------------------------------------------------- */
 
 /* The time before which there are so many bytes. */
 static int64_t time_at(const struct cut_density *density, double bytes)
@@ -91,8 +169,59 @@ static int64_t time_at(const struct cut_density *density, double bytes)
     return density->to_ns;
 }
 
+static double work_before(const struct cut_density *density, int64_t time_ns)
+{
+    double place = bin_of(density, time_ns), sum = 0;
+
+    for (int bin = 0; bin < DENSITY_BINS && bin < place; bin++)
+        sum += density->work[bin] * (place - bin < 1 ? place - bin : 1);
+    return sum;
+}
+
+static double bytes_before(const struct cut_density *density, int bin)
+{
+    double sum = 0;
+
+    for (int i = 0; i < bin; i++)
+        sum += density->bytes[i];
+    return sum;
+}
+
+/* So many bytes, and so many before them. */
+static struct report_span span_of(const struct cut_density *density, double before, double bytes)
+{
+    return (struct report_span){ time_at(density, before), time_at(density, before + bytes) };
+}
+
+static double worth(const struct cut_density *density, struct report_span span)
+{
+    return work_before(density, span.to_ns) - work_before(density, span.from_ns);
+}
+
+/* How many bytes come before a window that has the moment of most work in its middle; it stays within all bytes. */
+static double place_at_peak(const struct cut_density *density, double bytes)
+{
+    int peak = 0;
+
+    for (int bin = 1; bin < DENSITY_BINS; bin++)
+        peak = density->work[bin] > density->work[peak] ? bin : peak;
+    double before = bytes_before(density, peak) + (density->bytes[peak] - bytes) / 2;
+    before = before < density->total - bytes ? before : density->total - bytes;
+    return before > 0 ? before : 0;
+}
+
 struct report_span cut_window(const struct cut_density *density, double share)
 {
-    share = share < 1 ? share : 1;
-    return (struct report_span){ time_at(density, density->total * (1 - share) / 2), time_at(density, density->total * (1 + share) / 2) };
+    double bytes = density->total * (share < 1 ? share : 1), rest = density->total - bytes, best_worth = -1;
+    struct report_span middle = span_of(density, rest / 2, bytes), best = middle;
+
+    for (int i = 0; i <= PLACES + 1; i++) {
+        struct report_span span = span_of(density, i <= PLACES ? rest * i / PLACES : place_at_peak(density, bytes), bytes);
+        double this_worth = worth(density, span);
+        if (this_worth > best_worth) {
+            best_worth = this_worth;
+            best = span;
+        }
+    }
+    return worth(density, middle) >= GOOD_ENOUGH * best_worth ? middle : best;
 }

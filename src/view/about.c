@@ -130,12 +130,29 @@ static void add_warnings(struct view *view, struct text *out)
     json_end(out, "],");
 }
 
+/* Where all events are, in a report that was cut to a size. */
+static void add_detail(struct view *view, struct text *out)
+{
+    static const char *const names[] = { "start", "end" };
+    struct report_columns columns = {0};
+
+    if (columns_read(view->report, "TACHO_DETAIL", names, 2, &columns, NULL) == 0 && columns.rows) {
+        text_add(out, "\"detail\":[");
+        for (size_t row = 0; row < columns.rows; row++)
+            text_addf(out, "{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, columns.values[0][row]),
+                      (long long)view_time(view, columns.values[1][row]));
+        json_end(out, "],");
+    } else
+        text_add(out, "\"detail\":null,");
+    report_columns_free(&columns);
+}
+
 static void add_reports(struct view *view, struct text *out)
 {
     text_add(out, "\"reports\":[");
     for (const struct analysis *const *at = analyses; *at; at++)
         if (!analysis_missing(*at, view->report))
-            text_addf(out, "\"%s\",", (*at)->name);
+            text_addf(out, "{\"name\":\"%s\",\"title\":\"%s\"},", (*at)->name, (*at)->title);
     json_end(out, "],");
 }
 
@@ -166,6 +183,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     } else
         text_add(out, "\"steps\":null,");
     add_warnings(view, out);
+    add_detail(view, out);
     add_reports(view, out);
     json_end(out, "}");
     process_names_free(&names);

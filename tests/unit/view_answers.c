@@ -440,6 +440,23 @@ static void an_empty_report(void **state)
     expect(ask("flame"), "\"nodes\":[[-1,-1,0,0]],\"samples\":0");
     expect(ask("advice?step=1"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
     expect(ask("advice"), "{\"advice\":[],\"rules\":[],\"complete\":true}");
+    expect(ask("about"), "\"detail\":null,");
+    close_all();
+}
+
+static void cut_to_a_size(void **state)
+{
+    struct writer *writer = start();
+
+    range(writer, MAIN, 10, 200, "a range", 7);
+    for (int64_t from = 30; from < 100; from += 50) {
+        struct row_TACHO_DETAIL row = {0};
+        ROW_SET(&row, TACHO_DETAIL, start, from);
+        ROW_SET(&row, TACHO_DETAIL, end, from + 5);
+        writer_append(writer, TABLE_TACHO_DETAIL, &row);
+    }
+    show(writer);
+    expect(ask("about"), "\"detail\":[{\"from\":20,\"to\":25},{\"from\":70,\"to\":75}],");
     close_all();
 }
 
@@ -490,7 +507,7 @@ int main(void)
         cmocka_unit_test(halves_of_operators), cmocka_unit_test(work_without_calls), cmocka_unit_test(lines_of_python),
         cmocka_unit_test(who_held_the_lock), cmocka_unit_test(ranges_of_one_length), cmocka_unit_test(ids_in_no_order),
         cmocka_unit_test(ranges_without_number), cmocka_unit_test(gpus_of_processes),
-        cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report), cmocka_unit_test(called_off),
+        cmocka_unit_test(hostile_names), cmocka_unit_test(an_empty_report), cmocka_unit_test(cut_to_a_size), cmocka_unit_test(called_off),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
