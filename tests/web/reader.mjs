@@ -37,7 +37,7 @@ async function requestsFor(ask) {
   for (const level of levels) requests.push([`tile?rows=${drawn.join(",")}&level=${level}&index=${Math.floor(about.to / 2 / 2 ** level / 1024)}`]);
   for (const row of drawn) for (const event of [0, 1]) requests.push([`event?row=${row}&event=${event}`]);
   for (const row of drawn.slice(0, 3)) requests.push([`flame?source=events&row=${row}`]);
-  for (const name of about.reports) requests.push([`table?report=${name}&limit=50`], [`table?report=${name}&limit=50&from=${Math.floor(about.to / 3)}&to=${Math.floor(about.to / 2)}`]);
+  for (const { name } of about.reports) requests.push([`table?report=${name}&limit=50`], [`table?report=${name}&limit=50&from=${Math.floor(about.to / 3)}&to=${Math.floor(about.to / 2)}`]);
   requests.push([`names?ids=${Array.from({ length: 300 }, (_, id) => id).join(",")}`]);
   return requests;
 }

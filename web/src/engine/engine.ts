@@ -39,7 +39,9 @@ export interface About {
   processes: { pid: number; name: string; rank?: number }[];
   steps: { count: number; source: string } | null;
   warnings: string[];
-  reports: string[];
+  /** Of a report that was cut: the stretches whose events are all there; outside of them there is an overview. */
+  detail: Span[] | null;
+  reports: { name: string; title: string }[];
 }
 
 /** A stretch of TILE_PIXELS of one row; the arrays of a part are of equal length. */
@@ -50,6 +52,12 @@ export interface Tile {
   dense: { count: number; pixel: Uint16Array; pixels: Uint16Array; events: Uint32Array; name: Uint32Array; lane: Uint16Array; colour: Uint8Array; busy: Uint8Array };
   points: { count: number; time: Float64Array; min: Float64Array; max: Float64Array; last: Float64Array };
 }
+
+/** Flags of a slice. */
+export const FLAG_NO_END = 1;
+/** Of a sample: its thread did not run. */
+export const FLAG_WAITING = 2;
+export const FLAG_FAILED = 4;
 
 export const TILE_PIXELS = 1024;
 /** A pixel of this level is 2^52 ns, and no tile has a larger one. */

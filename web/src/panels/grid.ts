@@ -25,6 +25,9 @@ export interface GridContent {
   label: string;
   columns: readonly GridColumn[];
   rows: readonly (readonly Cell[])[];
+  /** How many there are, where `rows` has only the first of them; `more` fetches so many of them and more. */
+  total?: number;
+  more?: (rows: number) => Promise<readonly (readonly Cell[])[]>;
   /** The column that says what a line is about: it is shown first and stays in sight, wherever it stands in a copy. */
   lead?: number | undefined;
   /** What a line does when it is clicked, or Enter is pressed on it. */
@@ -76,8 +79,8 @@ export class Grid {
       this.filterBox,
       this.status,
       make("span", { class: "spacer" }),
-      button("CSV", () => this.copyAs(","), { icon: "copy", title: "Copy what is shown as comma-separated values", class: "quiet" }),
-      button("TSV", () => this.copyAs("\t"), { icon: "copy", title: "Copy what is shown as tab-separated values, for a spreadsheet", class: "quiet" }),
+      button("CSV", () => void this.copyAs(","), { icon: "copy", title: "Copy what is shown as comma-separated values", class: "quiet" }),
+      button("TSV", () => void this.copyAs("\t"), { icon: "copy", title: "Copy what is shown as tab-separated values, for a spreadsheet", class: "quiet" }),
     );
     this.table.append(this.groups, this.head, this.body);
     this.scroller.append(this.table);
@@ -155,32 +158,71 @@ export class Grid {
     }
   }
 
+  /** How many lines there are; most may not be here yet. */
+  private length(): number {
+    return this.isPlain() ? this.total() : this.shown.length;
+  }
+
+  private total(): number {
+    return this.content.total ?? this.content.rows.length;
+  }
+
+  /** In the order in which they came, all of them. */
+  private isPlain(): boolean {
+    return this.sorted === null && this.filterBox.value === "";
+  }
+
+  /** Fetches lines until so many are here; false where it failed, or something else is shown by then. */
+  private async have(lines: number): Promise<boolean> {
+    const { content } = this;
+    if (!content.more || content.rows.length >= Math.min(lines, this.total())) return true;
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      const rows = await content.more(lines);
+      if (this.content.more !== content.more) return false;
+      if (rows.length > this.content.rows.length) this.content = { ...content, rows };
+    } catch (error) {
+      this.fail(error as Error);
+      return false;
+    } finally {
+      this.element.removeAttribute("aria-busy");
+    }
+    this.arrange();
+    return true;
+  }
+
   /** Filters and sorts; the order of equal lines is that in which they came. */
   private arrange(): void {
     const { columns, rows } = this.content;
+    if (!this.isPlain() && rows.length < this.total()) {
+      void this.have(this.total()); // what is not here might be the first; this is called again then
+      return;
+    }
     const wanted = this.filterBox.value.toLowerCase();
     const texts = columns.flatMap((column, index) => (column.numeric ? [] : [index]));
     const fits = (row: readonly Cell[]): boolean => texts.some((index) => String(row[index] ?? "").toLowerCase().includes(wanted));
     this.shown = wanted === "" ? [...rows] : rows.filter(fits);
     const { sorted } = this;
     if (sorted) this.shown.sort((a, b) => (sorted.down ? -1 : 1) * compare(a[sorted.column] ?? null, b[sorted.column] ?? null));
-    const all = count(rows.length);
-    this.status.textContent = this.shown.length === rows.length ? `${all} ${rows.length === 1 ? "row" : "rows"}` : `${count(this.shown.length)} of ${all} rows`;
-    this.scroller.setAttribute("aria-rowcount", String(this.shown.length + 1));
-    this.current = Math.min(this.current, this.shown.length - 1);
+    const [all, length] = [this.total(), this.length()];
+    this.status.textContent = length === all ? `${count(all)} ${all === 1 ? "row" : "rows"}` : `${count(length)} of ${count(all)} rows`;
+    this.scroller.setAttribute("aria-rowcount", String(length + 1));
+    this.current = Math.min(this.current, length - 1);
     this.paint(true);
   }
 
-  /** Makes elements of the lines in sight. */
+  /** Makes elements of the lines in sight, and fetches those that are not here. */
   private paint(always = false): void {
     const top = Math.floor(this.scroller.scrollTop / LINE);
     const first = Math.max(0, top - SPARE);
-    const last = Math.min(this.shown.length, top + Math.ceil(this.scroller.clientHeight / LINE) + SPARE);
+    const end = Math.min(this.length(), top + Math.ceil(this.scroller.clientHeight / LINE) + SPARE);
+    const last = Math.min(this.shown.length, end);
+    if (last < end) void this.have(end);
     if (!always && first === this.first && last === this.last) return;
     [this.first, this.last] = [first, last];
-    const lines: HTMLElement[] = [this.space(first)];
+    const lines: HTMLElement[] = [this.space(Math.min(first, last))];
     for (let index = first; index < last; index++) lines.push(this.line(index));
-    lines.push(this.space(this.shown.length - last));
+    lines.push(this.space(this.length() - last));
     this.body.replaceChildren(...lines);
   }
 
@@ -253,7 +295,7 @@ export class Grid {
     const page = Math.max(1, Math.floor(this.scroller.clientHeight / LINE) - 2);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     const step = steps[event.key];
-    if (step !== undefined) this.go(Math.max(0, Math.min(this.shown.length - 1, this.current + step)));
+    if (step !== undefined) this.go(Math.max(0, Math.min(this.length() - 1, this.current + step)));
     else if (event.key === "Enter") this.act(this.current);
     else return;
     event.preventDefault();
@@ -269,9 +311,13 @@ export class Grid {
     this.scroller.setAttribute("aria-activedescendant", this.currentId());
   }
 
-  private copyAs(separator: "," | "\t"): void {
-    copy(separated(this.content.columns, this.shown, separator)).then(() => {
+  private async copyAs(separator: "," | "\t"): Promise<void> {
+    if (!(await this.have(this.total()))) return;
+    try {
+      await copy(separated(this.content.columns, this.shown, separator));
       this.status.textContent = `${count(this.shown.length)} rows copied`;
-    }, this.fail);
+    } catch (error) {
+      this.fail(error as Error);
+    }
   }
 }

@@ -10,7 +10,10 @@ import { isText, recall, remember } from "./memory";
 import { Latest, Panel } from "./panel";
 import { partChoice } from "./parts";
 
-const MOST_ROWS = 100_000;
+/** How many rows are fetched at first, and at each further step as the reader comes to their end or wants all of them. The engine works
+ * the whole table out each time, so that the steps are large. */
+const STEPS = [1_000, 10_000, 100_000] as const;
+const MOST_ROWS = STEPS[STEPS.length - 1]!;
 
 /** What is shown first, where the report has it. */
 const FIRST = ["cuda_gpu_kern_sum", "nvtx_pushpop_sum", "torch_events", "cpu_sample_sum", "osrt_sum"];
@@ -67,19 +70,22 @@ export class TablesPanel extends Panel {
 
   protected draw(): void {
     const { about, span } = this.app.state;
-    if (about.reports.length === 0) {
+    const reports = about.reports.map(({ name }) => name);
+    if (reports.length === 0) {
       this.bar.replaceChildren(make("p", { class: "empty" }, "This report has no data for any table."));
       return;
     }
-    if (!about.reports.includes(this.report)) this.report = FIRST.find((report) => about.reports.includes(report)) ?? about.reports[0]!;
-    const reports = choice("Table", about.reports.map((report) => [report, report.replaceAll("_", " ")]), this.report, (report) => {
+    if (!reports.includes(this.report)) this.report = FIRST.find((report) => reports.includes(report)) ?? reports[0]!;
+    const titles = about.reports.map(({ name, title }) => [name, title] as const).sort(([, a], [, b]) => (a < b ? -1 : 1));
+    const chosen = choice("Table", titles, this.report, (report) => {
       this.report = report;
       remember("tables.report", report);
       this.redraw();
     });
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
     const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Let go of the span" });
-    this.bar.replaceChildren(reports, this.parts, this.place, ...(span ? [whole] : []), this.grid.tools);
+    const name = make("code", { class: "report-name", title: `What tacho stats calls it: tacho stats -r ${this.report}` }, this.report);
+    this.bar.replaceChildren(chosen, name, this.parts, this.place, ...(span ? [whole] : []), this.grid.tools);
     void this.fill();
   }
 
@@ -88,7 +94,7 @@ export class TablesPanel extends Panel {
     const filter: Filter = { ...span, ...this.part };
     this.element.setAttribute("aria-busy", "true");
     try {
-      const table = await this.latest.of(engine.table(this.report, filter, MOST_ROWS));
+      const table = await this.latest.of(engine.table(this.report, filter, STEPS[0]));
       if (table) this.show(table, filter);
     } catch (error) {
       this.grid.fill({ label: this.report, columns: [{ title: "Message", numeric: false }], rows: [[(error as Error).message]] });
@@ -99,11 +105,14 @@ export class TablesPanel extends Panel {
   private show(table: Table, filter: Filter): void {
     const { name_column: names } = table;
     const times = table.columns.findIndex((column) => column.unit === "time");
-    if (table.total > table.rows.length) this.place.append(`; the first ${count(table.rows.length)} of ${count(table.total)} rows`);
+    const { engine } = this.app.state;
+    if (table.total > MOST_ROWS) this.place.append(`; the first ${count(MOST_ROWS)} of ${count(table.total)} rows`);
     this.grid.fill({
       label: table.title,
       columns: table.columns.map((column) => look(column, (time) => this.app.set({ view: this.app.around({ from: time, to: time }) }))),
       rows: table.rows,
+      total: Math.min(table.total, MOST_ROWS),
+      more: async (rows) => (await engine.table(table.report, filter, STEPS.find((step) => step >= rows) ?? MOST_ROWS)).rows,
       lead: names ?? undefined,
       ...(names === null ? {} : { act: (row: readonly Cell[]) => void this.goTo(String(row[names]), filter, times < 0 ? null : row[times]) }),
     });

@@ -12,6 +12,13 @@ import { FONT } from "./paint";
 import type { Shown } from "./row_list";
 import { RULER } from "./ruler";
 
+/** As much of a text as a width holds. */
+function fitting(surface: Surface, text: string, width: number): string {
+  let fits = text.slice(0, 200);
+  while (fits.length > 1 && surface.measureText(fits).width > width) fits = `${fits.slice(0, -2)}…`;
+  return fits;
+}
+
 export class Heading {
   readonly top = make("div", { class: "corner" });
   private readonly length = make("strong", {});
@@ -64,7 +71,8 @@ export class Heading {
       if (y < RULER) continue;
       surface.font = line.row.kind === "group" ? `600 ${FONT}` : FONT;
       surface.fillStyle = palette.ink;
-      surface.fillText(line.row.label.slice(0, 36), 10 + line.depth * 12, y + 12);
+      const left = 10 + line.depth * 12;
+      surface.fillText(fitting(surface, line.row.label, width - left - 4), left, y + 12);
       surface.fillStyle = palette.line;
       surface.fillRect(0, y + line.height - 1, width, 1);
     }

@@ -14,6 +14,8 @@ interface HitSlice {
   from: number;
   to: number;
   lane: number;
+  /** As tiles have them. */
+  flags: number;
 }
 interface HitDense {
   count: number;
@@ -63,7 +65,7 @@ function nearest({ tile }: Piece, hit: Hit, reach: number): HitSlice | null {
     const away = Math.max(from - hit.time, hit.time - to, 0);
     if (away > distance || (away === distance && best && best.to - best.from <= to - from)) continue;
     distance = away;
-    best = { event: slices.event[i]!, name: slices.name[i]!, from, to, lane: hit.lane };
+    best = { event: slices.event[i]!, name: slices.name[i]!, from, to, lane: hit.lane, flags: slices.flags[i]! };
   }
   return best;
 }

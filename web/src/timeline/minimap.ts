@@ -5,7 +5,8 @@ import type { App } from "../app";
 import type { Overview, Span } from "../engine/engine";
 import { duration } from "../units";
 import { make } from "../panels/dom";
-import { confined, whole } from "./lens";
+import { hatch, outlined } from "./cut";
+import { confined, Lens, whole } from "./lens";
 import type { Palette } from "./palette";
 
 const MINIMAP = 48;
@@ -78,6 +79,8 @@ export class Minimap {
     if (!context || !this.overview || this.width === 0) return;
     this.dirty = false;
     context.scale(ratio, ratio);
+    const report = this.report();
+    hatch(context, outlined(this.app.state.about.detail), new Lens(report.from, report.to, this.width), palette, 0, MINIMAP);
     const { gpu, cpu } = this.overview;
     const both = gpu.some((share) => share > 0) && cpu.some((share) => share > 0);
     const half = both ? MINIMAP / 2 - 6 : MINIMAP - 10;

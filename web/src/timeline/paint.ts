@@ -1,7 +1,7 @@
 // Draws the events of lines: dense parts and thin slices as columns, wide slices as boxes with their name, states, ticks and
 // counters. It reads tiles that are there and asks for nothing but names; a picture on paper comes from the same code.
 
-import type { Row } from "../engine/engine";
+import { FLAG_FAILED, FLAG_NO_END, FLAG_WAITING, type Row } from "../engine/engine";
 import type { Surface } from "../panels/surface";
 import type { Columns } from "./columns";
 import type { Line } from "./layout";
@@ -12,8 +12,8 @@ import type { Piece, Tiles } from "./tiles";
 
 export const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const LABELLED = 22;
-const FLAG_NO_END = 1;
-const FLAG_FAILED = 4;
+/** How strong a moment is whose thread did not run, against one whose thread did. */
+const PALE = 0.4;
 
 /** Which names stand out. */
 interface Emphasis {
@@ -136,8 +136,9 @@ export class Painter {
         if (begin >= end || end < lens.from || begin > lens.to) continue;
         const name = dense.name[i]!;
         const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis))]!;
-        const weight = ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : dense.busy[i]! / 255;
-        this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(80 + 175 * weight));
+        const busy = dense.busy[i]! / 255;
+        const strength = 80 + 175 * (ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : busy);
+        this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(ticks ? strength * (PALE + (1 - PALE) * busy) : strength));
       }
       for (let i = 0; i < slices.count; i++) {
         const lane = slices.lane[i]! - first;
@@ -151,15 +152,16 @@ export class Painter {
         const name = slices.name[i]!;
         const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.colour[i]!, name, emphasis);
         const state = states ? palette.state(slices.colour[i]!) : null;
+        const flags = slices.flags[i]!;
         if (x1 - x0 < thin) {
-          this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[thinned(shade)]!, 255);
+          const alpha = ticks && flags & FLAG_WAITING ? Math.round(255 * PALE) : 255;
+          this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[thinned(shade)]!, alpha);
           continue;
         }
         const left = this.snap(x0);
         const width = Math.max(1 / this.ratio, this.snap(x1) - left - (x1 - x0 > 4 ? 1 / this.ratio : 0));
         const y = topOf(lane);
         this.boxes.add(state ? state.css : palette.fill[shade]!, left, y, width, height);
-        const flags = slices.flags[i]!;
         if (flags & FLAG_FAILED) this.boxes.add(palette.warning, left, y + height - 2, width, 2);
         if (flags & FLAG_NO_END && width > 6) this.boxes.add(palette.paper, left + width - 3, y + 3, 1, height - 6);
         if (!states && !ticks && width >= LABELLED && height >= 10) {

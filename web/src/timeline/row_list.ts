@@ -4,7 +4,8 @@
 import type { Row } from "../engine/engine";
 import { count, quantity } from "../units";
 import { icon, make, type Icon } from "../panels/dom";
-import { FEW_LANES, type Layout, type Line } from "./layout";
+import type { Surface } from "../panels/surface";
+import { FEW_LANES, type Layout, type Line, type Tree } from "./layout";
 
 interface RowActions {
   fold(row: Row): void;
@@ -49,6 +50,20 @@ function iconButton(className: string, name: Icon): HTMLButtonElement {
 function rangeOf({ min = 0, max = 0, unit = "" }: Row): string {
   const [low, high] = [Math.min(0, min), Math.max(0, max)].map((value) => quantity(value, unit));
   return low === high ? `${high}` : `${low} … ${high}`;
+}
+
+/** The room around a name: the fold before it, the pin behind it. */
+const AROUND_NAME = 56;
+const MEASURED = 1000;
+
+/** How wide the list must be for the longest of the names; of very many rows the first are looked at. */
+export function widthOfNames(tree: Tree, surface: Surface): number {
+  let widest = 0;
+  for (const row of tree.rows.slice(0, MEASURED)) {
+    surface.font = `${row.kind === "group" ? "600 " : ""}12px ${getComputedStyle(document.body).fontFamily}`;
+    widest = Math.max(widest, (tree.path(row.id).length - 1) * INDENT + surface.measureText(row.label.slice(0, MEASURED)).width);
+  }
+  return Math.ceil(widest) + AROUND_NAME;
 }
 
 export class RowList {

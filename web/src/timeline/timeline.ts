@@ -8,6 +8,7 @@ import type { Surface } from "../panels/surface";
 import { make } from "../panels/dom";
 import { duration } from "../units";
 import { Columns } from "./columns";
+import { hatch, outlined, sayOutlined } from "./cut";
 import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
@@ -20,7 +21,7 @@ import { Names } from "./names";
 import { FONT, Painter, type Scene } from "./paint";
 import { isDark, Palette } from "./palette";
 import { Heading } from "./heading";
-import { RowList, type Shown } from "./row_list";
+import { RowList, widthOfNames, type Shown } from "./row_list";
 import { drawGrid, drawRuler, RULER } from "./ruler";
 import { Tiles } from "./tiles";
 import { ViewHistory } from "./view_history";
@@ -59,10 +60,11 @@ export class Timeline {
   private readonly context: CanvasRenderingContext2D;
   private readonly columns = new Columns();
   private readonly heading: Heading;
-  private readonly grip = new LabelsGrip(this.element);
+  private readonly grip: LabelsGrip;
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
   private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
+  private readonly outlined: readonly Span[];
   private readonly laneScroll = new Map<number, number>();
   private found: ReadonlySet<number> | null = null;
   private matches = new Map<number, number>();
@@ -84,6 +86,7 @@ export class Timeline {
     if (!context) throw new Error("This browser gives no canvas to draw on.");
     this.context = context;
     this.motion = new Motion(view);
+    this.outlined = outlined(app.state.about.detail);
     this.palette = new Palette(isDark());
     this.tree = new Tree(rows);
     this.layout = layOut(this.tree, choices, this.empty);
@@ -106,6 +109,7 @@ export class Timeline {
       move: (row, before, pinned) => this.move(row, before, pinned),
     });
     this.heading = new Heading(app);
+    this.grip = new LabelsGrip(this.element, widthOfNames(this.tree, context));
     this.build();
     app.listen((changed) => this.changed(changed));
     app.picture = () => this.picture();
@@ -505,6 +509,7 @@ export class Timeline {
     drawRowMarks(surface, this.marks, lens, palette, (row) => this.footOf(row));
     this.paintSelection(surface, lens);
     drawRuler(surface, lens, palette);
+    sayOutlined(surface, this.outlined, lens, palette);
     drawMarks(surface, this.marks, lens, palette);
     this.paintSpanOnRuler(surface, lens);
   }
@@ -517,6 +522,7 @@ export class Timeline {
     surface.fillStyle = this.palette.paper;
     surface.fillRect(0, top, this.width, bottom - top);
     for (const { line, y } of shown) this.paintBackground(surface, line, y);
+    hatch(surface, this.outlined, scene.lens, this.palette, top, bottom);
     drawGrid(surface, scene.lens, this.palette, top, bottom);
     this.columns.begin(this.width, ratio);
     const painter = new Painter(surface, this.columns, ratio, scene);

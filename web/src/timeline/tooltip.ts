@@ -1,7 +1,7 @@
 // What is under the pointer, in words: a line with the time, and a box with the event's name, length and innermost frames.
 // Nothing is asked of the engine before the pointer rests.
 
-import type { Frame, Span } from "../engine/engine";
+import { FLAG_FAILED, FLAG_WAITING, type EventDetails, type Frame, type Span } from "../engine/engine";
 import { make } from "../panels/dom";
 import { cut } from "../panels/text";
 import { count, duration, moment, quantity } from "../units";
@@ -14,11 +14,25 @@ const REST_MS = 120;
 const FRAMES = 4;
 const REMEMBERED = 200;
 const NAME_SHOWN = 300;
+/** Where the tables say why a call failed. */
+const REASONS = ["returnValue", "errno"];
+
+interface Known {
+  frames: readonly Frame[];
+  /** What a call that failed returned. */
+  reason: string;
+}
+
+function reasonOf({ fields }: EventDetails): string {
+  const field = fields.find(({ name, value }) => REASONS.includes(name) && value !== 0);
+  if (!field) return "";
+  return field.label === "" ? `${field.name === "errno" ? "errno " : ""}${field.value}` : `${field.label} (${field.value})`;
+}
 
 export class Tooltip {
   private readonly line = make("div", { class: "cursor", hidden: true }, make("span", { class: "cursor-time" }));
   private readonly box = make("div", { class: "tip", role: "tooltip", hidden: true });
-  private readonly frames = new Map<string, readonly Frame[]>();
+  private readonly known = new Map<string, Known>();
   private shown = "";
   private timer = 0;
   private x = 0;
@@ -88,10 +102,13 @@ export class Tooltip {
     const key = `${hit.row.id}.${slice.event}`;
     const name = names.text(slice.name);
     names.send();
-    if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", `${duration(slice.to - slice.from)}`, `${hit.row.label} · at ${moment(slice.from)}`);
+    const sample = slice.flags & FLAG_WAITING ? "its thread waited" : "";
+    const main = hit.row.kind === "ticks" ? sample : duration(slice.to - slice.from);
+    if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", main, `${hit.row.label} · at ${moment(slice.from)}`);
+    if (slice.flags & FLAG_FAILED) this.box.append(make("div", { class: "tip-failed" }, "Failed"));
     this.warn(marksOn(this.timeline.marks, hit.row.id, slice.event, slice.from, slice.to));
-    const frames = this.frames.get(key);
-    if (frames) this.append(frames);
+    const known = this.known.get(key);
+    if (known) this.append(known);
     else this.ask(hit.row.id, slice.event, key);
   }
 
@@ -155,23 +172,30 @@ export class Tooltip {
     this.box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   }
 
-  /** The frames, once the pointer rests. */
+  /** The frames and the reason, once the pointer rests. */
   private ask(row: number, event: number, key: string): void {
     if (this.timer !== 0) return;
     this.timer = window.setTimeout(() => {
       this.timeline.app.state.engine.event(row, event).then(
-        ({ python, stack }) => {
+        (details) => {
+          const { python, stack } = details;
           const inner = python?.frames.length ? python.frames : (stack?.frames ?? []);
-          if (this.frames.size > REMEMBERED) this.frames.clear();
-          this.frames.set(key, inner.slice(0, FRAMES));
-          if (this.shown === key) this.append(inner.slice(0, FRAMES));
+          const known = { frames: inner.slice(0, FRAMES), reason: reasonOf(details) };
+          if (this.known.size > REMEMBERED) this.known.clear();
+          this.known.set(key, known);
+          if (this.shown === key) this.append(known);
         },
         () => {}, // the box says enough without frames; a click tells what is wrong
       );
     }, REST_MS);
   }
 
-  private append(frames: readonly Frame[]): void {
+  private append({ frames, reason }: Known): void {
+    const failed = this.box.querySelector(".tip-failed");
+    if (failed && reason !== "") {
+      failed.textContent = `Failed: ${reason}`;
+      this.place();
+    }
     if (frames.length === 0 || this.box.querySelector(".tip-frames")) return;
     const rows = frames.map(({ name, file, line }) => make("li", {}, make("bdi", { dir: "auto" }, cut(name, 80)), file ? make("span", {}, ` ${file.split("/").pop() ?? ""}${line ? `:${line}` : ""}`) : ""));
     this.box.append(make("ol", { class: "tip-frames" }, ...rows));
