@@ -30,15 +30,15 @@ static int take_port(void *settings, const char *value, struct error *err)
     char *end;
     long port = strtol(value, &end, 10);
 
-    if (!isdigit((unsigned char)*value) || *end || port < 1 || port > 65535)
-        return error_set(err, ERR_BAD_ARGUMENT, "--port takes a number from 1 to 65535, not '%s'", value);
+    if (!isdigit((unsigned char)*value) || *end || port < 0 || port > 65535)
+        return error_set(err, ERR_BAD_ARGUMENT, "--port takes a number up to 65535, not '%s'", value);
     ((struct settings *)settings)->port = (int)port;
     return 0;
 }
 
 static const struct option options[] = {
     { .name = "port", .letter = 'p', .kind = OPTION_CUSTOM, .take = take_port, .value = "N",
-      .help = "The port to listen at. Default: 7878, or any that is free where that is taken." },
+      .help = "The port to listen at; 0 is any that is free. Default: 7878, or any that is free where that is taken." },
     { .name = "no-browser", .kind = OPTION_FLAG, .offset = offsetof(struct settings, no_browser),
       .help = "Only print the address. So it is under ssh, and without a display." },
     { .name = "host", .kind = OPTION_TEXT, .offset = offsetof(struct settings, host), .value = "ADDRESS",
@@ -165,7 +165,7 @@ static int serve(const struct command *self, struct view *view, const char *file
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {0};
+    struct settings settings = { .port = SERVE_USUAL };
     int64_t begun_ns = clock_monotonic_ns();
     const char *files[argc];
     struct error err = {0};

@@ -123,7 +123,7 @@ static int add_listener(struct server *server, int fd, struct error *err)
 static int bind_failed(const char *address, int port, struct error *err)
 {
     if (errno == EADDRINUSE)
-        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or none", port);
+        return error_set(err, ERR_EXISTS, "port %d is taken; give another with --port, or 0 for any that is free", port);
     return error_set_errno(err, "cannot listen at %s, port %d", address, port);
 }
 
@@ -168,9 +168,9 @@ static int bind_loopback(struct server *server, int port, struct error *err)
 static int bind_somewhere(struct server *server, struct error *err)
 {
     const struct serve_settings *settings = server->settings;
-    int port = settings->port ? settings->port : SERVE_PORT, code = ERR_EXISTS;
+    int port = settings->port == SERVE_USUAL ? SERVE_PORT : settings->port, code = ERR_EXISTS;
 
-    for (int try = 0; code == ERR_EXISTS && try < (settings->port ? 1 : PORT_TRIES); try++) {
+    for (int try = 0; code == ERR_EXISTS && try < (settings->port > 0 ? 1 : PORT_TRIES); try++) {
         code = settings->address ? bind_address(server, settings->address, port, err) : bind_loopback(server, port, err);
         port = 0;
     }

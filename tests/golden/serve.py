@@ -325,7 +325,9 @@ def command_line(file):
     server = Server(file, environment={"TACHO_PAGE": "/nonexistent"})
     check("without the page the api answers", 200, server.status("/api/about"))
     check("and what is missing is said", (404, True, True), (server.status("/"), b"built without" in server.ask("/")[2], "built without" in server.end(signal.SIGTERM)[1]))
-    check("no port", True, "65535" in refusal("view", "--port=0", file))
+    with Server(file, "--port=0") as server, Server(file, "--port=0") as other:
+        check("--port=0 is any that is free", (True, 200, 200), (7878 not in (server.port, other.port) and server.port != other.port, server.status("/api/about"), other.status("/api/about")))
+    check("no port", [True] * 3, ["65535" in refusal("view", f"--port={port}", file) for port in ("65536", "-1", "http")])
     check("no address", True, "0.0.0.0" in refusal("view", "--host=localhost", file))
     check("no file", True, "name a file" in refusal("view"))
     check("none of that name", True, "nonesuch" in refusal("view", "nonesuch.tacho"))
