@@ -298,16 +298,19 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
 
 /* ---- A round ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether it waits, and whether for the lock. One that has the lock and a CPU is not looked up any further. */
+/* Whether it waits, and whether for the lock. One that has the lock and a CPU is not looked up any further. The slices are those of this
+ * wait only if it is the same wait before they are read and after. */
 static int look_at_state(struct thread *thread, const struct python_interpreter *interpreter)
 {
-    uint64_t futex;
+    uint64_t futex, futex_then;
     int state = thread_watch_state(&thread->watch, &futex);
     thread->is_settled = 0;
     thread->waits = state == THREAD_WAITING;
     thread->gil = PYTHON_GIL_NONE;
     if (thread->waits) {
         thread->slices = thread_watch_slices(&thread->watch);
+        if (thread_watch_state(&thread->watch, &futex_then) != state || futex_then != futex)
+            thread->slices = 0;
         if (interpreter->gil && futex - interpreter->gil < PYTHON_GIL_BYTES)
             thread->gil = PYTHON_GIL_WAITS;
     }
