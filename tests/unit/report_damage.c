@@ -23,9 +23,14 @@
 
 #define FLUSHES 6
 #define ROWS_PER_FLUSH 20
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STRIDE 3 /* odd, so that each byte of a word has its turn */
+#endif
+#endif
 #if defined(__SANITIZE_THREAD__) /* twenty times slower, and each place is as good as its neighbours for what it looks for */
 #define STRIDE 11
-#else
+#elif !defined(STRIDE)
 #define STRIDE 1
 #endif
 
