@@ -39,6 +39,8 @@ struct tacho_calls {
     int (*flush)(void);
     const char *(*report)(void);
     unsigned (*choose)(unsigned what);
+    unsigned long (*module_begin)(const char *name); /* for the Python package: a call of an nn.Module, "Class_N" */
+    void (*module_end)(unsigned long call);          /* unless that was 0 */
 };
 
 /* What a program can choose: tacho_choose(). */
@@ -46,7 +48,8 @@ enum tacho_choice {
     TACHO_CUDA = 1,
     TACHO_TORCH_SHAPES = 2, /* of PyTorch's operators: the shapes of their inputs… */
     TACHO_TORCH_MEMORY = 4, /* …the memory that they take and give back… */
-    TACHO_TORCH_STACKS = 8  /* …and the Python frames that they are called from */
+    TACHO_TORCH_STACKS = 8, /* …the Python frames that they are called from… */
+    TACHO_TORCH_MODULES = 16 /* …and the modules, where the Python package tells of them */
 };
 
 /* NULL when the program is not being profiled. Read it through the functions below. */

@@ -14,7 +14,9 @@ class _Waiting(object):
         if self in sys.meta_path and self.root in (None, name):
             sys.meta_path.remove(self)
             with open(self.here + "/start.py") as file:
-                exec(file.read(), {"here": self.here})
+                names = {"here": self.here, "name": name}
+                exec(file.read(), names)
+            return names.get("spec")
 
 
 _here = os.path.dirname(__file__)

@@ -1,5 +1,6 @@
 # Loads the package, which is beside us in an installation and around us in a wheel, and has it do what TACHO_PYTHON asks for. Run by
-# sitecustomize.py, which says where it is ("here"), before the first import that matters; the program goes on whatever happens.
+# sitecustomize.py, which says where it is ("here"), before the first import that matters ("name"), and finds it as "spec" says, if
+# anything; the program goes on whatever happens.
 import importlib.util
 import os
 import sys
@@ -25,6 +26,6 @@ def load(path):
 try:
     load(package())
     from tacho import _inject
-    _inject.install()
+    spec = _inject.install(name)
 except Exception as error:
     sys.stderr.write("tacho: Python is not looked into, the program runs as it is: %s\n" % (error,))

@@ -18,10 +18,11 @@ class _Calls(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("start", ctypes.CFUNCTYPE(None)), ("stop", ctypes.CFUNCTYPE(None)), ("step", _NOTHING),
                 ("mark", _TEXT), ("push", _TEXT), ("pop", _NOTHING), ("recording", ctypes.PYFUNCTYPE(ctypes.c_int)),
                 ("flush", ctypes.CFUNCTYPE(ctypes.c_int)), ("report", ctypes.PYFUNCTYPE(ctypes.c_char_p)),
-                ("choose", ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_uint))]
+                ("choose", ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_uint)),
+                ("module_begin", ctypes.PYFUNCTYPE(ctypes.c_ulong, ctypes.c_char_p)), ("module_end", ctypes.PYFUNCTYPE(None, ctypes.c_ulong))]
 
 
-CUDA, SHAPES, MEMORY, STACKS = 1, 2, 4, 8  # enum tacho_choice
+CUDA, SHAPES, MEMORY, STACKS, MODULES = 1, 2, 4, 8, 16  # enum tacho_choice
 
 
 class Agent:
@@ -36,6 +37,8 @@ class Agent:
         self.recording: Callable[[], int] = calls.recording
         self.flush: Callable[[], int] = calls.flush
         self.choose: Callable[[int], int] = calls.choose
+        self.module_begin: Callable[[bytes], int] = calls.module_begin
+        self.module_end: Callable[[int], None] = calls.module_end
         self._report: Callable[[], Optional[bytes]] = calls.report
 
     def report(self) -> str:

@@ -19,7 +19,7 @@ import threading
 import time
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from . import _agent, _native
+from . import _agent, _modules, _native
 from ._report import Report
 
 HOW = "run it so: tacho profile python " + (os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "script.py")
@@ -152,6 +152,11 @@ class _Recording:
             together |= wanted
         return together
 
+    @staticmethod
+    def _choose(agent: _agent.Agent, what: int) -> None:
+        agent.choose(what)
+        _modules.tell(agent, bool(what & _agent.MODULES))
+
     def begin(self, agent: _agent.Agent, wanted: int) -> int:
         """The time from which the window counts."""
         with self.lock:
@@ -159,7 +164,7 @@ class _Recording:
             self.wanted.append(wanted)
             if len(self.wanted) == 1:
                 self.was_on, self.before = is_on, agent.choose(wanted)
-            agent.choose(self._all())
+            self._choose(agent, self._all())
             began_ns = _begin_ns(not is_on)
             agent.start()
             return began_ns
@@ -169,11 +174,11 @@ class _Recording:
         with self.lock:
             self.wanted.remove(wanted)
             if self.wanted:
-                agent.choose(self._all())
+                self._choose(agent, self._all())
                 return
             if not self.was_on:
                 agent.stop()
-            agent.choose(self.before)
+            self._choose(agent, self.before)
 
 
 _recording = _Recording()

@@ -78,3 +78,8 @@ def when_imported(name: str, hook: Hook) -> None:
     _finder.hooks.setdefault(name, []).append(hook)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def find(name: str) -> Optional[importlib.machinery.ModuleSpec]:
+    """For an import that had begun before our finder was there."""
+    return _finder.find_spec(name, None)

@@ -2,18 +2,25 @@
 from __future__ import annotations
 
 import os
+from importlib.machinery import ModuleSpec
+from typing import Optional
 
 
-def install() -> None:
-    """TACHO_PYTHON is a list of words: replace, functions, and functions-file=FILE last."""
+def install(name: str) -> Optional[ModuleSpec]:
+    """TACHO_PYTHON is a list of words: replace, functions, modules, and functions-file=FILE last. How the module is found whose import it was."""
     wanted = os.environ.get("TACHO_PYTHON", "")
     words, _, file = wanted.partition("functions-file=")
     if "replace" in words.split(","):
         from . import _replace  # pylint: disable=import-outside-toplevel
         _replace.install()
+    if "modules" in words.split(","):
+        from . import _modules  # pylint: disable=import-outside-toplevel
+        _modules.install()
     if "functions" in words.split(",") or file:
         from . import _functions  # pylint: disable=import-outside-toplevel
         if "functions" in words.split(","):
             _functions.install_torch()
         if file:
             _functions.install_file(file)
+    from . import _imports  # pylint: disable=import-outside-toplevel
+    return _imports.find(name)

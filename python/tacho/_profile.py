@@ -137,8 +137,8 @@ class EventList(List[_events.FunctionEvent]):
         self.export_chrome_trace, self.export_stacks = recorded.export_chrome_trace, recorded.export_stacks
 
 
-def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool) -> int:
-    return (_agent.CUDA * cuda) | (_agent.SHAPES * shapes) | (_agent.MEMORY * memory) | (_agent.STACKS * stacks)
+def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool, modules: bool) -> int:
+    return (_agent.CUDA * cuda) | (_agent.SHAPES * shapes) | (_agent.MEMORY * memory) | (_agent.STACKS * stacks) | (_agent.MODULES * modules)
 
 
 def _names_cuda(activities: Optional[Iterable[Any]]) -> bool:
@@ -157,7 +157,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
                  custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None,
                  output: Optional[str] = None, **_: Any) -> None:
         cuda = _names_cuda(activities) if use_cuda is None else use_cuda
-        super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack or with_modules), with_flops, output)
+        super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack, with_stack or with_modules), with_flops, output)
         self.schedule: Callable[[int], Any] = schedule or always
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
@@ -234,7 +234,8 @@ class autograd_profile(Recorded):  # pylint: disable=invalid-name
                  with_flops: bool = False, profile_memory: bool = False, with_stack: bool = False, with_modules: bool = False,
                  use_kineto: bool = True, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
                  custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None, **_: Any) -> None:
-        super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack or with_modules),
+        super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack,
+                                 with_stack or with_modules),
                          with_flops, None)
         self.enabled = enabled
         self.entered = False

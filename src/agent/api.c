@@ -84,6 +84,7 @@ static const char *report(void)
 /* The public bits of what PyTorch is asked for, and ours. */
 static const struct { unsigned choice, flag; } torch_choices[] = {
     { TACHO_TORCH_SHAPES, WIRE_TORCH_SHAPES }, { TACHO_TORCH_MEMORY, WIRE_TORCH_MEMORY }, { TACHO_TORCH_STACKS, WIRE_TORCH_STACKS },
+    { TACHO_TORCH_MODULES, WIRE_TORCH_MODULES },
 };
 
 static unsigned choose(unsigned what)
@@ -102,9 +103,20 @@ static unsigned choose(unsigned what)
     return before;
 }
 
+static unsigned long module_begin(const char *name)
+{
+    return torch_module_begin(name);
+}
+
+static void module_end(unsigned long call)
+{
+    torch_module_end(call);
+}
+
 static const struct tacho_calls calls = {
     .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
     .recording = recording, .flush = flush, .report = report, .choose = choose,
+    .module_begin = module_begin, .module_end = module_end,
 };
 
 /* Found by name; NULL when this process is not being recorded. */

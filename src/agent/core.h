@@ -26,6 +26,8 @@ void *agent_find_function(const char *library, const char *symbol);
 void torch_found(const char *path);
 void torch_after_attach(void);                 /* tells a new arena so */
 void torch_follow(void);                       /* what is asked for of it has changed */
+uint64_t torch_module_begin(const char *name); /* a number for its end, or 0: it is not recorded */
+void torch_module_end(uint64_t call);
 
 /* Before anything is recorded: the libraries' domains get their numbers. */
 void library_prepare(void);

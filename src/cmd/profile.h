@@ -23,7 +23,7 @@ enum profile_pytorch_mode { PROFILE_PYTORCH_UNSET, PROFILE_PYTORCH_OFF, PROFILE_
 struct profile_pytorch {
     enum profile_pytorch_mode mode;
     int mode_shapes, nvtx, functions, replaces; /* of --pytorch */
-    int shapes, memory, stacks;                 /* options of their own */
+    int shapes, memory, stacks, modules;        /* options of their own */
 };
 
 /* What is asked for of counters. */

@@ -559,6 +559,8 @@ const struct option profile_options[] = {
       .help = "What PyTorch's allocators take and give back, on the CPU and on GPUs." },
     { .name = "pytorch-stacks", .kind = OPTION_BOOL, .offset = FIELD(pytorch.stacks),
       .help = "The Python frames that operators are called from." },
+    { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = FIELD(pytorch.modules),
+      .help = "Calls of nn.Module, and so the module of each operator and kernel. With autograd-nvtx and autograd-shapes-nvtx it is so." },
     { .name = "python-sampling", .kind = OPTION_BOOL, .offset = FIELD(python.sampling),
       .help = "Stacks of all Python threads, read without stopping the program." },
     { .name = "python-sampling-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = profile_python_take_frequency,

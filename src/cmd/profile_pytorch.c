@@ -49,7 +49,8 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks };
+    *pytorch = (struct profile_pytorch){ .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks,
+                                          .modules = pytorch->modules };
     if (!names[0])
         take_one(pytorch, value, err);
     for (char **name = names; *name && err->code == 0; name++) {
@@ -65,7 +66,7 @@ int profile_pytorch_take(void *settings, const char *value, struct error *err)
 static int is_wanted(const struct profile_settings *settings)
 {
     const struct profile_pytorch *pytorch = &settings->pytorch;
-    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks;
+    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules;
 
     return pytorch->mode == PROFILE_PYTORCH_ON || (pytorch->mode == PROFILE_PYTORCH_UNSET && (is_asked || !settings->has_sources));
 }
@@ -75,13 +76,13 @@ void profile_pytorch_finish(struct profile_settings *settings, struct collect_op
     const struct profile_pytorch *pytorch = &settings->pytorch;
 
     if (!is_wanted(settings)) {
-        if (pytorch->shapes || pytorch->memory || pytorch->stacks)
+        if (pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules)
             text_add(&settings->warnings, "the options for PyTorch have no effect: --pytorch is off\n");
         return;
     }
     collect->sources |= WIRE_BIT(TORCH);
     collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) | (pytorch->memory ? WIRE_TORCH_MEMORY : 0) |
-                           (pytorch->stacks ? WIRE_TORCH_STACKS : 0);
+                           (pytorch->stacks ? WIRE_TORCH_STACKS : 0) | (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
     collect->torch_nvtx = pytorch->nvtx;
     collect->torch_functions = pytorch->functions;
     collect->torch_replace = pytorch->replaces;

@@ -120,7 +120,7 @@ int environment_python(struct text *path, const struct collect_options *options,
     free(agent);
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
         text_clear(path);
-    return options->torch_replace || options->torch_functions || options->python_functions;
+    return options->torch_replace || options->torch_functions || (options->torch_flags & WIRE_TORCH_MODULES) || options->python_functions;
 }
 
 /* Our folder goes first: its sitecustomize.py runs the one that would have run. The file stands last, as it may have commas. */
@@ -130,7 +130,8 @@ static void set_python(struct list *list, const struct collect_options *options,
     const char *own = environment_value(options, "PYTHONPATH");
     if (environment_python(&path, options, agent_path) && path.length) {
         text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
-        text_addf(&words, "%s%s", options->torch_replace ? "replace," : "", options->torch_functions ? "functions," : "");
+        text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "", options->torch_functions ? "functions," : "",
+                  options->torch_flags & WIRE_TORCH_MODULES ? "modules," : "");
         if (options->python_functions)
             text_addf(&words, "functions-file=%s", options->python_functions);
         set_variable(list, "PYTHONPATH", text_string(&path));

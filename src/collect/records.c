@@ -269,6 +269,7 @@ static void torch_loaded(const struct origin *origin, const struct wire_record *
     torch_metadata(origin, "record_shapes", flags & WIRE_TORCH_SHAPES ? "1" : "0");
     torch_metadata(origin, "profile_memory", flags & WIRE_TORCH_MEMORY ? "1" : "0");
     torch_metadata(origin, "with_stack", flags & WIRE_TORCH_STACKS ? "1" : "0");
+    torch_metadata(origin, "with_modules", flags & WIRE_TORCH_MODULES ? "1" : "0");
 }
 
 static void torch_refused(const struct origin *origin, const struct wire_record *record, uint32_t words)

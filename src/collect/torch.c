@@ -1,4 +1,4 @@
-/* Operators, steps and memory of PyTorch: see torch.h.
+/* Operators, modules, steps and memory of PyTorch: see torch.h.
  *
  * The begin of an operator goes onto the stack of its thread; its end takes it off and writes the row. An end that its own thread
  * does not know belongs to an asynchronous operator of another one, whose begin may not have been read yet. */
@@ -18,11 +18,13 @@
 enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 22 };
 enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
 
-/* An operator that runs. Ids are the writer's; 0: none. */
+/* An operator that runs, or a call of a module. Ids are the writer's; 0: none. */
 struct open {
     uint64_t number;
     int64_t start_ns, sequence, forward_thread;
     int64_t name, dims, types, strides, values, range, stack;
+    int64_t modules; /* those around it, the outermost first; of a call with its own, which… */
+    size_t path_bytes; /* …are so much of the thread's path */
     int64_t step;  /* N of ProfilerStep#N, or -1 */
     uint8_t scope;
     uint8_t is_engine; /* of autograd, with nothing within yet */
@@ -49,7 +51,7 @@ struct torch_process {
     struct stack *stacks; /* open addressing; stack_room is a power of two */
     size_t stack_count, stack_room;
     int64_t categories[2]; /* cpu_op, user_annotation; 0: not needed yet */
-    struct text dims, types, strides, values, sizes, range;
+    struct text dims, types, strides, values, sizes, range, modules;
 };
 
 struct torch_thread {
@@ -58,6 +60,8 @@ struct torch_thread {
     int64_t tid;
     struct open *open;
     size_t open_count, open_capacity;
+    size_t call_count; /* of modules, among them */
+    struct text path;  /* of the call that began last */
 };
 
 /* ---- Rows ---------------------------------------------------------------------------------------------------------------- */
@@ -102,12 +106,48 @@ static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *operat
     ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, operator->values);
 }
 
+static int is_call(const struct open *open)
+{
+    return open->scope == WIRE_TORCH_MODULE_CALL;
+}
+
+/* The innermost call of a module below a place on the stack. */
+static const struct open *call_around(const struct torch_thread *thread, size_t below)
+{
+    for (size_t i = thread->call_count ? below : 0; i-- > 0;)
+        if (is_call(&thread->open[i]))
+            return &thread->open[i];
+    return NULL;
+}
+
+static int64_t unfinished_mark(const struct torch_process *process)
+{
+    static const char mark[] = "\"unfinished\": true";
+    return writer_string(process->setup.writer, mark, sizeof mark - 1);
+}
+
+static void call_row(const struct torch_thread *thread, const struct open *call, int64_t end_ns, int is_unfinished)
+{
+    const struct open *around = call_around(thread, (size_t)(call - thread->open));
+    struct row_TACHO_TORCH_PYTHON row = {0};
+    ROW_SET(&row, TACHO_TORCH_PYTHON, start, call->start_ns);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, end, end_ns);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, thread->tid);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, call->name);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, pythonId, (int64_t)(call->number & ~WIRE_TORCH_MODULE_NUMBER));
+    if (around)
+        ROW_SET(&row, TACHO_TORCH_PYTHON, parentId, (int64_t)(around->number & ~WIRE_TORCH_MODULE_NUMBER));
+    ROW_SET(&row, TACHO_TORCH_PYTHON, moduleId, call->sequence);
+    if (is_unfinished)
+        ROW_SET(&row, TACHO_TORCH_PYTHON, argsId, unfinished_mark(thread->process));
+    writer_append(thread->process->setup.writer, TABLE_TACHO_TORCH_PYTHON, &row);
+    thread->process->counts.recorded++;
+}
+
 static void operator_rows(const struct torch_thread *thread, const struct open *operator, int64_t end_ns, int is_unfinished)
 {
-    static const char unfinished[] = "\"unfinished\": true";
     struct torch_process *process = thread->process;
     struct row_TACHO_TORCH_OP row = {0};
-    end_ns = end_ns < operator->start_ns ? operator->start_ns : end_ns;
     ROW_SET(&row, TACHO_TORCH_OP, start, operator->start_ns);
     ROW_SET(&row, TACHO_TORCH_OP, end, end_ns);
     ROW_SET(&row, TACHO_TORCH_OP, globalTid, thread->tid);
@@ -123,14 +163,29 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
         set_inputs(&row, operator);
     if (operator->stack)
         ROW_SET(&row, TACHO_TORCH_OP, callStackId, operator->stack);
+    if (operator->modules)
+        ROW_SET(&row, TACHO_TORCH_OP, moduleId, operator->modules);
     if (is_unfinished)
-        ROW_SET(&row, TACHO_TORCH_OP, argsId, writer_string(process->setup.writer, unfinished, sizeof unfinished - 1));
+        ROW_SET(&row, TACHO_TORCH_OP, argsId, unfinished_mark(process));
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
     if (operator->step >= 0)
         step_row(thread, operator, end_ns);
     if (operator->range)
         range_row(thread, operator, end_ns);
     process->counts.recorded++;
+}
+
+static void rows_of(const struct torch_thread *thread, const struct open *open, int64_t end_ns, int is_unfinished)
+{
+    end_ns = end_ns < open->start_ns ? open->start_ns : end_ns;
+    (is_call(open) ? call_row : operator_rows)(thread, open, end_ns, is_unfinished);
+}
+
+/* Its rows are written: it goes off the stack. */
+static void take_off(struct torch_thread *thread, size_t place)
+{
+    thread->call_count -= (size_t)is_call(&thread->open[place]);
+    memmove(thread->open + place, thread->open + place + 1, (--thread->open_count - place) * sizeof *thread->open);
 }
 
 /* ---- Stacks --------------------------------------------------------------------------------------------------------------- */
@@ -208,6 +263,20 @@ static int64_t range_text(struct torch_process *process, const struct open *oper
     return pool(process, out);
 }
 
+/* "Linear_3" is called as torch's traces have it, and 3 is the module. */
+static void name_call(struct torch_process *process, struct open *call, const char *name, size_t length)
+{
+    struct text *out = &process->modules;
+    size_t digits = length;
+    text_clear(out);
+    text_addf(out, "nn.Module: %.*s", (int)length, name);
+    call->name = pool(process, out);
+    for (call->sequence = 0; digits && (unsigned char)(name[digits - 1] - '0') <= 9;)
+        digits--;
+    for (; digits < length && call->sequence < INT32_MAX; digits++)
+        call->sequence = call->sequence * 10 + (name[digits] - '0');
+}
+
 static int read_begin(struct torch_process *process, const struct wire_record *record, uint32_t words, struct open *operator)
 {
     uint32_t has_stack = record->flags & WIRE_TORCH_HAS_STACK, inputs = record->b, first = WIRE_TORCH_HEAD_WORDS + has_stack, before = first + inputs;
@@ -221,6 +290,8 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
         .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1, .scope = (uint8_t)record->a,
         .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
+    if (is_call(operator))
+        name_call(process, operator, name, length);
     if (inputs && take_inputs(process, operator, record->body + first, inputs) != 0)
         return -1;
     if (has_stack && process->stacks)
@@ -238,8 +309,8 @@ static int make_room(struct torch_thread *thread, int64_t now_ns)
         return 0;
     if (!thread->open_count)
         return -1;
-    operator_rows(thread, &thread->open[0], now_ns, 1);
-    memmove(thread->open, thread->open + 1, --thread->open_count * sizeof *thread->open);
+    rows_of(thread, &thread->open[0], now_ns, 1);
+    take_off(thread, 0);
     return 0;
 }
 
@@ -266,6 +337,33 @@ static void number_engine(struct torch_thread *thread, const struct open *operat
         around->is_engine = 0;
 }
 
+/* Those above it on the stack are asynchronous and run on, or lost their ends: they stay. */
+static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
+{
+    for (size_t i = thread->open_count; i-- > 0;)
+        if (thread->open[i].number == number) {
+            rows_of(thread, &thread->open[i], time_ns, 0);
+            take_off(thread, i);
+            return 1;
+        }
+    return 0;
+}
+
+/* In which modules it is: "Net_0.Linear_3". */
+static void place_in_modules(struct torch_thread *thread, struct open *open, const struct wire_record *record, uint32_t words)
+{
+    const struct open *around = call_around(thread, thread->open_count);
+    open->modules = around ? around->modules : 0;
+    if (!is_call(open))
+        return;
+    const char *name = (const char *)(record->body + WIRE_TORCH_HEAD_WORDS);
+    text_cut(&thread->path, around ? around->path_bytes : 0);
+    text_add(&thread->path, thread->path.length ? "." : "");
+    text_add_bytes(&thread->path, name, strnlen(name, (size_t)(words - WIRE_HEAD_WORDS - WIRE_TORCH_HEAD_WORDS) * 8));
+    open->path_bytes = thread->path.length;
+    open->modules = pool(thread->process, &thread->path);
+}
+
 static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
 {
     struct torch_process *process = thread->process;
@@ -276,25 +374,14 @@ static void begin_record(struct torch_thread *thread, const struct wire_record *
         return;
     }
     number_engine(thread, &operator);
+    place_in_modules(thread, &operator, record, words);
+    thread->open[thread->open_count++] = operator;
+    thread->call_count += (size_t)is_call(&operator);
     if (process->end_count && end_was_here(process, operator.number, &end_ns))
-        operator_rows(thread, &operator, end_ns, 0);
-    else
-        thread->open[thread->open_count++] = operator;
+        end_in(thread, operator.number, end_ns);
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------------------- */
-
-/* Those above it on the stack are asynchronous and run on, or lost their ends: they stay. */
-static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
-{
-    for (size_t i = thread->open_count; i-- > 0;)
-        if (thread->open[i].number == number) {
-            operator_rows(thread, &thread->open[i], time_ns, 0);
-            memmove(thread->open + i, thread->open + i + 1, (--thread->open_count - i) * sizeof *thread->open);
-            return 1;
-        }
-    return 0;
-}
 
 static void end_record(struct torch_thread *thread, const struct wire_record *record)
 {
@@ -372,18 +459,20 @@ void torch_thread_finish(struct torch_thread *thread, int64_t end_ns)
 {
     struct torch_thread **link = &thread->process->threads;
     for (size_t i = 0; i < thread->open_count; i++)
-        operator_rows(thread, &thread->open[i], end_ns, 1);
+        rows_of(thread, &thread->open[i], end_ns, 1);
     while (*link && *link != thread)
         link = &(*link)->next;
     if (*link)
         *link = thread->next;
+    text_free(&thread->path);
     free(thread->open);
     free(thread);
 }
 
 void torch_process_free(struct torch_process *process)
 {
-    struct text *const texts[] = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes, &process->range };
+    struct text *const texts[] = { &process->dims, &process->types, &process->strides, &process->values, &process->sizes, &process->range,
+                                   &process->modules };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     free(process->ends);

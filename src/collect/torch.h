@@ -1,4 +1,4 @@
-/* What the observer of PyTorch recorded becomes rows: operators and annotations, steps, memory, and on demand the NVTX ranges that
+/* What the observer of PyTorch recorded becomes rows: operators and annotations, calls of modules, steps, memory, and on demand the NVTX ranges that
  * torch.autograd.profiler.emit_nvtx would have made of them.
  *
  * One torch_process per process, one torch_thread per thread of it that runs operators. All of it belongs to the thread that owns

@@ -87,6 +87,7 @@ enum wire_torch_flag {
     WIRE_TORCH_SHAPES = 1,          /* shapes and types of an operator's inputs, and the values of those that are no tensors */
     WIRE_TORCH_MEMORY = 2,          /* what its allocators take and give back */
     WIRE_TORCH_STACKS = 4,          /* the Python frames that an operator is called from */
+    WIRE_TORCH_MODULES = 8,         /* calls of nn.Module */
 };
 
 enum wire_python_flag {             /* the Python frames of a thread, … */
@@ -296,7 +297,8 @@ enum wire_type {
     WIRE_TORCH_LOADED,   /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
     WIRE_TORCH_REFUSED,  /* and this is why not; body: text, a sentence */
     WIRE_TORCH_BEGIN,    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number]
-                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see torch.h] text, its name */
+                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see torch.h] text, its name.
+                          * a: WIRE_TORCH_MODULE_CALL: a call of a module, which has a number alone */
     WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
     WIRE_TORCH_STACK,    /* body: [number] text, Python frames as "file(line): function" with ; between, the innermost first */
     WIRE_TORCH_BYTES,    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left;

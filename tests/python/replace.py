@@ -151,9 +151,6 @@ class Functions(lib.Case):
         """A list of ours; what this version of torch does not have is passed over without a word."""
         shutil.copytree(lib.STANDIN, self.path("torchs"))
         self.write("torchs/torch/autograd/__init__.py", "from . import profiler\ndef backward():\n    pass\n")
-        os.makedirs(self.path("torchs/torch/nn/modules"))
-        self.write("torchs/torch/nn/__init__.py", "")
-        self.write("torchs/torch/nn/modules/__init__.py", "")
         self.write("torchs/torch/nn/modules/module.py", "class Module:\n    def __call__(self, number):\n        return number + 1\n")
         program = """
 import torch

@@ -178,6 +178,26 @@ print(json.dumps([found, truth, "Source Location" in table]))
             with open(self.path("stacks.txt"), encoding="utf-8") as file:
                 self.assertRegex(file.read(), r"(?m)program\.py\(\d+\):_called \d+$")
 
+    def test_modules(self):
+        """The trace has the modules that torch's own has, with as many calls, and operators in them."""
+        program = self.write("program.py", WORK + """
+with torch.profiler.profile(with_stack=True) as prof:
+    for _ in range(2):
+        train()
+prof.export_chrome_trace(MODE + ".json")
+compiled = torch.compile(model, backend="eager", fullgraph=True) if hasattr(torch, "compile") else model
+with torch.profiler.profile(with_modules=True) as prof:
+    print(json.dumps(torch.equal(compiled(data), model(data))))
+""")
+        for mode, how in (("torch", ()), ("tacho", ("-m", "tacho"))):
+            self.assertEqual(self.run_python(*how, program, mode).splitlines()[-1], "true", mode)
+        def modules(trace):
+            done = subprocess.run([lib.TACHO, "stats", "-q", "-r", "torch_module_sum", "-f", "json", self.path(trace)], capture_output=True, text=True, check=True)
+            return sorted((row["Module"], row["Calls"], row["Operators"]) for row in json.loads(done.stdout))
+        own, ours = modules("torch.json"), modules("tacho.json")
+        self.assertIn("Linear_0", [name for name, *_ in own])
+        self.assertEqual(ours, own)
+
     def test_exports(self):
         """torch's own handler writes our trace, packed and plain."""
         self.run_python("-m", "tacho", self.write("program.py", WORK + """

@@ -86,6 +86,8 @@ static void expect_rows(struct report *report, const char *table, const char *co
     for (size_t row = 0; row < columns.rows; row++)
         for (size_t i = 0; i < count; i++) {
             int is_text = strstr(names[i], "Id") && strcmp(names[i], "recordFunctionId") != 0 && strcmp(names[i], "deviceId") != 0;
+            is_text &= strcmp(names[i], "pythonId") != 0 && strcmp(names[i], "parentId") != 0;
+            is_text &= strcmp(table, "TACHO_TORCH_PYTHON") != 0 || strcmp(names[i], "moduleId") != 0; /* a text of operators */
             is_text |= strcmp(names[i], "category") == 0 || strcmp(names[i], "text") == 0 || strcmp(names[i], "event") == 0;
             if (columns_is_null(&columns, i, row))
                 text_add(&got, "-");
@@ -160,6 +162,37 @@ static void unfinished_ones_end_with_their_thread(void **state)
     struct report *report = end(&capture, 200, &counts);
     expect_rows(report, "TACHO_TORCH_OP", columns, 4, "20 30 - inner\n10 200 \"unfinished\": true outer\n");
     assert_int_equal(counts.recorded, 2);
+    report_close(report);
+}
+
+/* Calls of modules are Python functions, named as torch does it; operators know which they are in. */
+static void calls_of_modules(void **state)
+{
+    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "moduleId", "argsId", "nameId" }, *const operators[] = { "start", "moduleId", "nameId" };
+    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2, cut = WIRE_TORCH_MODULE_NUMBER | 3;
+    struct capture capture;
+    struct torch_counts counts;
+
+    begin(&capture, 1);
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1010, net, 0, 0, "Net_0");
+    BEGIN(capture.threads[0], FUNCTION, 1015, 1, 4, 0, "aten::relu");
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1020, linear, 0, 0, "Linear_12");
+    BEGIN(capture.threads[0], FUNCTION, 1030, 2, 5, 0, "aten::addmm");
+    BEGIN(capture.threads[1], FUNCTION, 1035, 3, 5, 1, "AddmmBackward0");
+    END(capture.threads[0], 1040, 2);
+    END(capture.threads[0], 1050, linear);
+    END(capture.threads[0], 1060, 1);
+    END(capture.threads[1], 1070, 3);
+    END(capture.threads[0], 1080, net);
+    BEGIN(capture.threads[0], FUNCTION, 1090, 4, 6, 0, "aten::sum");
+    END(capture.threads[0], 1095, 4);
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1100, cut, 0, 0, "Net_0");
+    struct report *report = end(&capture, 200, &counts);
+    expect_rows(report, "TACHO_TORCH_PYTHON", calls, 7, "20 50 2 1 12 - nn.Module: Linear_12\n10 80 1 - 0 - nn.Module: Net_0\n"
+                "100 200 3 - 0 \"unfinished\": true nn.Module: Net_0\n");
+    expect_rows(report, "TACHO_TORCH_OP", operators, 3, "30 Net_0.Linear_12 aten::addmm\n15 Net_0 aten::relu\n35 - AddmmBackward0\n90 - aten::sum\n");
+    assert_int_equal(counts.recorded, 7);
+    assert_int_equal(counts.damaged, 0);
     report_close(report);
 }
 
@@ -275,7 +308,7 @@ int main(void)
         cmocka_unit_test(operators_annotations_and_steps),
         cmocka_unit_test(ends_elsewhere),
         cmocka_unit_test(unfinished_ones_end_with_their_thread),
-        cmocka_unit_test(inputs_and_ranges),
+        cmocka_unit_test(calls_of_modules), cmocka_unit_test(inputs_and_ranges),
         cmocka_unit_test(nonsense_is_counted),
         cmocka_unit_test(stacks), cmocka_unit_test(memory),
     };

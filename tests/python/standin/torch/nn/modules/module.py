@@ -1,0 +1,3 @@
+class Module:
+    def __call__(self, *arguments, **keywords):
+        return self.forward(*arguments, **keywords)
