@@ -1,10 +1,11 @@
-# The tarball of scripts/dist runs where it is unpacked, needs no library, and its program finds its own agent.
+# The tarball of scripts/dist runs where it is unpacked, needs no library, and its program finds its own agent. It is made of the
+# build under test: that scripts/dist builds by itself is seen by dist_cross.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ "$ARCH" = "$(uname -m)" ] || skip "this build is for $ARCH"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$SOURCE/scripts/dist" >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+"$SOURCE/scripts/dist" --built "$(dirname "$TACHO")/.." >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-"$ARCH".tar.gz || exit 1
 home=$(echo "$folder"/tacho-*)
 
@@ -13,11 +14,7 @@ for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libr
     [ -e "$home/$file" ] || complain "the tarball lacks $file"
 done
 [ -e "$SOURCE/dist/$(basename "$home" "-$ARCH")-py3-none-manylinux_2_28_$ARCH.whl" ] || complain "there is no wheel beside the tarball"
-if command -v npm >/dev/null && command -v clang >/dev/null && command -v wasm-ld >/dev/null; then
-    for file in index.html page.js page.css tacho.wasm tacho.wasm.gz; do
-        [ -e "$home/share/tacho/view/$file" ] || complain "the tarball lacks $file of the timeline page"
-    done
-fi
+need_page_in "$home"
 "$READELF" -Wl "$home/bin/tacho" | grep -q INTERP && complain "tacho asks for a dynamic loader"
 grep -rlIE "$SOURCE" "$home" && complain "the files above name the folder that the tarball was built in"
 

@@ -18,6 +18,14 @@ need_other_architecture() {
     command -v $other-linux-gnu-gcc >/dev/null || skip "$other-linux-gnu-gcc is not installed"
     command -v qemu-$other >/dev/null || skip "qemu-$other (package qemu-user) is not installed"
 }
+# Complains of what of the timeline page is missing in an installed tree, where the tools that build it are here.
+need_page_in() {
+    local file
+    command -v npm >/dev/null && command -v clang >/dev/null && command -v wasm-ld >/dev/null || return 0
+    for file in index.html page.js page.css tacho.wasm tacho.wasm.gz; do
+        [ -e "$1/share/tacho/view/$file" ] || complain "the tarball lacks $file of the timeline page"
+    done
+}
 table=$SOURCE/cmake/glibc-2.28.symbols
 
 # "symbol library version" for every versioned symbol that a shared library imports.

@@ -1,5 +1,6 @@
 """A program killed with SIGKILL at 200 random moments: its report opens, holds every step that was finished, and names
 what was open. The program counts its steps in a file that outlives it."""
+import collections
 import concurrent.futures
 import mmap
 import os
@@ -59,18 +60,18 @@ def expected(total):
             "reads": rounds + (at >= 3), "marks": rounds + (at >= 4)}
 
 
-def recorded(report, tid):
-    tid_is = "globalTid & 0xFFFFFF = ?"
-    name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
-
-    def ranges(text, ended):
-        return report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND {tid_is} AND {name} = ? AND (end IS NOT NULL) = ?",
-                            tid, text, ended)
-    reads = report.value(f"""SELECT count(*) FROM OSRT_API JOIN StringIds ON id = nameId
-                             WHERE {tid_is} AND value = 'read' AND {report.returned()}""", tid)
-    marks = report.value(f"SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 34 AND {tid_is}", tid)
-    return {"outer": ranges("outer", 1), "outer open": ranges("outer", 0), "inner": ranges("inner", 1),
-            "inner open": ranges("inner", 0), "reads": reads, "marks": marks}
+def recorded(report):
+    """{thread: what is recorded of it}"""
+    found = collections.defaultdict(collections.Counter)
+    for tid, text, ended, count in report.rows("""SELECT globalTid & 0xFFFFFF, coalesce(text, (SELECT value FROM StringIds WHERE id = textId)) AS name,
+                                                  end IS NOT NULL AS ended, count(*) FROM NVTX_EVENTS WHERE eventType = 59 GROUP BY 1, 2, 3"""):
+        found[tid][text if ended else f"{text} open"] += count
+    for tid, count in report.rows("SELECT globalTid & 0xFFFFFF, count(*) FROM NVTX_EVENTS WHERE eventType = 34 GROUP BY 1"):
+        found[tid]["marks"] += count
+    for tid, count in report.rows(f"""SELECT globalTid & 0xFFFFFF, count(*) FROM OSRT_API JOIN StringIds ON id = nameId
+                                      WHERE value = 'read' AND {report.returned()} GROUP BY 1"""):
+        found[tid]["reads"] += count
+    return found
 
 
 class Kill(lib.Case):
@@ -115,10 +116,10 @@ class Kill(lib.Case):
             if truth.running < WORKERS:
                 return 0
             self.assertIn("main", report.open_ranges(), about)
+            found = recorded(report)
             for worker in range(WORKERS):
-                steps = truth.steps(worker)
-                found = recorded(report, truth.tid(worker))
-                self.assertIn(found, (expected(steps), expected(steps + 1)), f"worker {worker} after {steps} steps; {about}")
+                steps, thread = truth.steps(worker), found[truth.tid(worker)]
+                self.assertIn({what: thread[what] for what in expected(0)}, (expected(steps), expected(steps + 1)), f"worker {worker} after {steps} steps; {about}")
             if not early:
                 waiting = report.rows("""SELECT value FROM OSRT_API JOIN StringIds ON id = nameId
                                          WHERE incomplete = 1 AND globalTid & 0xFFFFFF = ?""", truth.waiter)
