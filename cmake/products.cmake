@@ -80,6 +80,7 @@ if(api_sources)
   add_library(libtacho SHARED ${api_sources} ${api_reader_sources})
   set_target_properties(libtacho PROPERTIES OUTPUT_NAME tacho SOVERSION ${PROJECT_VERSION_MAJOR}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  target_compile_options(libtacho PRIVATE -ftls-model=initial-exec) # a pointer a thread; else ld.so's __tls_get_addr would be imported
   find_library(zstd_archive libzstd.a REQUIRED)
   find_library(xxhash_archive libxxhash.a REQUIRED)
   tacho_for_old_glibc(libtacho ${zstd_archive} ${xxhash_archive})
