@@ -41,6 +41,7 @@ struct analysis {
     const char *usage;        /* [:rows=<limit>], or "" */
     const char *help;         /* one paragraph for --help-reports */
     struct analysis_need needs[3]; /* all of them; the first that is not met is named. Ends with one without data */
+    int is_of_gpus;           /* without options it tells of work on GPUs alone, whatever else it needs */
     int by_default;           /* place in the default list, from 1; 0: not in it */
     const char *default_where; /* in it only of a report that has all it needs and rows in this table; NULL: always, as with nsys */
     size_t default_rows;      /* as many are shown there, and how many more there are; 0: all */

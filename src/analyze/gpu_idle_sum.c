@@ -349,5 +349,5 @@ const struct analysis analysis_gpu_idle_sum = {
             "it, summed by cause. Of several things known of a moment the first of these counts: the launch had returned; a CUDA call that "
             "waits; another; an OS call; off the CPU; a line of Python; a native function; a range or operator. Where is the line of Python or "
             "the function that it came from, Range the innermost range around the longest. thread: what that thread did all the time instead.",
-    .needs = {{ "trace data of GPUs or threads", idle_tables }}, .run = gpu_idle_sum,
+    .needs = {{ "trace data of GPUs or threads", idle_tables }}, .is_of_gpus = 1, .run = gpu_idle_sum,
 };

@@ -6,7 +6,6 @@
 
 #include "order.h"
 
-enum { THREAD_STATE_WAITING = 7 }; /* of ENUM_SAMPLING_THREAD_STATE */
 #define WEIGHT_MOST (INT64_C(1) << 40) /* no counter counts so much from one sample to the next */
 
 /* The chain of a sample has the number of the sample, unless a column names it. */

@@ -22,6 +22,8 @@ enum { STACK_EMPTY = 0, NODE_PARENT = 0, NODE_FRAME = 1, NODE_PARTS = 2 };
 enum stack_source { STACKS_CPU, STACKS_PYTHON, STACK_SOURCES };
 extern const char *const stack_sample_tables[STACK_SOURCES + 1]; /* NULL-terminated, for a list of needs */
 
+enum { THREAD_STATE_WAITING = 7 }; /* of ENUM_SAMPLING_THREAD_STATE: not running, nor ready to */
+
 struct stack_sample {
     int64_t time_ns, thread, weight; /* weight: 1, or what the counter counted */
     uint32_t stack;

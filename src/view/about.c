@@ -149,9 +149,13 @@ static void add_detail(struct view *view, struct text *out)
 
 static void add_reports(struct view *view, struct text *out)
 {
+    int has_work = 0;
+
+    for (size_t i = 0; i < view->row_count; i++)
+        has_work |= view->rows[i].type == ROW_STREAM;
     text_add(out, "\"reports\":[");
     for (const struct analysis *const *at = analyses; *at; at++)
-        if (!analysis_missing(*at, view->report))
+        if (!analysis_missing(*at, view->report) && (has_work || !(*at)->is_of_gpus))
             text_addf(out, "{\"name\":\"%s\",\"title\":\"%s\"},", (*at)->name, (*at)->title);
     json_end(out, "],");
 }

@@ -7,6 +7,7 @@
 #include "../analyze/events.h"
 #include "../base/json.h"
 #include "../report/enums.h"
+#include "cuda_errors.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
 
@@ -138,7 +139,9 @@ static void add_label(struct writing *writing, const char *column, const char *n
 {
     if (add_enum_label(writing, note, value))
         return;
-    if (!is_global_id(column))
+    if (strcmp(column, "returnValue") == 0 && strncmp(writing->table->name, "CUPTI_", 6) == 0)
+        text_addf(writing->out, "\"%s\"", cuda_error_name(value));
+    else if (!is_global_id(column))
         text_add(writing->out, "\"\"");
     else if (global_tid_number(value))
         text_addf(writing->out, "\"process %lld, thread %lld\"", (long long)global_pid_number(value), (long long)global_tid_number(value));

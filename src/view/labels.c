@@ -204,6 +204,28 @@ static const char *keep(struct labels *labels)
     return kept ? kept : "";
 }
 
+/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". Where clocks are said to be in MHz they are in Hz, as no GPU has
+ * a million of MHz. */
+static const char *unit_of_name(struct labels *labels, const struct view_row *row)
+{
+    enum { LONGEST_UNIT = 16 };
+    const char *name = text_string(&labels->text), *bracket = strrchr(name, '['), *word = strrchr(name, ' ');
+    size_t length = labels->text.length;
+    char unit[LONGEST_UNIT];
+
+    if (row->kind != KIND_COUNTER || !bracket || bracket == name || bracket[-1] != ' ' || !length || name[length - 1] != ']')
+        return "";
+    word = word && word > bracket ? word + 1 : bracket + 1;
+    size_t size = (size_t)(name + length - 1 - word);
+    if (size >= sizeof unit)
+        return "";
+    memcpy(unit, word, size);
+    unit[size] = 0;
+    text_cut(&labels->text, (size_t)(bracket - 1 - name));
+    const char *told = strcmp(unit, "MHz") == 0 && row->points.max >= 1e6 ? "Hz" : unit, *kept = arena_copy(&labels->view->arena, told, strlen(told));
+    return kept ? kept : "";
+}
+
 /* ---- what is unfolded at first ----------------------------------------------------------------------------------- */
 
 enum { OPEN_THREADS = 4 }; /* of a process: those with the most to see */
@@ -271,8 +293,8 @@ int labels_make(struct view *view, struct error *err)
         labels.step_rows += view->rows[i].type == ROW_STEPS;
     for (size_t i = 0; i < view->row_count && code == 0; i++) {
         struct view_row *row = &view->rows[i];
-        row->unit = row->points.unit ? row->points.unit : "";
         add_label(&labels, row);
+        row->unit = row->points.unit && *row->points.unit ? row->points.unit : unit_of_name(&labels, row);
         row->label = keep(&labels);
         add_detail(&labels, row);
         row->detail = keep(&labels);

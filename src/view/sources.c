@@ -9,6 +9,7 @@
 #include "../analyze/calls.h"
 #include "../analyze/events.h"
 #include "../analyze/gpu.h"
+#include "../analyze/stacks.h"
 #include "../report/enums.h"
 
 #define COUNT_OF(list) (sizeof (list) / sizeof *(list))
@@ -145,6 +146,13 @@ static int take_os_call(const struct view *view, const struct report_block *bloc
     return 1;
 }
 
+static int take_sample(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
+{
+    if (!block_is_null(block, TAKE_EXTRA, row) && block->values[TAKE_EXTRA][row] == THREAD_STATE_WAITING)
+        event->flags |= EVENT_WAITING;
+    return 1;
+}
+
 /* On a thread, or on a GPU: what the profiler of PyTorch saw there. */
 static int take_torch(const struct view *view, const struct report_block *block, size_t row, struct taken *event)
 {
@@ -259,11 +267,12 @@ static const struct view_source python[] = {
     { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .key = { "globalTid" } },
 };
 static const struct view_source samples[] = {
-    { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES, .key = { "globalTid" }, .names = sample_names },
+    { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES, .key = { "globalTid" },
+      .extra = { "threadState" }, .take = take_sample, .names = sample_names },
 };
 static const struct view_source python_samples[] = {
     { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .name = "callchainId", .fixed = "[no stack]", .type = ROW_PYTHON_SAMPLES,
-      .key = { "globalTid" }, .names = python_names },
+      .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample, .names = python_names },
 };
 
 #define LIBRARY_CALLS(of, library) { .table = of, SPAN, .name = "nameId", .type = ROW_LIBRARY, .key = { "globalTid" }, .label = library }

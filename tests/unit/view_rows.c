@@ -57,7 +57,7 @@ static void add_python_sample(struct writer *writer, int64_t at, int64_t gil)
 
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, at);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, OTHER_THREAD);
-    ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, 1);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, gil == 0 ? 7 : 1); /* waiting, running */
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, gil);
     ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, 5);
     writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
@@ -248,6 +248,8 @@ static void samples_of_python_say_who_has_the_lock(void **state)
 {
     assert_string_equal(events_of(row_of(ROW_GIL, NO_ID)), "Holds the GIL 0-20, Waits for the GIL 20-30, Holds the GIL 40-40");
     assert_string_equal(events_of(row_of(ROW_PYTHON_SAMPLES, NO_ID)), "train 0-0, train 10-10, train 20-20, train 30-30, train 40-40");
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(row_of(ROW_PYTHON_SAMPLES, NO_ID)->events.tag[i] & EVENT_FLAGS, i == 3 ? EVENT_WAITING : 0);
 }
 
 /* The third call outlasts the range, so what it launched is not the range's. The inner range has the second alone, the annotation
@@ -293,6 +295,50 @@ static void memory_is_added_up_in_order_of_time(void **state)
     assert_string_equal(row->unit, "bytes");
 }
 
+static void add_metric(struct writer *writer, int64_t number, const char *name, int64_t value)
+{
+    struct row_TARGET_INFO_GPU_METRICS metric = {0};
+    struct row_GPU_METRICS row = {0};
+
+    ROW_SET(&metric, TARGET_INFO_GPU_METRICS, typeId, 0);
+    ROW_SET(&metric, TARGET_INFO_GPU_METRICS, metricId, number);
+    ROW_SET(&metric, TARGET_INFO_GPU_METRICS, metricName, made_string(writer, name));
+    writer_append(writer, TABLE_TARGET_INFO_GPU_METRICS, &metric);
+    ROW_SET(&row, GPU_METRICS, timestamp, 5);
+    ROW_SET(&row, GPU_METRICS, typeId, 0);
+    ROW_SET(&row, GPU_METRICS, metricId, number);
+    ROW_SET(&row, GPU_METRICS, value, value);
+    writer_append(writer, TABLE_GPU_METRICS, &row);
+}
+
+/* The unit is that in the name; but clocks come in Hz under a name that says MHz. */
+static void metrics_have_a_unit(void **state)
+{
+    static const struct { const char *name, *label, *unit; int64_t value; } metrics[] = {
+        { "GPC Clock Frequency [MHz]", "GPC Clock Frequency", "Hz", 1980000000 }, { "SYS Clock Frequency [MHz]", "SYS Clock Frequency", "MHz", 1980 },
+        { "SMs Active [Throughput %]", "SMs Active", "%", 50 }, { "Unit [", "Unit [", "", 1 }, { "[B]", "[B]", "", 1 },
+    };
+    enum { METRICS = sizeof metrics / sizeof *metrics };
+    struct writer *writer = start();
+    int found = 0;
+
+    for (int i = 0; i < METRICS; i++)
+        add_metric(writer, i, metrics[i].name, metrics[i].value);
+    struct report *made = finish(writer);
+    struct view *shown;
+    struct error err;
+    assert_int_equal(view_open(made, &shown, &err), 0);
+    for (size_t r = 0; r < shown->row_count; r++)
+        for (int i = 0; i < METRICS && shown->rows[r].kind == KIND_COUNTER; i++)
+            if (strcmp(shown->rows[r].label, metrics[i].label) == 0) {
+                assert_string_equal(shown->rows[r].unit, metrics[i].unit);
+                found++;
+            }
+    assert_int_equal(found, METRICS);
+    view_close(shown);
+    report_close(made);
+}
+
 static void about_says_what_there_is(void **state)
 {
     struct text answer = {0};
@@ -304,7 +350,7 @@ static void about_says_what_there_is(void **state)
     assert_non_null(strstr(answer.bytes, "\"origin\":\"0\",\"utc\":null,\"from\":0,\"to\":800,"));
     assert_non_null(strstr(answer.bytes, "\"steps\":{\"count\":2,\"source\":\"steps by ProfilerStep\"}"));
     assert_non_null(strstr(answer.bytes, "\"processes\":[{\"pid\":7,\"name\":\"\"}]"));
-    assert_non_null(strstr(answer.bytes, "\"cuda_gpu_kern_sum\""));
+    assert_non_null(strstr(answer.bytes, "{\"name\":\"cuda_gpu_kern_sum\",\"title\":\"CUDA GPU Kernel Summary\"}"));
     text_free(&answer);
 }
 
@@ -326,7 +372,7 @@ static void overview_tells_how_busy_all_was(void **state)
 
 /* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what other tables are made of. */
 static const char *const no_events[] = { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "TACHO_CLOCK", "TACHO_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
-                                         "TACHO_RESOURCE", "TACHO_TORCH_LINK", "TACHO_TORCH_FLOW", "PMU_EVENTS", "UNCORE_PMU_EVENTS" };
+                                         "TACHO_RESOURCE", "TACHO_DETAIL", "TACHO_TORCH_LINK", "TACHO_TORCH_FLOW", "PMU_EVENTS", "UNCORE_PMU_EVENTS" };
 
 static int tells_of_events(const struct schema_table *table)
 {
@@ -378,6 +424,7 @@ int main(void)
         cmocka_unit_test(annotations_on_a_stream_lead_to_those_on_the_thread),
         cmocka_unit_test(calls_and_ranges_are_as_tables_call_them),
         cmocka_unit_test(memory_is_added_up_in_order_of_time),
+        cmocka_unit_test(metrics_have_a_unit),
         cmocka_unit_test(about_says_what_there_is),
         cmocka_unit_test(overview_tells_how_busy_all_was),
         cmocka_unit_test(every_table_of_events_is_shown),
