@@ -3,7 +3,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { assert, finish, loadSource, report, shot, test, view } from "./lib.mjs";
+import { assert, finish, loadSource, report, settled, shot, test, view } from "./lib.mjs";
 
 const file = report("nsys/mix.sqlite.gz");
 const sql = (statement) => JSON.parse(execFileSync(process.env.TACHO, ["sql", "-f", "json", file, statement], { encoding: "utf8" }));
@@ -68,6 +68,21 @@ await test("the timeline is saved as SVG and as PNG, with the names of its rows"
   const bytes = readFileSync(await png.path());
   assert.equal(bytes.subarray(1, 4).toString(), "PNG");
   assert.ok(bytes.readUInt32BE(16) >= 2000 && bytes.length > 10_000, `${bytes.readUInt32BE(16)} pixels wide, ${bytes.length} bytes`);
+});
+
+await test("pointing at a call that failed tells why", async () => {
+  const [{ start, end }] = sql("SELECT start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE returnValue = 1");
+  const { origin } = await page.evaluate(() => fetch("api/about", { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()));
+  const [from, to] = [start, end].map((time) => Number(BigInt(time) - BigInt(origin)));
+  await page.evaluate((span) => (location.hash = span), `v=${from - (to - from)}-${to + (to - from)}&r=CUDA%20API&p=flame`);
+  const isCall = (event) => event.from === from && event.to === to;
+  const call = (await settled(page, ({ events }) => events.some(isCall))).events.find(isCall);
+  await page.mouse.move(call.x + call.w / 2, call.y + call.h / 2);
+  await page.locator(".tip .tip-failed").filter({ hasText: "Failed: cudaErrorInvalidValue (1)" }).waitFor();
+  await shot(page, "around-failed");
+  await page.mouse.move(0, 0);
+  await page.evaluate(() => (location.hash = "p=flame"));
+  await settled(page, ({ rows }) => rows.some(({ type }) => type === "gpu"));
 });
 
 await test("? lists every key of the table", async () => {

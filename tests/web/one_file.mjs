@@ -51,12 +51,15 @@ await test("a part of it is smaller, and has what is inside only", async () => {
 });
 
 await test("cut to a size, the rest is an overview", async () => {
-  const size = statSync(place).size - 25_000, part = exportPage(file, `--max-size=${size}`);
+  const size = statSync(place).size - 12_000, part = exportPage(file, `--max-size=${size}`);
   assert.ok(statSync(part).size <= size);
   const { page, complaints } = await openPage(`file://${part}`);
   const got = await settled(page, hasEvents, "named");
-  const names = got.events.map(({ name }) => name ?? "");
-  assert.ok(names.some((name) => name.startsWith("left out (")) && names.some((name) => name !== "" && !name.startsWith("left out")), names.slice(0, 50).join("\n"));
+  const isLeftOut = ({ name }) => name?.startsWith("left out (");
+  const middleIsOutlined = ({ from, to }) => got.outlined.some((stretch) => stretch.from <= (from + to) / 2 && (from + to) / 2 <= stretch.to);
+  const named = got.events.filter(({ name }) => name), leftOut = named.filter(isLeftOut);
+  assert.ok(leftOut.length > 0 && leftOut.length < named.length, named.map(({ name }) => name).slice(0, 50).join("\n"));
+  assert.ok(got.outlined.length > 0 && leftOut.every(middleIsOutlined), `${JSON.stringify(got.outlined)} is hatched, left out are ${JSON.stringify(leftOut.slice(0, 5))}`);
   assert.deepEqual(complaints, []);
   await shot(page, "one-file-cut");
 });

@@ -5,8 +5,9 @@ import { assert, finish, loadSource, test } from "./lib.mjs";
 const units = await loadSource("units.ts");
 const { separated } = await loadSource("panels/grid.ts");
 const { FlameTree } = await loadSource("panels/flame_tree.ts");
-const { escapeXml } = await loadSource("panels/surface.ts");
-const { cut } = await loadSource("panels/text.ts");
+const { escapeXml } = await loadSource("ui/surface.ts");
+const { cut } = await loadSource("ui/text.ts");
+const { byTime } = await loadSource("panels/advice.ts");
 
 await test("a length has four digits and the unit that suits it", () => {
   const expected = [
@@ -73,6 +74,12 @@ await test("a function that calls itself is found twice and counted once", () =>
   const { nodes, total } = tree.matching("MAI");
   assert.deepEqual([...nodes].sort(), [2, 3]);
   assert.equal(total, 9);
+});
+
+await test("advice that concerns the most time stands first, and of its places the longest", () => {
+  const place = (rule, from, to) => ({ rule, title: "", text: "", row: -1, event: -1, from, to });
+  const sorted = byTime({ advice: [place("copies", 0, 5), place("gaps", 10, 12), place("copies", 7, 8), place("gaps", 20, 29)] });
+  assert.deepEqual(sorted.map(({ name, time, places }) => [name, time, places.map(({ from }) => from)]), [["gaps", 11, [20, 10]], ["copies", 6, [0, 7]]]);
 });
 
 await finish();

@@ -1,7 +1,7 @@
 // The state of the page, once. The timeline and the panels read it, change it through its functions, and hear of changes; they
 // never speak to each other. What a link must carry (view, selection, folded rows, …) is exactly what `Place` holds.
 
-import type { Drawing } from "./panels/picture";
+import type { Drawing } from "./ui/picture";
 import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Note, Row, Span } from "./engine/engine";
 
 /** How the rows are shown, as far as it differs from how the report shows them at first. */

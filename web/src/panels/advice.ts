@@ -1,11 +1,12 @@
-// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so.
+// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so. What takes the
+// most time stands first: that is the most that following the advice can gain.
 
 import type { App, Change } from "../app";
 import type { Advice } from "../engine/engine";
 import { count, duration, moment } from "../units";
-import { button, make } from "./dom";
+import { button, make } from "../ui/dom";
 import { Panel } from "./panel";
-import { line } from "./text";
+import { line } from "../ui/text";
 
 type Place = Advice["advice"][number];
 
@@ -16,6 +17,17 @@ export const ADVICE_UNASKED = 20_000_000;
 
 export function askForAdvice(app: App): Promise<void> {
   return app.state.engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
+}
+
+const lengthOf = ({ from, to }: Place): number => to - from;
+
+/** The places of each rule and the time that they take; both with the longest first. */
+export function byTime({ advice }: Pick<Advice, "advice">): { name: string; places: Place[]; time: number }[] {
+  const rules = new Map<string, Place[]>();
+  for (const place of advice) rules.set(place.rule, [...(rules.get(place.rule) ?? []), place]);
+  return [...rules]
+    .map(([name, places]) => ({ name, places: places.sort((a, b) => lengthOf(b) - lengthOf(a)), time: places.reduce((sum, place) => sum + lengthOf(place), 0) }))
+    .sort((a, b) => b.time - a.time);
 }
 
 export class AdvicePanel extends Panel {
@@ -45,12 +57,12 @@ export class AdvicePanel extends Panel {
   }
 
   private found(advice: Advice): HTMLElement[] {
-    const rules = [...new Set(advice.advice.map((place) => place.rule))];
-    return rules.map((name, index) => {
+    return byTime(advice).map(({ name, places, time }, index) => {
       const rule = advice.rules.find((candidate) => candidate.name === name);
-      const places = advice.advice.filter((place) => place.rule === name);
       const total = rule?.count ?? places.length;
-      const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), make("span", { class: "badge" }, count(total)));
+      const least = total > places.length ? "more than " : "";
+      const badges = [make("span", { class: "badge", title: "So many places" }, count(total)), make("span", { class: "muted number", title: "What all of them take together" }, `${least}${duration(time)}`)];
+      const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), ...badges);
       const box = make("details", { class: "rule", open: index === 0 }, head);
       if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));
       box.append(this.places(places, rule?.advice ?? ""));

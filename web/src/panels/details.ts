@@ -4,10 +4,10 @@
 import type { Change } from "../app";
 import type { Event, EventDetails, Field, Frame } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
-import { button, make, type Child } from "./dom";
+import { button, make, type Child } from "../ui/dom";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
-import { copyButton, line, whereOf, whole } from "./text";
+import { copyButton, line, whereOf, whole } from "../ui/text";
 
 /** Links of a kind that are shown until more are asked for. */
 const FEW = 8;

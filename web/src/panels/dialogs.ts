@@ -4,8 +4,8 @@
 import type { App } from "../app";
 import { GESTURES, KEYS } from "../keys";
 import { count, duration } from "../units";
-import { button, make, type Child } from "./dom";
-import { copyButton, whole } from "./text";
+import { button, make, type Child } from "../ui/dom";
+import { copyButton, whole } from "../ui/text";
 
 interface Parts {
   box: HTMLDialogElement;

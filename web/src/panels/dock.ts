@@ -2,8 +2,8 @@
 // the dock only shows that, so that a link opens the same panel. While none is open, the tabs stay at the foot of the page.
 
 import type { App } from "../app";
-import { button, icon, make } from "./dom";
-import { isNumber, isText, recall, remember } from "./memory";
+import { button, icon, make } from "../ui/dom";
+import { isNumber, isText, recall, remember } from "../ui/memory";
 import type { Panel } from "./panel";
 
 type Side = "bottom" | "right";

@@ -1,7 +1,7 @@
 // Opening a file by dropping it on the page or choosing it; also the whole page while there is no report yet. The file is read
 // in this page and is sent nowhere.
 
-import { button, icon, make } from "./dom";
+import { button, icon, make } from "../ui/dom";
 
 const WHAT = "a .tacho report, an SQLite export of nsys, or a trace of PyTorch's profiler (.json, .json.gz)";
 

@@ -3,14 +3,14 @@
 
 import type { Change } from "../app";
 import type { Filter, Flame, Row } from "../engine/engine";
-import { button, choice, make, textbox } from "./dom";
+import { button, choice, make, textbox } from "../ui/dom";
 import { FlameTree } from "./flame_tree";
 import { FlameView } from "./flame_view";
-import { isText, recall, remember } from "./memory";
+import { isText, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
 import { partChoice, pathOf } from "./parts";
-import { savePicture } from "./picture";
-import { line } from "./text";
+import { savePicture } from "../ui/picture";
+import { line } from "../ui/text";
 
 const SOURCES = [["cpu", "CPU samples"], ["python", "Python samples"], ["events", "Events of a row"]] as const;
 type Source = (typeof SOURCES)[number][0];

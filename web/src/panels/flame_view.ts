@@ -1,11 +1,11 @@
 // The canvas of the flame graph: draws the boxes in sight, knows what lies under the pointer, walks with the keyboard. All of it
 // is drawn through a Surface, so that the exported SVG is the same picture.
 
-import { make } from "./dom";
+import { make } from "../ui/dom";
 import { FlameTree, type Box } from "./flame_tree";
-import type { Drawing } from "./picture";
-import type { Surface } from "./surface";
-import { cut, whereOf } from "./text";
+import type { Drawing } from "../ui/picture";
+import type { Surface } from "../ui/surface";
+import { cut, whereOf } from "../ui/text";
 
 const LINE = 18;
 const LEAST_PIXELS = 0.4;

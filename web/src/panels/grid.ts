@@ -3,8 +3,8 @@
 
 import type { Cell } from "../engine/engine";
 import { count } from "../units";
-import { button, make, textbox } from "./dom";
-import { copy, cut } from "./text";
+import { button, make, textbox } from "../ui/dom";
+import { copy, cut } from "../ui/text";
 
 export interface GridColumn {
   title: string;

@@ -3,10 +3,9 @@
 
 import type { App, Change } from "../app";
 import type { Note } from "../engine/engine";
-import { noteColour } from "../timeline/marks";
-import { isDark } from "../timeline/palette";
+import { isDark, noteColour } from "../ui/colour";
 import { duration, moment } from "../units";
-import { button, make, textbox } from "./dom";
+import { button, make, textbox } from "../ui/dom";
 import { Panel } from "./panel";
 
 /** They repeat after so many. */

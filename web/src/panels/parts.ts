@@ -2,7 +2,7 @@
 // threads, GPUs, streams.
 
 import type { Filter, Row } from "../engine/engine";
-import { choice } from "./dom";
+import { choice } from "../ui/dom";
 
 const FILTERS: Readonly<Record<string, (row: Row) => Filter>> = {
   process: ({ pid }) => (pid === undefined ? {} : { pid }),

@@ -4,9 +4,9 @@
 import type { App, Change } from "../app";
 import type { Event, FindMode, FindQuery } from "../engine/engine";
 import { count } from "../units";
-import { button, choice, make, textbox } from "./dom";
+import { button, choice, make, textbox } from "../ui/dom";
 import { Grid } from "./grid";
-import { isText, recall, remember } from "./memory";
+import { isText, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
 import { pathOf } from "./parts";
 

@@ -3,9 +3,9 @@
 import type { Change } from "../app";
 import type { Cell, SqlResult } from "../engine/engine";
 import { count, duration, moment } from "../units";
-import { button, choice, make } from "./dom";
+import { button, choice, make } from "../ui/dom";
 import { Grid, type GridColumn } from "./grid";
-import { isText, isTexts, recall, remember } from "./memory";
+import { isText, isTexts, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
 import { EXAMPLES, peek } from "./sql_examples";
 

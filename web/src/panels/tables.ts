@@ -4,9 +4,9 @@
 import type { Change } from "../app";
 import type { Cell, Column, Event, Filter, Table } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
-import { button, choice, make } from "./dom";
+import { button, choice, make } from "../ui/dom";
 import { Grid, type GridColumn } from "./grid";
-import { isText, recall, remember } from "./memory";
+import { isText, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
 import { partChoice } from "./parts";
 

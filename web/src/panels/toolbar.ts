@@ -3,11 +3,11 @@
 import type { App } from "../app";
 import { perform } from "../keys";
 import { count, duration } from "../units";
-import { button, choice, icon, make } from "./dom";
+import { button, choice, icon, make } from "../ui/dom";
 import { chooseFile } from "./drop";
-import { savePicture } from "./picture";
+import { savePicture } from "../ui/picture";
 import type { SearchBox } from "./search";
-import { line } from "./text";
+import { line } from "../ui/text";
 
 const THEMES = [["system", "System"], ["light", "Light"], ["dark", "Dark"]] as const;
 

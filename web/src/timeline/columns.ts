@@ -1,7 +1,7 @@
 // Thin things, drawn by the pixel: what is narrower than two pixels goes into one line of pixels per lane, which is stretched
 // to the lane's height. So a lane of ten thousand events costs one copy, not ten thousand calls.
 
-import type { Surface } from "../panels/surface";
+import type { Surface } from "../ui/surface";
 
 interface Lane {
   y: number;

@@ -1,7 +1,7 @@
 // What of a report is there in detail and what only in outline, where it was cut to be mailed: the latter is hatched, and says so.
 
 import type { Span } from "../engine/engine";
-import type { Surface } from "../panels/surface";
+import type { Surface } from "../ui/surface";
 import type { Lens } from "./lens";
 import { FONT } from "./paint";
 import type { Palette } from "./palette";

@@ -4,8 +4,8 @@
 import type { App } from "../app";
 import type { Span } from "../engine/engine";
 import { perform, on } from "../keys";
-import { make } from "../panels/dom";
-import type { Surface } from "../panels/surface";
+import { make } from "../ui/dom";
+import type { Surface } from "../ui/surface";
 import { duration } from "../units";
 import type { Palette } from "./palette";
 import { FONT } from "./paint";

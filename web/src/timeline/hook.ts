@@ -31,6 +31,8 @@ interface Seen {
   dense: { row: number; lane: number; count: number; x: number; w: number }[];
   arrows: { kind: string; fromX: number; fromY: number; toX: number; toY: number }[];
   marks: { kind: string; title: string; x: number; y: number; w: number }[];
+  /** Stretches in sight of which there is but an overview. */
+  outlined: { from: number; to: number }[];
   frames: number[];
   tileBytes: number;
 }
@@ -66,8 +68,9 @@ function look(timeline: Timeline): Seen {
     rows: [],
     events: [],
     dense: [],
-    arrows: timeline.arrows().map(({ kind, fromX, fromY, toX, toY }) => ({ kind, fromX: box.left + fromX, fromY: box.top + fromY, toX: box.left + toX, toY: box.top + toY })),
+    arrows: timeline.picture.arrows().map(({ kind, fromX, fromY, toX, toY }) => ({ kind, fromX: box.left + fromX, fromY: box.top + fromY, toX: box.left + toX, toY: box.top + toY })),
     marks: timeline.marks.filter(({ from, to }) => to >= lens.from && from <= lens.to).map(({ kind, title, from, to }) => ({ kind, title, x: box.left + lens.x(from), y: box.top + RULER - 3, w: (to - from) * lens.scale })),
+    outlined: timeline.picture.outlined.map(({ from, to }) => ({ from: Math.max(from, lens.from), to: Math.min(to, lens.to) })).filter(({ from, to }) => from < to),
     frames: timeline.frames,
     tileBytes: tiles.heldBytes,
   };

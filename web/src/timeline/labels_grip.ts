@@ -1,8 +1,8 @@
 // The line between names and picture, which can be dragged or moved by keys; the width is remembered. Until somebody does, and
 // after a double click, names have the room that the longest of them needs, within reason.
 
-import { make } from "../panels/dom";
-import { isNumber, recall, remember } from "../panels/memory";
+import { make } from "../ui/dom";
+import { isNumber, recall, remember } from "../ui/memory";
 
 const NARROW = 200;
 const WIDE = 360;

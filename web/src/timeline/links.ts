@@ -2,7 +2,7 @@
 // backward. A folded row answers for the rows inside it; what is out of sight is pointed at from the edge.
 
 import type { EventDetails } from "../engine/engine";
-import type { Surface } from "../panels/surface";
+import type { Surface } from "../ui/surface";
 import type { Lens } from "./lens";
 import type { Palette } from "./palette";
 

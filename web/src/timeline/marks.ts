@@ -2,9 +2,10 @@
 // one pixel one is drawn, but all are told.
 
 import type { State } from "../app";
-import type { Surface } from "../panels/surface";
+import { noteColour } from "../ui/colour";
+import type { Surface } from "../ui/surface";
 import type { Lens } from "./lens";
-import { type Palette, oklch } from "./palette";
+import type { Palette } from "./palette";
 import { RULER } from "./ruler";
 
 const REACH = 5;
@@ -28,11 +29,6 @@ export function marksOf({ advice, notes }: Pick<State, "advice" | "notes">): Mar
     marks.push({ kind: "note", from: time, to: to ?? time, row, event: -1, title: "Note", text, colour });
   }
   return marks;
-}
-
-export function noteColour(colour: number, dark: boolean): string {
-  const [r, g, b] = oklch(dark ? 0.74 : 0.58, 0.14, (colour * 67 + 20) % 360);
-  return `rgb(${r} ${g} ${b})`;
 }
 
 export function drawMarks(surface: Surface, marks: readonly Mark[], lens: Lens, palette: Palette): void {

@@ -4,7 +4,7 @@
 import type { App } from "../app";
 import type { Overview, Span } from "../engine/engine";
 import { duration } from "../units";
-import { make } from "../panels/dom";
+import { make } from "../ui/dom";
 import { hatch, outlined } from "./cut";
 import { confined, Lens, whole } from "./lens";
 import type { Palette } from "./palette";

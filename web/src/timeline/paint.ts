@@ -2,7 +2,7 @@
 // counters. It reads tiles that are there and asks for nothing but names; a picture on paper comes from the same code.
 
 import { FLAG_FAILED, FLAG_NO_END, FLAG_WAITING, type Row } from "../engine/engine";
-import type { Surface } from "../panels/surface";
+import type { Surface } from "../ui/surface";
 import type { Columns } from "./columns";
 import type { Line } from "./layout";
 import type { Lens } from "./lens";

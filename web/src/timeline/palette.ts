@@ -1,6 +1,8 @@
 // Colours of events. A name's colour byte picks a hue and a lightness together, so that two names differ for colour-blind eyes
 // as well; the hues avoid the pairs that those confuse. Text on a slice is dark on light paper and light on dark, always readable.
 
+import { oklch, type Rgb } from "../ui/colour";
+
 const HUES = [255, 70, 195, 320, 110, 225, 40, 165, 290, 85] as const;
 const PLAIN = 0;
 export const DIM = 256;
@@ -22,27 +24,6 @@ interface Look {
 
 const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72, thin: -0.08 };
 const DARK: Look = { lightness: [0.48, 0.42, 0.53], chroma: 0.075, bright: { lightness: [0.76, 0.71, 0.81], chroma: 0.12 }, fade: 0.68, thin: 0.07 };
-
-type Rgb = readonly [number, number, number];
-
-/** OKLCH to sRGB; what the screen cannot show is cut. */
-export function oklch(lightness: number, chroma: number, hue: number): Rgb {
-  const angle = (hue * Math.PI) / 180;
-  const a = chroma * Math.cos(angle);
-  const b = chroma * Math.sin(angle);
-  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const gamma = (value: number): number => {
-    const v = value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055;
-    return Math.round(255 * Math.min(1, Math.max(0, v)));
-  };
-  return [
-    gamma(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
-    gamma(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
-    gamma(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
-  ];
-}
 
 function mix(a: Rgb, b: Rgb, share: number): Rgb {
   const at = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
@@ -118,10 +99,4 @@ export class Palette {
   state(number: number): { css: string; pixel: number } {
     return this.states[number] ?? { css: this.fill[GREY]!, pixel: this.word[GREY]! };
   }
-}
-
-/** Whether the page is in its dark colours now. */
-export function isDark(): boolean {
-  const { theme } = document.documentElement.dataset;
-  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 }

@@ -3,8 +3,8 @@
 
 import type { Row } from "../engine/engine";
 import { count, quantity } from "../units";
-import { icon, make, type Icon } from "../panels/dom";
-import type { Surface } from "../panels/surface";
+import { icon, make, type Icon } from "../ui/dom";
+import type { Surface } from "../ui/surface";
 import { FEW_LANES, type Layout, type Line, type Tree } from "./layout";
 
 interface RowActions {

@@ -1,7 +1,7 @@
 // The time ruler: steps of 1, 2 or 5 in the unit that fits. Where steps are short against the time itself, whole values of the
 // next larger unit are written in full and the steps between them as offsets, so that no label repeats ten equal digits.
 
-import type { Surface } from "../panels/surface";
+import type { Surface } from "../ui/surface";
 import { TIME_UNITS } from "../units";
 import type { Lens } from "./lens";
 import { FONT } from "./paint";

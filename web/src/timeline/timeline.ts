@@ -1,28 +1,25 @@
-// The timeline: one canvas with the ruler and the rows, their names beside it, the minimap above. It turns the state into a
-// picture, once a frame and only when something changed; what the hand and the keys do is in pointer.ts and commands.ts.
+// The timeline: one canvas with the ruler and the rows, their names beside it, the minimap above. It knows which rows stand where
+// and asks for what they show, and has it drawn (picture.ts) once a frame and only when something changed; what the hand and the
+// keys do is in pointer.ts and commands.ts.
 
 import type { App, Change, RowChoices } from "../app";
 import { MOST_LEVEL, TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
-import type { Drawing } from "../panels/picture";
-import type { Surface } from "../panels/surface";
-import { make } from "../panels/dom";
-import { duration } from "../units";
-import { Columns } from "./columns";
-import { hatch, outlined, sayOutlined } from "./cut";
+import { make } from "../ui/dom";
+import { isDark } from "../ui/colour";
 import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
-import { arrowsOf, drawArrows, MOST_LINKS, type Arrow, type Place } from "./links";
-import { drawMarks, drawRowMarks, marksOf, type Mark } from "./marks";
+import { marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
 import { Motion } from "./motion";
 import { Names } from "./names";
-import { FONT, Painter, type Scene } from "./paint";
-import { isDark, Palette } from "./palette";
+import { FONT } from "./paint";
+import { Palette } from "./palette";
+import { Picture } from "./picture";
 import { Heading } from "./heading";
 import { RowList, widthOfNames, type Shown } from "./row_list";
-import { drawGrid, drawRuler, RULER } from "./ruler";
+import { RULER } from "./ruler";
 import { Tiles } from "./tiles";
 import { ViewHistory } from "./view_history";
 
@@ -40,6 +37,7 @@ export class Timeline {
   readonly tree: Tree;
   readonly minimap: Minimap;
   readonly rowList: RowList;
+  readonly picture: Picture;
   /** Milliseconds that the last frames took to draw, for those who measure. */
   readonly frames: number[] = [];
   layout: Layout;
@@ -48,6 +46,8 @@ export class Timeline {
   marks: Mark[] = [];
   /** The name of the selected event or the one under the pointer, to light up. */
   sameName: number | null = null;
+  /** The names that a search found; null: there is none. */
+  found: ReadonlySet<number> | null = null;
   /** Called after each picture: what is under the pointer may have changed. */
   drawn: () => void = () => {};
   /** The event under the pointer. */
@@ -56,17 +56,16 @@ export class Timeline {
   draft: Span | null = null;
   width = 0;
   height = 0;
+  /** Pixels of the screen in one of CSS. */
+  ratio = 1;
 
   private readonly context: CanvasRenderingContext2D;
-  private readonly columns = new Columns();
   private readonly heading: Heading;
   private readonly grip: LabelsGrip;
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
   private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
-  private readonly outlined: readonly Span[];
   private readonly laneScroll = new Map<number, number>();
-  private found: ReadonlySet<number> | null = null;
   private matches = new Map<number, number>();
   private empty: ReadonlySet<number> = new Set();
   private scrollY = 0;
@@ -74,7 +73,6 @@ export class Timeline {
   private stale = true;
   private restTimer = 0;
   private broughtLane: EventDetails | null = null;
-  private ratio = 1;
   private device: { width: number; height: number } | null = null;
 
   constructor(
@@ -86,7 +84,6 @@ export class Timeline {
     if (!context) throw new Error("This browser gives no canvas to draw on.");
     this.context = context;
     this.motion = new Motion(view);
-    this.outlined = outlined(app.state.about.detail);
     this.palette = new Palette(isDark());
     this.tree = new Tree(rows);
     this.layout = layOut(this.tree, choices, this.empty);
@@ -108,11 +105,12 @@ export class Timeline {
       reveal: (row) => this.scrollTo(this.layout.byRow.get(row.id)?.y ?? 0),
       move: (row, before, pinned) => this.move(row, before, pinned),
     });
+    this.picture = new Picture(this);
     this.heading = new Heading(app);
     this.grip = new LabelsGrip(this.element, widthOfNames(this.tree, context));
     this.build();
     app.listen((changed) => this.changed(changed));
-    app.picture = () => this.picture();
+    app.picture = () => this.picture.onPaper(this.heading, this.grip.width);
     this.history.rest(view);
     if (app.state.event) app.select(app.state.event);
   }
@@ -441,7 +439,7 @@ export class Timeline {
     const shown = this.visible();
     this.request(shown);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.paint(this.context, shown, this.ratio, (columns) => columns.toCanvas(this.context));
+    this.picture.paint(this.context, shown, this.ratio, (columns) => columns.toCanvas(this.context));
     this.names.send();
     this.tiles.send();
     if (this.tiles.pending === 0) this.app.pictured();
@@ -493,168 +491,5 @@ export class Timeline {
     const length = goal.to - goal.from;
     this.tiles.want(rows, goal.level, goal.from - length / 2, goal.to + length / 2);
     if (goal.level < MOST_LEVEL) this.tiles.want(rows, goal.level + 1, goal.from, goal.to);
-  }
-
-  private paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
-    const { lens, palette, width, height } = this;
-    const scene: Scene = { lens, palette, tiles: this.tiles, names: this.names, emphasis: { found: this.found, same: this.sameName }, firstLane: this.firstLane, end: this.app.state.about.to };
-    surface.fillStyle = palette.paper;
-    surface.fillRect(0, 0, width, height);
-    this.paintPart(surface, scene, shown.filter(({ line }) => !line.pinned), RULER + this.layout.pinnedHeight, height, ratio, flush);
-    if (this.layout.pinned.length > 0) {
-      this.paintPart(surface, scene, shown.filter(({ line }) => line.pinned), RULER, RULER + this.layout.pinnedHeight, ratio, flush);
-      surface.fillStyle = palette.line;
-      surface.fillRect(0, RULER + this.layout.pinnedHeight - 1, width, 2);
-    }
-    drawRowMarks(surface, this.marks, lens, palette, (row) => this.footOf(row));
-    this.paintSelection(surface, lens);
-    drawRuler(surface, lens, palette);
-    sayOutlined(surface, this.outlined, lens, palette);
-    drawMarks(surface, this.marks, lens, palette);
-    this.paintSpanOnRuler(surface, lens);
-  }
-
-  private paintPart(surface: Surface, scene: Scene, shown: readonly Shown[], top: number, bottom: number, ratio: number, flush: (columns: Columns) => void): void {
-    surface.save();
-    surface.beginPath();
-    surface.rect(0, top, this.width, Math.max(0, bottom - top));
-    surface.clip();
-    surface.fillStyle = this.palette.paper;
-    surface.fillRect(0, top, this.width, bottom - top);
-    for (const { line, y } of shown) this.paintBackground(surface, line, y);
-    hatch(surface, this.outlined, scene.lens, this.palette, top, bottom);
-    drawGrid(surface, scene.lens, this.palette, top, bottom);
-    this.columns.begin(this.width, ratio);
-    const painter = new Painter(surface, this.columns, ratio, scene);
-    for (const { line, y } of shown) painter.line(line, y);
-    painter.finish(flush);
-    surface.restore();
-  }
-
-  private paintBackground(surface: Surface, line: Line, y: number): void {
-    const { palette } = this;
-    if (line.row.kind === "group") {
-      surface.fillStyle = palette.faint;
-      surface.fillRect(0, y, this.width, line.height);
-    }
-    surface.fillStyle = palette.line;
-    surface.fillRect(0, Math.round((y + line.height - 1) * this.ratio) / this.ratio, this.width, Math.max(1, Math.floor(this.ratio)) / this.ratio);
-  }
-
-  /** The lower edge of a row that is in sight. */
-  private footOf(row: number): number | null {
-    const line = this.layout.byRow.get(row);
-    if (!line) return null;
-    const y = this.topOf(line) + line.height - 3;
-    return y > RULER + (line.pinned ? 0 : this.layout.pinnedHeight) && y < this.height ? y : null;
-  }
-
-  private paintSelection(surface: Surface, lens: Lens): void {
-    const { event, details } = this.app.state;
-    const { palette, width, height } = this;
-    const span = this.draft ?? this.app.state.span;
-    if (span) {
-      const [left, right] = [lens.x(span.from), lens.x(span.to)];
-      surface.fillStyle = palette.shade;
-      if (left > 0) surface.fillRect(0, RULER, Math.min(width, left), height - RULER);
-      if (right < width) surface.fillRect(Math.max(0, right), RULER, width - Math.max(0, right), height - RULER);
-      surface.fillStyle = palette.accent;
-      surface.fillRect(Math.round(left), RULER, 1, height - RULER);
-      surface.fillRect(Math.round(right), RULER, 1, height - RULER);
-    }
-    surface.save();
-    surface.beginPath();
-    surface.rect(0, RULER, width, height - RULER);
-    surface.clip();
-    const { hovered } = this;
-    if (hovered) this.outline(surface, lens, hovered.row, hovered.event, hovered.from, hovered.to, 1);
-    if (event && details) this.paintLinks(surface, lens, details);
-    surface.restore();
-  }
-
-  private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
-    this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
-    for (const link of details.links.slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
-    drawArrows(surface, this.arrows(), this.palette);
-  }
-
-  /** The arrows of the selected event, from the corner of the canvas. */
-  arrows(): Arrow[] {
-    const { details } = this.app.state;
-    return details ? arrowsOf(details, this.lens, (row, event, from, to) => this.placeOf(row, event, from, to)) : [];
-  }
-
-  private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {
-    const line = this.layout.byRow.get(row);
-    if (!line || to < lens.from || from > lens.to || line.drawn?.id !== row) return;
-    const lane = laneOf(this.tiles, row, event, from, to, lens);
-    const box = this.laneBox(line, lane);
-    if (!box || (!line.pinned && box.y < RULER + this.layout.pinnedHeight - line.height)) return;
-    const left = Math.max(-3, lens.x(from));
-    const right = Math.min(lens.width + 3, Math.max(left + 2, lens.x(to)));
-    surface.strokeStyle = this.palette.accent;
-    surface.lineWidth = weight;
-    surface.strokeRect(left - weight / 2, box.y - weight / 2, right - left + weight, box.height + weight);
-  }
-
-  private laneBox(line: Line, lane: number | null): { y: number; height: number } | null {
-    const top = this.topOf(line) + line.inset;
-    if (lane === null) return { y: top, height: Math.max(1, line.height - 2 * line.inset) };
-    const shown = lane - (line.drawn ? this.firstLane(line.drawn.id) : 0);
-    if (shown < 0 || shown >= line.lanes) return null;
-    return { y: top + shown * line.laneHeight, height: Math.max(1, line.laneHeight - 1) };
-  }
-
-  /** The height at which an arrow meets an event. */
-  private placeOf(row: number, event: number, from: number, to: number): Place | null {
-    const line = this.lineFor(row);
-    if (!line) return null;
-    const own = line.drawn?.id === row;
-    const lane = own ? laneOf(this.tiles, row, event, from, to, this.lens) : null;
-    const box = (own && this.laneBox(line, lane)) || { y: this.topOf(line), height: line.height };
-    const middle = box.y + box.height / 2;
-    const top = line.pinned ? RULER : RULER + this.layout.pinnedHeight;
-    const y = Math.max(top + 3, Math.min(this.height - 3, middle));
-    return { y, outside: y !== middle };
-  }
-
-  private paintSpanOnRuler(surface: Surface, lens: Lens): void {
-    const span = this.draft ?? this.app.state.span;
-    if (!span) return;
-    const [left, right] = [Math.max(0, lens.x(span.from)), Math.min(lens.width, lens.x(span.to))];
-    if (right <= left) return;
-    surface.fillStyle = this.palette.accentSoft;
-    surface.fillRect(left, 0, right - left, RULER);
-    surface.fillStyle = this.palette.accent;
-    surface.fillRect(left, RULER - 2, right - left, 2);
-    const words = duration(span.to - span.from);
-    surface.font = `600 ${FONT}`;
-    const wide = surface.measureText(words).width;
-    if (wide + 12 > right - left) return;
-    surface.textAlign = "left";
-    surface.textBaseline = "middle";
-    surface.fillText(words, (left + right - wide) / 2, 9);
-  }
-
-  /** The present picture with the names of its rows, for paper. */
-  private picture(): Drawing {
-    const shown = this.visible();
-    const { height, width } = this;
-    const labels = this.grip.width;
-    return {
-      width: width + labels,
-      height,
-      title: `${this.app.state.about.name} – Tacho`,
-      draw: (surface) => {
-        surface.save();
-        surface.translate(labels, 0);
-        surface.beginPath();
-        surface.rect(0, 0, width, height);
-        surface.clip();
-        this.paint(surface, shown, 2, (columns) => columns.toSurface(surface));
-        surface.restore();
-        this.heading.picture(surface, shown, labels, height, this.palette);
-      },
-    };
   }
 }

@@ -2,8 +2,8 @@
 // Nothing is asked of the engine before the pointer rests.
 
 import { FLAG_FAILED, FLAG_WAITING, type EventDetails, type Frame, type Span } from "../engine/engine";
-import { make } from "../panels/dom";
-import { cut } from "../panels/text";
+import { make } from "../ui/dom";
+import { cut } from "../ui/text";
 import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
 import { marksAt, marksOn, type Mark } from "./marks";

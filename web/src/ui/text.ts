@@ -1,7 +1,6 @@
 // Names and texts of a report as a person may read them: always text, isolated from what stands around them (right-to-left
 // names must not turn the line), cut where they are endless, copyable whole.
 
-import type { Frame } from "../engine/engine";
 import { button, make } from "./dom";
 
 /** The first characters of a text, never half of one. */
@@ -12,7 +11,7 @@ export function cut(text: string, length: number): string {
 }
 
 /** Where a frame is in the program: "train.py:12", or the library; "" where it is not known. */
-export function whereOf({ file, line: number, module }: Frame): string {
+export function whereOf({ file, line: number, module }: { file?: string; line?: number; module?: string }): string {
   if (file) return number ? `${file}:${number}` : file;
   return module ?? "";
 }

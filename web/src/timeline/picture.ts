@@ -1,0 +1,192 @@
+// What the canvas of the timeline shows: rows in their places, what is selected and linked, the ruler with its marks. It draws what
+// the timeline has, on the screen and on paper alike, and changes nothing.
+
+import type { EventDetails, Span } from "../engine/engine";
+import type { Drawing } from "../ui/picture";
+import type { Surface } from "../ui/surface";
+import { duration } from "../units";
+import { Columns } from "./columns";
+import { hatch, outlined, sayOutlined } from "./cut";
+import type { Heading } from "./heading";
+import { laneOf } from "./hit";
+import type { Line } from "./layout";
+import type { Lens } from "./lens";
+import { arrowsOf, drawArrows, MOST_LINKS, type Arrow, type Place } from "./links";
+import { drawMarks, drawRowMarks } from "./marks";
+import { FONT, Painter, type Scene } from "./paint";
+import type { Shown } from "./row_list";
+import { drawGrid, drawRuler, RULER } from "./ruler";
+import type { Timeline } from "./timeline";
+
+export class Picture {
+  private readonly columns = new Columns();
+  /** What of the report is there only in outline. */
+  readonly outlined: readonly Span[];
+
+  constructor(private readonly timeline: Timeline) {
+    this.outlined = outlined(timeline.app.state.about.detail);
+  }
+
+  paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
+    const { lens, palette, width, height, layout, tiles, names, firstLane, marks } = this.timeline;
+    const emphasis = { found: this.timeline.found, same: this.timeline.sameName };
+    const scene: Scene = { lens, palette, tiles, names, emphasis, firstLane, end: this.timeline.app.state.about.to };
+    surface.fillStyle = palette.paper;
+    surface.fillRect(0, 0, width, height);
+    this.paintPart(surface, scene, shown.filter(({ line }) => !line.pinned), RULER + layout.pinnedHeight, height, ratio, flush);
+    if (layout.pinned.length > 0) {
+      this.paintPart(surface, scene, shown.filter(({ line }) => line.pinned), RULER, RULER + layout.pinnedHeight, ratio, flush);
+      surface.fillStyle = palette.line;
+      surface.fillRect(0, RULER + layout.pinnedHeight - 1, width, 2);
+    }
+    drawRowMarks(surface, marks, lens, palette, (row) => this.footOf(row));
+    this.paintSelection(surface, lens);
+    drawRuler(surface, lens, palette);
+    sayOutlined(surface, this.outlined, lens, palette);
+    drawMarks(surface, marks, lens, palette);
+    this.paintSpanOnRuler(surface, lens);
+  }
+
+  private paintPart(surface: Surface, scene: Scene, shown: readonly Shown[], top: number, bottom: number, ratio: number, flush: (columns: Columns) => void): void {
+    surface.save();
+    surface.beginPath();
+    surface.rect(0, top, this.timeline.width, Math.max(0, bottom - top));
+    surface.clip();
+    surface.fillStyle = this.timeline.palette.paper;
+    surface.fillRect(0, top, this.timeline.width, bottom - top);
+    for (const { line, y } of shown) this.paintBackground(surface, line, y);
+    hatch(surface, this.outlined, scene.lens, this.timeline.palette, top, bottom);
+    drawGrid(surface, scene.lens, this.timeline.palette, top, bottom);
+    this.columns.begin(this.timeline.width, ratio);
+    const painter = new Painter(surface, this.columns, ratio, scene);
+    for (const { line, y } of shown) painter.line(line, y);
+    painter.finish(flush);
+    surface.restore();
+  }
+
+  private paintBackground(surface: Surface, line: Line, y: number): void {
+    const { palette } = this.timeline;
+    if (line.row.kind === "group") {
+      surface.fillStyle = palette.faint;
+      surface.fillRect(0, y, this.timeline.width, line.height);
+    }
+    surface.fillStyle = palette.line;
+    surface.fillRect(0, Math.round((y + line.height - 1) * this.timeline.ratio) / this.timeline.ratio, this.timeline.width, Math.max(1, Math.floor(this.timeline.ratio)) / this.timeline.ratio);
+  }
+
+  /** The lower edge of a row that is in sight. */
+  private footOf(row: number): number | null {
+    const line = this.timeline.layout.byRow.get(row);
+    if (!line) return null;
+    const y = this.timeline.topOf(line) + line.height - 3;
+    return y > RULER + (line.pinned ? 0 : this.timeline.layout.pinnedHeight) && y < this.timeline.height ? y : null;
+  }
+
+  private paintSelection(surface: Surface, lens: Lens): void {
+    const { event, details } = this.timeline.app.state;
+    const { palette, width, height } = this.timeline;
+    const span = this.timeline.draft ?? this.timeline.app.state.span;
+    if (span) {
+      const [left, right] = [lens.x(span.from), lens.x(span.to)];
+      surface.fillStyle = palette.shade;
+      if (left > 0) surface.fillRect(0, RULER, Math.min(width, left), height - RULER);
+      if (right < width) surface.fillRect(Math.max(0, right), RULER, width - Math.max(0, right), height - RULER);
+      surface.fillStyle = palette.accent;
+      surface.fillRect(Math.round(left), RULER, 1, height - RULER);
+      surface.fillRect(Math.round(right), RULER, 1, height - RULER);
+    }
+    surface.save();
+    surface.beginPath();
+    surface.rect(0, RULER, width, height - RULER);
+    surface.clip();
+    const { hovered } = this.timeline;
+    if (hovered) this.outline(surface, lens, hovered.row, hovered.event, hovered.from, hovered.to, 1);
+    if (event && details) this.paintLinks(surface, lens, details);
+    surface.restore();
+  }
+
+  private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
+    this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
+    for (const link of details.links.slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    drawArrows(surface, this.arrows(), this.timeline.palette);
+  }
+
+  /** The arrows of the selected event, from the corner of the canvas. */
+  arrows(): Arrow[] {
+    const { details } = this.timeline.app.state;
+    return details ? arrowsOf(details, this.timeline.lens, (row, event, from, to) => this.placeOf(row, event, from, to)) : [];
+  }
+
+  private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {
+    const line = this.timeline.layout.byRow.get(row);
+    if (!line || to < lens.from || from > lens.to || line.drawn?.id !== row) return;
+    const lane = laneOf(this.timeline.tiles, row, event, from, to, lens);
+    const box = this.laneBox(line, lane);
+    if (!box || (!line.pinned && box.y < RULER + this.timeline.layout.pinnedHeight - line.height)) return;
+    const left = Math.max(-3, lens.x(from));
+    const right = Math.min(lens.width + 3, Math.max(left + 2, lens.x(to)));
+    surface.strokeStyle = this.timeline.palette.accent;
+    surface.lineWidth = weight;
+    surface.strokeRect(left - weight / 2, box.y - weight / 2, right - left + weight, box.height + weight);
+  }
+
+  private laneBox(line: Line, lane: number | null): { y: number; height: number } | null {
+    const top = this.timeline.topOf(line) + line.inset;
+    if (lane === null) return { y: top, height: Math.max(1, line.height - 2 * line.inset) };
+    const shown = lane - (line.drawn ? this.timeline.firstLane(line.drawn.id) : 0);
+    if (shown < 0 || shown >= line.lanes) return null;
+    return { y: top + shown * line.laneHeight, height: Math.max(1, line.laneHeight - 1) };
+  }
+
+  /** The height at which an arrow meets an event. */
+  private placeOf(row: number, event: number, from: number, to: number): Place | null {
+    const line = this.timeline.lineFor(row);
+    if (!line) return null;
+    const own = line.drawn?.id === row;
+    const lane = own ? laneOf(this.timeline.tiles, row, event, from, to, this.timeline.lens) : null;
+    const box = (own && this.laneBox(line, lane)) || { y: this.timeline.topOf(line), height: line.height };
+    const middle = box.y + box.height / 2;
+    const top = line.pinned ? RULER : RULER + this.timeline.layout.pinnedHeight;
+    const y = Math.max(top + 3, Math.min(this.timeline.height - 3, middle));
+    return { y, outside: y !== middle };
+  }
+
+  private paintSpanOnRuler(surface: Surface, lens: Lens): void {
+    const span = this.timeline.draft ?? this.timeline.app.state.span;
+    if (!span) return;
+    const [left, right] = [Math.max(0, lens.x(span.from)), Math.min(lens.width, lens.x(span.to))];
+    if (right <= left) return;
+    surface.fillStyle = this.timeline.palette.accentSoft;
+    surface.fillRect(left, 0, right - left, RULER);
+    surface.fillStyle = this.timeline.palette.accent;
+    surface.fillRect(left, RULER - 2, right - left, 2);
+    const words = duration(span.to - span.from);
+    surface.font = `600 ${FONT}`;
+    const wide = surface.measureText(words).width;
+    if (wide + 12 > right - left) return;
+    surface.textAlign = "left";
+    surface.textBaseline = "middle";
+    surface.fillText(words, (left + right - wide) / 2, 9);
+  }
+
+  /** The present picture with the names of its rows, which are so wide, for paper. */
+  onPaper(heading: Heading, labels: number): Drawing {
+    const shown = this.timeline.visible();
+    const { height, width } = this.timeline;
+    return {
+      width: width + labels,
+      height,
+      title: `${this.timeline.app.state.about.name} – Tacho`,
+      draw: (surface) => {
+        surface.save();
+        surface.translate(labels, 0);
+        surface.beginPath();
+        surface.rect(0, 0, width, height);
+        surface.clip();
+        this.paint(surface, shown, 2, (columns) => columns.toSurface(surface));
+        surface.restore();
+        heading.picture(surface, shown, labels, height, this.timeline.palette);
+      },
+    };
+  }
+}
