@@ -200,7 +200,7 @@ static void the_default_list_is_that_of_nsys(void **state)
     size_t by_default = 0;
 
     for (size_t i = 0; analyses[i]; i++)
-        by_default += analyses[i]->by_default > 0;
+        by_default += analyses[i]->by_default > 0 && !analyses[i]->default_where;
     assert_int_equal(by_default, sizeof defaults / sizeof defaults[0]);
     for (size_t i = 0; i < by_default; i++)
         assert_int_equal(analysis_find(defaults[i])->by_default, i + 1);
