@@ -147,7 +147,7 @@ static int run(struct report *report, const struct analysis_request *request, co
 static int cuda_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Start", CELL_INT, UNIT_NS, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
         { "Result", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 },
         { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 }, { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
@@ -159,7 +159,7 @@ static int cuda_api_trace(struct report *report, const struct analysis_request *
 static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Start", CELL_INT, UNIT_NS, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
         { "Event Class", CELL_INT, UNIT_ID, 0 }, { "Context", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 },
         { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 },
         { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },

@@ -146,7 +146,7 @@ static int cpu_sample_sum(struct report *report, const struct analysis_request *
 {
     struct table_column columns[FLAT_CELLS] = {
         { "Self", CELL_REAL, UNIT_PERCENT, 1 }, { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Self Samples", CELL_INT, UNIT_NONE, 0 },
-        { "Total Samples", CELL_INT, UNIT_NONE, 0 }, { "Function", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Total Samples", CELL_INT, UNIT_NONE, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const char *const names[] = { [STACK_BY_FUNCTION] = "Function", [STACK_BY_MODULE] = "Module", [STACK_BY_THREAD] = "Thread" };
     struct stack_tree_request shape = {
@@ -205,12 +205,12 @@ static int show_tree(struct report *report, const struct analysis_request *reque
 {
     static const struct table_column called[TREE_CELLS] = {
         { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Self", CELL_REAL, UNIT_PERCENT, 1 },
-        { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 }, { "Function", CELL_TEXT, UNIT_NONE, 0 },
+        { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 },
         { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct table_column callers[TREE_CELLS - 2] = {
         { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 },
-        { "Function", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
     struct view view = {0};

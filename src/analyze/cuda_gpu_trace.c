@@ -38,14 +38,14 @@ enum { CELL_START, CELL_DURATION, CELL_CORRELATION, CELL_GRID, CELL_BLOCK = CELL
        CELL_STATIC, CELL_DYNAMIC, CELL_BYTES, CELL_THROUGHPUT, CELL_SOURCE, CELL_TARGET, CELL_DEVICE, CELL_CONTEXT, CELL_GREEN,
        CELL_STREAM, CELL_NAME, CELLS };
 static const struct table_column trace_columns[CELLS] = {
-    { "Start", CELL_INT, UNIT_NS, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "CorrId", CELL_INT, UNIT_ID, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "CorrId", CELL_INT, UNIT_ID, 0 },
     { "GrdX", CELL_INT, UNIT_ID, 0 }, { "GrdY", CELL_INT, UNIT_ID, 0 }, { "GrdZ", CELL_INT, UNIT_ID, 0 },
     { "BlkX", CELL_INT, UNIT_ID, 0 }, { "BlkY", CELL_INT, UNIT_ID, 0 }, { "BlkZ", CELL_INT, UNIT_ID, 0 },
     { "Reg/Trd", CELL_INT, UNIT_ID, 0 }, { "StcSMem", CELL_REAL, UNIT_MEGABYTES, 3 }, { "DymSMem", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
     { "SrcMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "DstMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 },
     { "Ctx", CELL_INT, UNIT_ID, 0 }, { "GreenCtx", CELL_INT, UNIT_ID, 0 }, { "Strm", CELL_INT, UNIT_ID, 0 },
-    { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
 /* Reads some columns of a small table; no table is no rows. */

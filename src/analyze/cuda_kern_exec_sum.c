@@ -117,7 +117,7 @@ static struct table *new_table(void)
         columns[FIGURES + i] = (struct table_column){ names[i / FIGURES_EACH][figure], whole ? CELL_INT : CELL_REAL, UNIT_NS, !whole };
     }
     columns[API_NAME] = (struct table_column){ "API Name", CELL_TEXT, UNIT_NONE, 0 };
-    columns[NAME] = (struct table_column){ "Kernel Name", CELL_TEXT, UNIT_NONE, 0 };
+    columns[NAME] = (struct table_column){ "Kernel Name", CELL_TEXT, UNIT_NAME, 0 };
     return table_new(columns, COLUMNS);
 }
 

@@ -8,11 +8,11 @@
 enum { CALL_AT, CALL_TIME, QUEUE_AT, QUEUE_TIME, KERNEL_AT, KERNEL_TIME, TOTAL, PID, TID, DEVICE, FUNCTION, GRID, BLOCK, NAME,
        COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    { "API Start", CELL_INT, UNIT_NS, 0 }, { "API Dur", CELL_INT, UNIT_NS, 0 }, { "Queue Start", CELL_INT, UNIT_NS, 0 },
-    { "Queue Dur", CELL_INT, UNIT_NS, 0 }, { "Kernel Start", CELL_INT, UNIT_NS, 0 }, { "Kernel Dur", CELL_INT, UNIT_NS, 0 },
+    { "API Start", CELL_INT, UNIT_TIME, 0 }, { "API Dur", CELL_INT, UNIT_NS, 0 }, { "Queue Start", CELL_INT, UNIT_TIME, 0 },
+    { "Queue Dur", CELL_INT, UNIT_NS, 0 }, { "Kernel Start", CELL_INT, UNIT_TIME, 0 }, { "Kernel Dur", CELL_INT, UNIT_NS, 0 },
     { "Total Dur", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 },
     { "DevId", CELL_INT, UNIT_ID, 0 }, { "API Function", CELL_TEXT, UNIT_NONE, 0 }, { "GridXYZ", CELL_TEXT, UNIT_NONE, 0 },
-    { "BlockXYZ", CELL_TEXT, UNIT_NONE, 0 }, { "Kernel Name", CELL_TEXT, UNIT_NONE, 0 },
+    { "BlockXYZ", CELL_TEXT, UNIT_NONE, 0 }, { "Kernel Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 
 static int set_dimensions(const struct executions *executions, struct table *table, struct table_cell *cell, struct text *text,

@@ -46,9 +46,9 @@ struct join {
 enum { CELL_HELD, CELL_CALL, CELL_PID, CELL_DEVICE, CELL_WAITING, CELL_OP_START, CELL_OP, CELL_WAITED_FOR, CELL_SOURCE_END, CELL_SOURCE, CELL_LATENCY,
        CELL_EVENT, CELLS };
 static const struct table_column wait_columns[CELLS] = {
-    { "Held Up", CELL_INT, UNIT_NS, 0 }, { "Wait Call", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device", CELL_INT, UNIT_ID, 0 },
-    { "Stream", CELL_INT, UNIT_ID, 0 }, { "Start", CELL_INT, UNIT_NS, 0 }, { "Operation", CELL_TEXT, UNIT_NONE, 0 },
-    { "For Stream", CELL_INT, UNIT_ID, 0 }, { "For End", CELL_INT, UNIT_NS, 0 }, { "For Operation", CELL_TEXT, UNIT_NONE, 0 },
+    { "Held Up", CELL_INT, UNIT_NS, 0 }, { "Wait Call", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device", CELL_INT, UNIT_ID, 0 },
+    { "Stream", CELL_INT, UNIT_ID, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Operation", CELL_TEXT, UNIT_NAME, 0 },
+    { "For Stream", CELL_INT, UNIT_ID, 0 }, { "For End", CELL_INT, UNIT_TIME, 0 }, { "For Operation", CELL_TEXT, UNIT_NONE, 0 },
     { "Latency", CELL_INT, UNIT_NS, 0 }, { "Event", CELL_INT, UNIT_ID, 0 },
 };
 

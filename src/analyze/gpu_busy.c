@@ -483,8 +483,8 @@ static int cuda_gpu_busy(struct report *report, const struct analysis_request *r
 {
     static const struct table_column columns[] = {
         { "Busy", CELL_REAL, UNIT_PERCENT, 1 }, { "Busy Time", CELL_INT, UNIT_NS, 0 }, { "Span", CELL_INT, UNIT_NS, 0 },
-        { "Operations", CELL_INT, UNIT_NONE, 0 }, { "First Start", CELL_INT, UNIT_NS, 0 }, { "Last End", CELL_INT, UNIT_NS, 0 },
-        { "Largest Gap", CELL_INT, UNIT_NS, 0 }, { "Gap Start", CELL_INT, UNIT_NS, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 },
+        { "Operations", CELL_INT, UNIT_NONE, 0 }, { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
+        { "Largest Gap", CELL_INT, UNIT_NS, 0 }, { "Gap Start", CELL_INT, UNIT_TIME, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 },
         { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct gpu_busy busy;

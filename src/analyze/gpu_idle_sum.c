@@ -313,7 +313,7 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
     struct table_column columns[IDLE_COLUMNS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Gaps", CELL_INT, UNIT_NONE, 0 },
         { "Max", CELL_INT, UNIT_NS, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 }, { "Cause", CELL_TEXT, UNIT_NONE, 0 },
-        { "What", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Range", CELL_TEXT, UNIT_NONE, 0 },
+        { "What", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Range", CELL_TEXT, UNIT_NAME, 0 },
     };
     const char *thread = option_text(request, "thread");
     struct idle idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };

@@ -93,8 +93,8 @@ static int read_all(struct trace *trace, struct error *err)
 
 enum { AT, UNTIL, TIME, EVENT, PID, TID, CELL_TAG, RANK, CELL_PEER, CELL_ROOT, CELL_SIZE, SENT, CELL_RECEIVED, CELLS };
 static const struct table_column trace_columns[CELLS] = {
-    { "Start", CELL_INT, UNIT_NS, 0 }, { "End", CELL_INT, UNIT_NS, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
-    { "Event", CELL_TEXT, UNIT_NONE, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+    { "Event", CELL_TEXT, UNIT_NAME, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 },
     { "Tag", CELL_INT, UNIT_ID, 0 }, { "Rank", CELL_INT, UNIT_ID, 0 }, { "PeerRank", CELL_INT, UNIT_ID, 0 },
     { "RootRank", CELL_INT, UNIT_ID, 0 }, { "Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CollSendSize", CELL_REAL, UNIT_MEGABYTES, 3 },
     { "CollRecvSize", CELL_REAL, UNIT_MEGABYTES, 3 },

@@ -106,7 +106,7 @@ static int fill_table(const struct network *network, struct table *table, const 
 static int network_congestion(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct table_column columns[COLUMNS] = {
-        { "Start", CELL_INT, UNIT_NS, 0 }, { "End", CELL_INT, UNIT_NS, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
         { "Send wait rate", CELL_REAL, UNIT_NONE, 1 }, { "GUID", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct network network = { .report = report };

@@ -182,8 +182,8 @@ static int64_t projected_ns(const struct projection *projection, size_t range)
 
 enum { NAME, AT, TIME, ORIGINAL_AT, ORIGINAL_TIME, STYLE, PID, TID, OPS, LEVEL, CHILDREN, ID, PARENT, STACK, TRACE_COLUMNS };
 static const struct table_column trace_columns[TRACE_COLUMNS] = {
-    { "Name", CELL_TEXT, UNIT_NONE, 0 }, { "Projected Start", CELL_INT, UNIT_NS, 0 }, { "Projected Duration", CELL_INT, UNIT_NS, 0 },
-    { "Orig Start", CELL_INT, UNIT_NS, 0 }, { "Orig Duration", CELL_INT, UNIT_NS, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 },
+    { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Projected Start", CELL_INT, UNIT_TIME, 0 }, { "Projected Duration", CELL_INT, UNIT_NS, 0 },
+    { "Orig Start", CELL_INT, UNIT_TIME, 0 }, { "Orig Duration", CELL_INT, UNIT_NS, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 },
     { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "NumGPUOps", CELL_INT, UNIT_NONE, 0 },
     { "Lvl", CELL_INT, UNIT_ID, 0 }, { "NumChild", CELL_INT, UNIT_NONE, 0 }, { "RangeId", CELL_INT, UNIT_ID, 0 },
     { "ParentId", CELL_INT, UNIT_ID, 0 }, { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
@@ -259,7 +259,7 @@ static int fill_trace(const struct projection *projection, struct table *table)
 enum { SUM_RANGE, SUM_STYLE, SUM_PROJECTED, SUM_ORIGINAL, SUM_COUNT, SUM_MEAN, SUM_MEDIAN, SUM_LEAST, SUM_GREATEST, SUM_DEVIATION,
        SUM_OPS, SUM_MEAN_OPS, SUM_MEAN_LEVEL, SUM_MEAN_CHILDREN, SUM_COLUMNS };
 static const struct table_column sum_columns[SUM_COLUMNS] = {
-    { "Range", CELL_TEXT, UNIT_NONE, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "Total Proj Time", CELL_INT, UNIT_NS, 0 },
+    { "Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "Total Proj Time", CELL_INT, UNIT_NS, 0 },
     { "Total Range Time", CELL_INT, UNIT_NS, 0 }, { "Range Instances", CELL_INT, UNIT_NONE, 0 }, { "Proj Avg", CELL_REAL, UNIT_NS, 1 },
     { "Proj Med", CELL_REAL, UNIT_NS, 1 }, { "Proj Min", CELL_INT, UNIT_NS, 0 }, { "Proj Max", CELL_INT, UNIT_NS, 0 },
     { "Proj StdDev", CELL_REAL, UNIT_NS, 1 }, { "Total GPU Ops", CELL_INT, UNIT_NONE, 0 }, { "Avg GPU Ops", CELL_REAL, UNIT_NONE, 1 },

@@ -158,7 +158,7 @@ static int summarize(struct summary *summary)
 
 enum { RANGE, STYLE, PID, TID, RANGES, KERNELS, TOTAL, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, NAME, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    { "NVTX Range", CELL_TEXT, UNIT_NONE, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    { "NVTX Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
     { "TID", CELL_INT, UNIT_ID, 0 }, { "NVTX Inst", CELL_INT, UNIT_NONE, 0 }, { "Kern Inst", CELL_INT, UNIT_NONE, 0 },
     { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 },
     { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "StdDev", CELL_REAL, UNIT_NS, 1 },

@@ -47,12 +47,12 @@ static int set_name_tree(struct trace *trace, struct table *table, struct table_
 enum { START, END, DURATION, CHILDREN_NS, OWN_NS, NAME, PID, TID, LEVEL, CHILDREN, ID, PARENT, STACK, TREE, COLUMNS };
 
 static const struct table_column trace_columns[COLUMNS] = {
-    [START] = { "Start", CELL_INT, UNIT_NS, 0 },
-    [END] = { "End", CELL_INT, UNIT_NS, 0 },
+    [START] = { "Start", CELL_INT, UNIT_TIME, 0 },
+    [END] = { "End", CELL_INT, UNIT_TIME, 0 },
     [DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
     [CHILDREN_NS] = { "DurChild", CELL_INT, UNIT_NS, 0 },
     [OWN_NS] = { "DurNonChild", CELL_INT, UNIT_NS, 0 },
-    [NAME] = { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    [NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     [PID] = { "PID", CELL_INT, UNIT_ID, 0 },
     [TID] = { "TID", CELL_INT, UNIT_ID, 0 },
     [LEVEL] = { "Lvl", CELL_INT, UNIT_ID, 0 },

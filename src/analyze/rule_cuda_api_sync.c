@@ -28,8 +28,8 @@ static int add_row(struct table *table, const struct calls *calls, size_t call, 
 static int cuda_api_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
-        { "TID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     struct rule rule;
     struct calls calls = {0};

@@ -100,16 +100,16 @@ static int add_row(struct search *search, size_t row, const char *call)
 static struct table *new_table(int is_copy)
 {
     static const struct table_column copy_columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_NS, 0 }, { "Src Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Src Kind", CELL_TEXT, UNIT_NONE, 0 },
         { "Dst Kind", CELL_TEXT, UNIT_NONE, 0 }, { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 },
         { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 },
-        { "Stream ID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "Stream ID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     static const struct table_column fill_columns[] = {
-        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_NS, 0 }, { "Memory Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Memory Kind", CELL_TEXT, UNIT_NONE, 0 },
         { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
         { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 }, { "Stream ID", CELL_INT, UNIT_ID, 0 },
-        { "API Name", CELL_TEXT, UNIT_NONE, 0 },
+        { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
 
     return is_copy ? table_new(copy_columns, sizeof copy_columns / sizeof copy_columns[0])

@@ -150,7 +150,7 @@ static int compare_gaps(const struct table_cell *a, const struct table_cell *b, 
 static int gpu_gaps(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
     static const struct table_column columns[] = {
-        { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_NS, 0 },
+        { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
         { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
     struct gap_search search = {0};
@@ -274,7 +274,7 @@ static int gpu_time_util(struct report *report, const struct analysis_request *r
 {
     static const struct table_column columns[] = {
         { "Row#", CELL_INT, UNIT_ID, 0 }, { "In-Use", CELL_REAL, UNIT_PERCENT, 1 }, { "Duration", CELL_INT, UNIT_NS, 0 },
-        { "Start", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
         { "Context ID", CELL_INT, UNIT_ID, 0 },
     };
     struct chunk_search search = {0};

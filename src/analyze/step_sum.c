@@ -125,8 +125,8 @@ static int step_sum(struct report *report, const struct analysis_request *reques
 {
     struct table_column columns[CELLS] = {
         [CELL_STEP] = { "Step", CELL_INT, UNIT_ID, 0 }, [CELL_KERNELS] = { "Kernels", CELL_INT, UNIT_NONE, 0 },
-        [CELL_START] = { "Start", CELL_INT, UNIT_NS, 0 }, [CELL_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
-        [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 }, [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NONE, 0 },
+        [CELL_START] = { "Start", CELL_INT, UNIT_TIME, 0 }, [CELL_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
+        [CELL_RANK] = { "Rank", CELL_INT, UNIT_ID, 0 }, [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     };
     struct summary summary;
     struct text label = {0};

@@ -108,7 +108,7 @@ static struct table *new_table(const struct summary_shape *shape)
     memcpy(columns, shape->of_sizes ? size_columns : time_columns, sizeof time_columns);
     columns[COUNT].name = shape->count_name;
     for (int i = 0; i < texts.count; i++)
-        columns[FIGURES + i] = (struct table_column){ shape->text_names[i], CELL_TEXT, UNIT_NONE, 0 };
+        columns[FIGURES + i] = (struct table_column){ shape->text_names[i], CELL_TEXT, i == texts.count - 1 ? UNIT_NAME : UNIT_NONE, 0 };
     return table_new(columns + FIGURES - texts.first, (size_t)(texts.first + texts.count));
 }
 

@@ -14,12 +14,19 @@ enum cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
 
 enum table_unit {
     UNIT_NONE,
-    UNIT_NS,      /* printed in the asked-for time unit; names carry it: "Total Time (ns)" */
+    UNIT_NS,      /* a duration, printed in the asked-for time unit; names carry it: "Total Time (ns)" */
+    UNIT_TIME,    /* a moment, ns since the capture's start; printed as durations are */
     UNIT_PERCENT, /* names carry it: "Time (%)" */
     UNIT_BYTES,
     UNIT_MEGABYTES, /* 10^6 bytes, three decimals */
     UNIT_ID,      /* a number that is a name (pid, level): never grouped by thousands */
+    UNIT_NAME,    /* texts that are names of events; one column of a table at most */
 };
+
+static inline int unit_is_ns(enum table_unit unit)
+{
+    return unit == UNIT_NS || unit == UNIT_TIME;
+}
 
 struct table_column {
     const char *name; /* without its unit; static */

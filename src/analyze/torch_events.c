@@ -12,12 +12,12 @@ enum {
     CELL_KIND_NAME, CELL_NAME, CELL_SHAPES, CELL_VALUES, CELL_STACK, CELLS
 };
 static const struct table_column columns[CELLS] = {
-    [CELL_START] = { "Start", CELL_INT, UNIT_NS, 0 }, [CELL_DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
+    [CELL_START] = { "Start", CELL_INT, UNIT_TIME, 0 }, [CELL_DURATION] = { "Duration", CELL_INT, UNIT_NS, 0 },
     [CELL_KERNELS] = { "GPU Launched", CELL_INT, UNIT_NS, 0 }, [CELL_CPU_BYTES] = { "CPU Memory", CELL_INT, UNIT_BYTES, 0 },
     [CELL_DEVICE_BYTES] = { "GPU Memory", CELL_INT, UNIT_BYTES, 0 }, [CELL_PID] = { "PID", CELL_INT, UNIT_ID, 0 },
     [CELL_TID] = { "TID", CELL_INT, UNIT_ID, 0 }, [CELL_PARENT] = { "Parent", CELL_INT, UNIT_ID, 0 },
     [CELL_LAUNCHER] = { "Launched By", CELL_INT, UNIT_ID, 0 }, [CELL_SEQUENCE] = { "Sequence", CELL_INT, UNIT_ID, 0 },
-    [CELL_KIND_NAME] = { "Kind", CELL_TEXT, UNIT_NONE, 0 }, [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    [CELL_KIND_NAME] = { "Kind", CELL_TEXT, UNIT_NONE, 0 }, [CELL_NAME] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
     [CELL_SHAPES] = { "Input Shapes", CELL_TEXT, UNIT_NONE, 0 }, [CELL_VALUES] = { "Concrete Inputs", CELL_TEXT, UNIT_NONE, 0 },
     [CELL_STACK] = { "Stack", CELL_TEXT, UNIT_NONE, 0 },
 };

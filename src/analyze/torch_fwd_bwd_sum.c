@@ -90,7 +90,7 @@ enum { CELL_SHARE, CELL_COUNT, CELL_CPU, CELL_GPU = CELL_CPU + SIDES, CELL_NAMES
 static const struct table_column columns[CELLS] = {
     { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Pairs", CELL_INT, UNIT_NONE, 0 }, { "Forward CPU", CELL_INT, UNIT_NS, 0 },
     { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Forward GPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
-    { "Forward", CELL_TEXT, UNIT_NONE, 0 }, { "Backward", CELL_TEXT, UNIT_NONE, 0 },
+    { "Forward", CELL_TEXT, UNIT_NAME, 0 }, { "Backward", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 /* What counts is the GPU's time, where there is any. */

@@ -119,7 +119,7 @@ static int torch_memory_sum(struct report *report, const struct analysis_request
     static const struct table_column columns[SUM_CELLS] = {
         { "Calls", CELL_INT, UNIT_NONE, 0 }, { "At Peak", CELL_INT, UNIT_BYTES, 0 }, { "Taken Total", CELL_INT, UNIT_BYTES, 0 },
         { "Taken Self", CELL_INT, UNIT_BYTES, 0 }, { "Given Back Self", CELL_INT, UNIT_BYTES, 0 }, { "Net Total", CELL_INT, UNIT_BYTES, 0 },
-        { "Net Self", CELL_INT, UNIT_BYTES, 0 }, { "Allocations Self", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NONE, 0 },
+        { "Net Self", CELL_INT, UNIT_BYTES, 0 }, { "Allocations Self", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NAME, 0 },
         { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct torch_memory memory;
@@ -151,9 +151,9 @@ struct group { int64_t bytes, count, since_ns; };
 
 static const struct table_column peak_columns[PEAK_CELLS] = {
     { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocations", CELL_INT, UNIT_NONE, 0 },
-    { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Taken In", CELL_TEXT, UNIT_NONE, 0 }, { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
-    { "Module", CELL_TEXT, UNIT_NONE, 0 }, { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "Since", CELL_INT, UNIT_NS, 0 },
-    { "Peak", CELL_INT, UNIT_NS, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Taken In", CELL_TEXT, UNIT_NONE, 0 }, { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 }, { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "Since", CELL_INT, UNIT_TIME, 0 },
+    { "Peak", CELL_INT, UNIT_TIME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
 };
 
 /* The operator that the program called: the outermost one below all annotations. */
@@ -309,9 +309,9 @@ static int torch_memory_trace(struct report *report, const struct analysis_reque
 {
     enum { TIME, BYTES, ALLOCATED, RESERVED, LIFETIME, ADDRESS, NAME, DEVICE, PID, TID, CELLS };
     static const struct table_column columns[CELLS] = {
-        { "Time", CELL_INT, UNIT_NS, 0 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocated", CELL_INT, UNIT_BYTES, 0 },
+        { "Time", CELL_INT, UNIT_TIME, 0 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocated", CELL_INT, UNIT_BYTES, 0 },
         { "Reserved", CELL_INT, UNIT_BYTES, 0 }, { "Lifetime", CELL_INT, UNIT_NS, 0 }, { "Address", CELL_INT, UNIT_ID, 0 },
-        { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
         { "TID", CELL_INT, UNIT_ID, 0 },
     };
     struct torch_memory memory;

@@ -243,7 +243,7 @@ static int torch_kern_sum(struct report *report, const struct analysis_request *
     static const struct table_column columns[KERNEL_CELLS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Instances", CELL_INT, UNIT_NONE, 0 },
         { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 }, { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 },
-        { "Name", CELL_TEXT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
         { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
     };
     struct places places;

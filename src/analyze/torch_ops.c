@@ -200,7 +200,7 @@ static int add_operator(struct averaging *averaging, size_t i)
 /* ---- the table ----------------------------------------------------------------------------------------------- */
 
 static const struct table_column columns[TORCH_COLUMNS] = {
-    { "key", CELL_TEXT, UNIT_NONE, 0 }, { "count", CELL_INT, UNIT_NONE, 0 }, { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
+    { "key", CELL_TEXT, UNIT_NAME, 0 }, { "count", CELL_INT, UNIT_NONE, 0 }, { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
     { "self_cpu_us", CELL_REAL, UNIT_NONE, 3 }, { "device_total_us", CELL_REAL, UNIT_NONE, 3 }, { "self_device_us", CELL_REAL, UNIT_NONE, 3 },
     { "cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "self_cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "device_mem", CELL_INT, UNIT_NONE, 0 },
     { "self_device_mem", CELL_INT, UNIT_NONE, 0 }, { "flops", CELL_INT, UNIT_NONE, 0 }, { "input_shapes", CELL_TEXT, UNIT_NONE, 0 },

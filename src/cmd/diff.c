@@ -185,7 +185,7 @@ static void add_figure(struct text *out, const struct diff *diff, double value, 
     const struct table_cell cell = { .kind = CELL_REAL, .real = value };
 
     print_number(out, &column, &cell, time, (struct number_style){ .grouped = 1 });
-    if (diff->unit == UNIT_NS)
+    if (unit_is_ns(diff->unit))
         text_addf(out, " %s", time->suffix);
 }
 

@@ -113,7 +113,7 @@ static void print_sources(struct text *out, struct report *report, const struct 
     static const struct table_column columns[] = {
         { "Source", CELL_TEXT, UNIT_NONE, 0 }, { "Recorded", CELL_INT, UNIT_NONE, 0 }, { "Below threshold", CELL_INT, UNIT_NONE, 0 },
         { "Untimed", CELL_INT, UNIT_NONE, 0 }, { "Lost", CELL_INT, UNIT_NONE, 0 }, { "Bytes", CELL_INT, UNIT_NONE, 0 },
-        { "First", CELL_INT, UNIT_NS, 0 }, { "Last", CELL_INT, UNIT_NS, 0 },
+        { "First", CELL_INT, UNIT_TIME, 0 }, { "Last", CELL_INT, UNIT_TIME, 0 },
     };
     const struct print_request request = { .time = time_unit_find("seconds"), .to_terminal = 1 };
     struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);

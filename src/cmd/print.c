@@ -132,6 +132,7 @@ void print_header(struct text *out, const struct table_column *column, const str
     text_add(out, column->name);
     switch (column->unit) {
     case UNIT_NS:
+    case UNIT_TIME:
         text_addf(out, " (%s)", time->suffix);
         break;
     case UNIT_PERCENT:
@@ -145,6 +146,7 @@ void print_header(struct text *out, const struct table_column *column, const str
         break;
     case UNIT_NONE:
     case UNIT_ID:
+    case UNIT_NAME:
         break;
     }
 }
@@ -168,7 +170,7 @@ void print_number(struct text *out, const struct table_column *column, const str
 {
     int grouped = style.grouped && column->unit != UNIT_ID;
 
-    if (column->unit == UNIT_NS && time->ns != 1) {
+    if (unit_is_ns(column->unit) && time->ns != 1) {
         int decimals = style.lossless ? time->decimals : time->short_decimals;
         if (cell->kind == CELL_INT)
             print_scaled(out, cell->integer, time, decimals, grouped);

@@ -15,7 +15,7 @@ struct time_unit {
 enum { PRINT_MOST_WIDTHS = 64, PRINT_AUTO_WIDTH = -1 };
 
 struct print_request {
-    const struct time_unit *time; /* what UNIT_NS is shown in */
+    const struct time_unit *time; /* what UNIT_NS and UNIT_TIME are shown in */
     int to_terminal;              /* names must not reach it as they are */
     size_t terminal_columns;      /* a table wider than this is fitted; 0: as wide as it is */
     const char *title, *name;     /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */

@@ -11,36 +11,16 @@ enum { USUAL_ROWS = 1000, MOST_ROWS = 100000 };
 
 static const char *const kind_names[] = { [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text" };
 static const char *const unit_names[] = {
-    [UNIT_NONE] = "none", [UNIT_NS] = "ns", [UNIT_PERCENT] = "percent", [UNIT_BYTES] = "bytes", [UNIT_MEGABYTES] = "megabytes", [UNIT_ID] = "id",
+    [UNIT_NONE] = "none", [UNIT_NS] = "ns", [UNIT_TIME] = "time", [UNIT_PERCENT] = "percent", [UNIT_BYTES] = "bytes",
+    [UNIT_MEGABYTES] = "megabytes", [UNIT_ID] = "id", [UNIT_NAME] = "none",
 };
 
-static int is_one_of(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (strcmp(name, *list) == 0)
-            return 1;
-    return 0;
-}
-
-/* Whether nanoseconds are a moment, not a duration. */
-static int is_time(const struct table_column *column)
-{
-    static const char *const moments[] = { "Start", "End", "Wait Call", "Since", NULL };
-    const char *space = strrchr(column->name, ' ');
-
-    return column->unit == UNIT_NS && (is_one_of(column->name, moments) || (space && (!strcmp(space, " Start") || !strcmp(space, " End"))));
-}
-
-/* The column whose texts are names of events: the first of these that the table has. */
+/* The column whose texts are names of events, or -1. */
 static int name_column(const struct table *table)
 {
-    static const char *const names[] = { "Name", "Range", "NVTX Range", "Kernel Name", "API Name", "Operator", "Operation", "Function", "key",
-                                         "Forward", "What" };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t c = 0; c < table_column_count(table); c++)
-            if (strcmp(table_columns(table)[c].name, names[i]) == 0)
-                return (int)c;
+    for (size_t c = 0; c < table_column_count(table); c++)
+        if (table_columns(table)[c].unit == UNIT_NAME)
+            return (int)c;
     return -1;
 }
 
@@ -48,7 +28,7 @@ static void add_cell(struct view *view, struct text *out, const struct table_col
 {
     switch (cell->kind) {
     case CELL_INT:
-        if (is_time(column))
+        if (column->unit == UNIT_TIME)
             fields_add_time(view, out, cell->integer);
         else
             fields_add_int(out, cell->integer);
@@ -77,7 +57,7 @@ static void add_table(struct view *view, struct text *out, const struct analysis
         text_addf(out, "%s{\"name\":", c ? "," : "");
         json_add_text(out, columns[c].name, strlen(columns[c].name));
         text_addf(out, ",\"kind\":\"%s\",\"unit\":\"%s\",\"decimals\":%d}", kind_names[columns[c].kind],
-                  is_time(&columns[c]) ? "time" : unit_names[columns[c].unit], columns[c].decimals);
+                  unit_names[columns[c].unit], columns[c].decimals);
     }
     text_add(out, "],\"rows\":[");
     for (size_t r = 0; r < rows && r < limit; r++) {
