@@ -19,6 +19,8 @@ export class Dock {
   private readonly pages = make("div", { class: "dock-pages" });
   private readonly element = make("section", { class: "dock", "aria-label": "Panels" });
   private readonly mover = button("", () => this.place(this.side === "bottom" ? "right" : "bottom"), { class: "quiet" });
+  /** For who sees the page for the first time; it makes room for a panel. */
+  private readonly hint = make("span", { class: "dock-hint" }, "Wheel zooms, drag selects a span, a click tells all; ? lists the keys");
   private readonly closer = button("", () => {}, { icon: "close", title: "Close the panels", class: "quiet" });
   private side: Side = recall("dock.side", isText, "bottom") === "right" ? "right" : "bottom";
   private readonly size: Record<Side, number> = { bottom: recall("dock.bottom", isNumber, FIRST.bottom), right: recall("dock.right", isNumber, FIRST.right) };
@@ -30,7 +32,7 @@ export class Dock {
     workspace.classList.add("workspace");
     for (const panel of this.panels) this.add(panel, app);
     this.closer.addEventListener("click", () => app.set({ panel: null }));
-    const head = make("div", { class: "dock-head" }, this.bar, make("span", { class: "spacer" }), this.mover, this.closer);
+    const head = make("div", { class: "dock-head" }, this.bar, make("span", { class: "spacer" }), this.hint, this.mover, this.closer);
     this.element.append(this.grip, head, this.pages);
     workspace.append(this.element);
     this.bar.addEventListener("keydown", (event) => this.walk(event, app));
@@ -72,6 +74,7 @@ export class Dock {
     this.element.classList.toggle("closed", !open);
     this.element.parentElement?.classList.toggle("dock-right", open && this.side === "right");
     for (const part of [this.grip, this.pages, this.mover, this.closer]) part.hidden = !open;
+    this.hint.hidden = open;
     const focusable = open ? name : this.panels[0]?.name;
     for (const [own, { panel, tab, page }] of this.tabs) {
       const chosen = open && own === name;

@@ -54,8 +54,8 @@ export class Picture {
     surface.clip();
     surface.fillStyle = this.timeline.palette.paper;
     surface.fillRect(0, top, this.timeline.width, bottom - top);
-    for (const { line, y } of shown) this.paintBackground(surface, line, y);
     hatch(surface, this.outlined, scene.lens, this.timeline.palette, top, bottom);
+    for (const { line, y } of shown) this.paintBackground(surface, line, y);
     drawGrid(surface, scene.lens, this.timeline.palette, top, bottom);
     this.columns.begin(this.timeline.width, ratio);
     const painter = new Painter(surface, this.columns, ratio, scene);

@@ -50,6 +50,7 @@ export class Pointer {
   }
 
   private hold(event: KeyboardEvent, down: boolean): void {
+    if (event.key === "Tab") this.timeline.canvas.classList.remove("by-hand");
     if (event.key !== " " || (event.target instanceof Element && event.target.closest("input, textarea, select, button, [contenteditable]"))) return;
     event.preventDefault();
     this.space = down;
@@ -133,6 +134,7 @@ export class Pointer {
     this.locate(down);
     this.pressed = true;
     this.timeline.canvas.addEventListener("lostpointercapture", () => (this.pressed = false), { once: true });
+    this.timeline.canvas.classList.add("by-hand"); // who points knows where the keyboard is; Tab asks for the frame again
     this.timeline.canvas.focus({ preventScroll: true });
     this.timeline.canvas.setPointerCapture(down.pointerId);
     if (down.pointerType === "touch") {
