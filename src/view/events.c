@@ -52,14 +52,27 @@ uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_
     return first > events->lanes[lane] && event_end(events, first - 1) > time_ns ? first - 1 : first;
 }
 
-uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns)
+uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess)
 {
-    uint32_t step = 1, low = from, high = from;
+    const int64_t *starts = events->start_ns;
+    enum { NEAR = 64 }; /* so few are found as quickly from the first on, in one direction */
+    uint32_t step = guess > NEAR ? guess / 8 : 1, low = from, high = guess <= NEAR ? from : end - from > guess ? from + guess : end;
 
-    while (high < end && events->start_ns[high] < time_ns) {
-        low = high + 1;
-        high = end - high > step ? high + step : end;
-        step *= 2;
-    }
-    return low + (uint32_t)array_first_not_before(events->start_ns + low, high - low, time_ns);
+    if (high < end && starts[high] < time_ns)
+        while (high < end && starts[high] < time_ns) {
+            low = high + 1;
+            high = end - high > step ? high + step : end;
+            step *= 2;
+        }
+    else
+        while (high > low) {
+            uint32_t at = high - from > step ? high - step : from;
+            if (starts[at] < time_ns) {
+                low = at + 1;
+                break;
+            }
+            high = at;
+            step *= 2;
+        }
+    return low + (uint32_t)array_first_not_before(starts + low, high - low, time_ns);
 }

@@ -5,9 +5,12 @@
 
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
 
+/* The longest event of a block, its length as the row's events have it (LENGTH_IS_LONG), and its name. */
+struct longest { uint32_t event, length_ns, name; };
+
 struct view_index {
-    uint64_t *sums;                  /* owned; by block: of all lengths before it */
-    uint32_t *longest[MOST_LEVELS];  /* owned; of level l, by BLOCK^(l + 1) events */
+    uint64_t *sums;                       /* owned; by block: of all lengths before it */
+    struct longest *longest[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) events */
     int levels;
 };
 
@@ -21,9 +24,11 @@ void index_free(struct view_index *index)
     free(index);
 }
 
-static uint32_t longer_of(const struct view_events *events, uint32_t a, uint32_t b)
+static inline struct longest longer_of(const struct view_events *events, struct longest a, struct longest b)
 {
-    return event_length(events, b) > event_length(events, a) ? b : a;
+    if (b.length_ns == LENGTH_IS_LONG && a.length_ns == LENGTH_IS_LONG)
+        return events_long_length(events, b.event) > events_long_length(events, a.event) ? b : a;
+    return b.length_ns > a.length_ns ? b : a;
 }
 
 static void fill_blocks(const struct view_events *events, struct view_index *index)
@@ -31,12 +36,12 @@ static void fill_blocks(const struct view_events *events, struct view_index *ind
     uint64_t sum = 0;
 
     for (uint32_t event = 0; event < events->count; event++) {
-        uint32_t block = event >> BLOCK_BITS;
+        struct longest *to = &index->longest[0][event >> BLOCK_BITS], from = { event, events->length_ns[event], events->name[event] };
         if (!(event & (BLOCK - 1))) {
-            index->sums[block] = sum;
-            index->longest[0][block] = event;
+            index->sums[event >> BLOCK_BITS] = sum;
+            *to = from;
         } else
-            index->longest[0][block] = longer_of(events, index->longest[0][block], event);
+            *to = longer_of(events, *to, from);
         sum += (uint64_t)event_length(events, event);
     }
 }
@@ -44,7 +49,7 @@ static void fill_blocks(const struct view_events *events, struct view_index *ind
 static void fill_level(const struct view_events *events, struct view_index *index, int level, size_t below)
 {
     for (size_t i = 0; i < below; i++) {
-        uint32_t *to = &index->longest[level][i >> BLOCK_BITS], from = index->longest[level - 1][i];
+        struct longest *to = &index->longest[level][i >> BLOCK_BITS], from = index->longest[level - 1][i];
         *to = i & (BLOCK - 1) ? longer_of(events, *to, from) : from;
     }
 }
@@ -97,24 +102,52 @@ uint64_t index_sum(const struct view_events *events, uint32_t from, uint32_t to)
 }
 
 /* The first of the events comes before the blocks, and what is behind them last, so that of equals the first is kept. */
-static uint32_t longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to, uint32_t best)
+static struct longest longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to, struct longest best)
 {
-    const struct view_index *index = events->index;
-#define AT(i) (level < 0 ? (i) : index->longest[level][i])
+    const struct longest *blocks = events->index->longest[level];
 
-    if (level + 1 < index->levels && to - from > 2 * BLOCK) {
+    if (level + 1 < events->index->levels && to - from > 2 * BLOCK) {
         for (; from & (BLOCK - 1); from++)
-            best = longer_of(events, best, AT(from));
+            best = longer_of(events, best, blocks[from]);
         best = longest_of_level(events, level + 1, from >> BLOCK_BITS, to >> BLOCK_BITS, best);
         from = to & ~(uint32_t)(BLOCK - 1);
     }
     for (; from < to; from++)
-        best = longer_of(events, best, AT(from));
+        best = longer_of(events, best, blocks[from]);
     return best;
-#undef AT
 }
 
-uint32_t index_longest(const struct view_events *events, uint32_t from, uint32_t to)
+enum { NAME_UNKNOWN = UINT32_MAX }; /* not looked up yet */
+
+/* First how long the longest is, which needs no branches, then which it is. */
+static inline struct longest longest_of_events(const struct view_events *events, uint32_t from, uint32_t to, struct longest best)
 {
-    return longest_of_level(events, -1, from, to, from);
+    const uint32_t *lengths = events->length_ns;
+    uint32_t most = best.length_ns;
+
+    for (uint32_t i = from; i < to; i++)
+        most = lengths[i] > most ? lengths[i] : most;
+    if (most == LENGTH_IS_LONG) {
+        for (; from < to; from++)
+            best = longer_of(events, best, (struct longest){ from, lengths[from], NAME_UNKNOWN });
+    } else if (most > best.length_ns) {
+        while (lengths[from] != most)
+            from++;
+        best = (struct longest){ from, most, NAME_UNKNOWN };
+    }
+    return best;
+}
+
+uint32_t index_longest_name(const struct view_events *events, uint32_t from, uint32_t to)
+{
+    struct longest best = { from, events->length_ns[from], NAME_UNKNOWN };
+
+    if (to - from > 2 * BLOCK) {
+        uint32_t first = (from + BLOCK - 1) >> BLOCK_BITS, behind = to >> BLOCK_BITS;
+        best = longest_of_events(events, from, first << BLOCK_BITS, best);
+        best = longest_of_level(events, 0, first, behind, best);
+        from = behind << BLOCK_BITS;
+    }
+    best = longest_of_events(events, from, to, best);
+    return best.name == NAME_UNKNOWN ? events->name[best.event] : best.name;
 }

@@ -59,7 +59,7 @@ struct bin {
 /* The first event from `at` on that ends behind the time. */
 static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
 {
-    uint32_t behind = events_gallop(events, at, end, time_ns);
+    uint32_t behind = events_gallop(events, at, end, time_ns, 0);
 
     return behind > at && event_end(events, behind - 1) > time_ns ? behind - 1 : behind;
 }

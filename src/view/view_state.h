@@ -133,8 +133,8 @@ static inline int64_t event_end(const struct view_events *events, uint32_t event
 uint32_t events_lane(const struct view_events *events, uint32_t event);
 /* The first event of the lane that starts at this time or later; events->lanes[lane + 1] if there is none. */
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns);
-/* The same among from … end - 1 of a lane, fast when it is near: by steps that double, then by halving. */
-uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns);
+/* The same among from … end - 1 of a lane, fast when it is near from + guess: by steps from there that double, then by halving. */
+uint32_t events_gallop(const struct view_events *events, uint32_t from, uint32_t end, int64_t time_ns, uint32_t guess);
 /* The first that ends behind this time, or starts at it or later. */
 uint32_t events_reaching(const struct view_events *events, uint32_t lane, int64_t time_ns);
 
