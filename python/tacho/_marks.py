@@ -92,7 +92,7 @@ class record_function:  # pylint: disable=invalid-name
     def __init__(self, name: str, args: Optional[str] = None) -> None:
         self.name = name
         torchs = torch_record_function()
-        self._inner = torchs(name, args) if torchs is not None else range(name)
+        self._inner = range(name) if torchs is None else torchs(name) if args is None else torchs(name, args)  # one before 1.11
 
     def __enter__(self) -> "record_function":
         self._inner.__enter__()

@@ -2,8 +2,9 @@
  *
  * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the end of each
  * operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed has not changed since
- * 1.12 and neither have the functions used here; where the fields of at::RecordFunction lie has, with the version and with how the
- * library was compiled. So one operator of our own is run first, whose fields are known, and the layout is the one that shows them.
+ * 1.11 and neither have the functions used here since 1.12; versions before have a row each. Where the fields of at::RecordFunction lie has
+ * changed with the version and with how the library was compiled. So one operator of our own is run first, whose fields are known, and the
+ * layout is the one that shows them.
  * If none does, the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs,
  * where they are asked for, are read by version number: see torch_inputs.c.
  *
@@ -21,14 +22,25 @@
 #include "python.h"
 #include "sys.h"
 
-/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. */
-enum { SCOPES = 10, USER_SCOPE = 7 };
+/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. Behind the functions lie the probability
+ * (1.0), before it up to 1.9 another function (none), then a byte for each scope and for each wish. */
+enum { FUNCTION_SCOPES = 4, EDGE_SCOPE = 6, USER_SCOPE = 7 }; /* those of functions have always had their numbers */
 struct callback {
     void *start, *end;
-    double probability;
-    unsigned char scopes[SCOPES], needs_inputs, needs_outputs, needs_numbers;
+    unsigned char rest[24];
 };
 _Static_assert(sizeof(struct callback) == 40, "as torch has it");
+
+static const struct generation {
+    uint32_t major, minor;
+    uint8_t probability, scopes, scope_count, needs_inputs, needs_numbers; /* in rest */
+    uint8_t user_scope;
+} generations[] = {
+    { 1, 8, 8, 16, 5, 21, 22, 4 }, { 1, 9, 8, 16, 5, 21, 23, 4 }, { 1, 10, 0, 8, 6, 14, 16, 5 }, { 1, 11, 0, 8, 10, 18, 20, USER_SCOPE },
+    { 1, 12, 0, 8, 10, 18, 20, USER_SCOPE },
+};
+enum { LAST_GENERATION = sizeof generations / sizeof *generations - 1 };
+static const struct generation *generation;
 
 /* std::variant<std::string_view, …>, which names an operator from 2.9 on. */
 struct description {
@@ -42,6 +54,7 @@ static struct {
     void (*remove_callback)(uint64_t handle);
     const char *(*name)(const void *function);
     void (*construct)(void *function, int scope);
+    void (*construct_older)(void *function, int scope, int is_sampled);
     void (*destroy)(void *function);
     void (*before_text)(void *function, const char *name, long sequence);
     void (*before)(void *function, struct description description, long sequence);
@@ -52,8 +65,9 @@ static struct {
 static const struct { const char *symbol; void **function; int is_optional; } symbols[] = {
     { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&calls.add_callback, 0 },
     { "_ZN2at14removeCallbackEm", (void **)&calls.remove_callback, 0 },
-    { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 0 },
-    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&calls.construct, 0 },
+    { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&calls.construct, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb", (void **)&calls.construct_older, 1 },
     { "_ZN2at14RecordFunctionD1Ev", (void **)&calls.destroy, 0 },
     { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&calls.thread, 0 },
     { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&calls.before_text, 1 },
@@ -81,10 +95,30 @@ static void (*const context_functions[])(void *) = { keep, keep };
 static const void *const context_object[] = { context_functions };
 #define RECORDED ((void *)context_object)
 
+static inline const void *fields_of(const void *function, const struct torch_layout *of)
+{
+    return likely(!of->state) ? function : (const void *)torch_word(function, of->state);
+}
+
+static inline const char *name_of(const void *function, const struct torch_layout *of)
+{
+    return likely(!of->name) ? calls.name(function) : (const char *)torch_word(fields_of(function, of), of->name);
+}
+
+/* As versions from 1.11 on number them. */
+static inline uint16_t scope_of(const void *fields)
+{
+    unsigned char scope = ((const unsigned char *)fields)[layout.scope];
+    if (likely(generation->user_scope == USER_SCOPE))
+        return scope;
+    return scope == generation->user_scope ? USER_SCOPE : scope < FUNCTION_SCOPES ? scope : EDGE_SCOPE;
+}
+
 static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words,
                                 uint64_t stack)
 {
-    const char *name = calls.name(function);
+    const char *name = name_of(function, &layout);
+    const void *fields = fields_of(function, &layout);
     size_t length = name ? emit_text_length(name) : 0;
     if (unlikely(length > WIRE_TEXT_MAX)) /* cut before a character, not in one */
         for (length = WIRE_TEXT_MAX; length > WIRE_TEXT_MAX - 3 && (name[length] & 0xc0) == 0x80;)
@@ -94,11 +128,11 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (unlikely(!record))
         return NULL;
-    record->a = ((const unsigned char *)function)[TORCH_SCOPE_AT];
+    record->a = scope_of(fields);
     record->b = (uint16_t)input_words;
-    record->body[0] = torch_word(function, layout.number);
-    record->body[1] = torch_word(function, layout.sequence);
-    record->body[2] = torch_word(function, layout.forward_thread);
+    record->body[0] = torch_word(fields, layout.number);
+    record->body[1] = torch_word(fields, layout.sequence);
+    record->body[2] = torch_word(fields, layout.forward_thread);
     if (stack) {
         record->flags = WIRE_TORCH_HAS_STACK;
         record->body[WIRE_TORCH_HEAD_WORDS] = stack;
@@ -124,11 +158,17 @@ static __attribute__((noinline)) void give_up_inputs(void)
                                                "should have them.");
 }
 
+static uint32_t read_inputs(uint64_t *words, const void *fields)
+{
+    enum { VALUE_BYTES = 16 };
+    uint64_t first = torch_word(fields, layout.inputs), behind = torch_word(fields, layout.inputs + 8u);
+    return first ? torch_inputs_read(words, WIRE_TORCH_INPUT_WORDS, (const void *)first, layout.inputs_are_vector ? (behind - first) / VALUE_BYTES : behind) : 0;
+}
+
 static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
 {
     uint64_t inputs[WIRE_TORCH_INPUT_WORDS];
-    const void *values = is_set(&with_inputs) ? (const void *)torch_word(function, layout.inputs) : NULL;
-    uint32_t words = values ? torch_inputs_read(inputs, WIRE_TORCH_INPUT_WORDS, values, torch_word(function, layout.inputs + 8u)) : 0;
+    uint32_t words = is_set(&with_inputs) ? read_inputs(inputs, fields_of(function, &layout)) : 0;
     if (unlikely(torch_inputs_are_refuted())) {
         give_up_inputs();
         words = 0;
@@ -153,7 +193,7 @@ static void end(const void *function, const void *context)
     if (!record) /* the operator has its row all the same, without an end */
         return;
     record->ticks = ticks;
-    record->body[0] = torch_word(function, layout.number);
+    record->body[0] = torch_word(fields_of(function, &layout), layout.number);
     emit_commit(thread, record);
 }
 
@@ -187,13 +227,20 @@ START(torch_start, begin)
 #define TRIAL_SEQUENCE 0x7461636865
 static const char trial_name[] = "tacho: is this how operators look?";
 
-/* The name lies between the callbacks and the sequence number, as a std::string of either kind; named inputs came with 2.4. */
-static const struct torch_layout layouts[] = {
+/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either kind; named inputs came with 2.4.
+ * Before, the name of the operator, which is two such strings, lies before the scope. */
+static const struct { uint32_t minor; struct torch_layout layout; } layouts[] = { /* of 1.minor; 12: and all that came later */
 #define LAYOUT(sequence, named_inputs)                                                                               \
-    { sequence, (sequence) + 8, (sequence) + 48 + (named_inputs), (sequence) + 56 + (named_inputs) }
+    { 12, { 0, 0, sequence, (sequence) + 8, 88, 96, (sequence) + 48 + (named_inputs), (sequence) + 56 + (named_inputs), 0 } }
+#define OLDER(minor, state, name, sequence, scope)                                                                  \
+    { minor, { state, name, sequence, (sequence) + 8, (scope) + 8, scope, (scope) + 16, (scope) + 24, 1 } }
     LAYOUT(200, 56), LAYOUT(176, 56), LAYOUT(200, 0), LAYOUT(176, 0),
+    OLDER(8, 8, 184, 192, 248), OLDER(8, 8, 184, 192, 296), OLDER(9, 8, 184, 192, 288), OLDER(9, 8, 184, 192, 336),
+    OLDER(10, 8, 184, 192, 288), OLDER(10, 8, 184, 192, 336), OLDER(11, 0, 216, 224, 320), OLDER(11, 0, 216, 248, 392),
 #undef LAYOUT
+#undef OLDER
 };
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 struct trial {
     const void *function; /* that is being tried */
@@ -205,10 +252,14 @@ static struct trial trial;
 
 static int fits(const void *function, const struct torch_layout *tried)
 {
-    uint64_t number = torch_word(function, tried->number);
-    return torch_word(function, tried->sequence) == TRIAL_SEQUENCE && torch_word(function, tried->inputs) == 0 &&
-           torch_word(function, tried->inputs + 8u) == 0 && torch_word(function, tried->forward_thread) == 0 &&
-           number > trial.last_number && number < UINT32_MAX;
+    const void *fields = fields_of(function, tried);
+    if (!fields || torch_word(fields, tried->sequence) != TRIAL_SEQUENCE || torch_word(fields, tried->thread) != calls.thread() ||
+        ((const unsigned char *)fields)[tried->scope] != generation->user_scope)
+        return 0;
+    uint64_t number = torch_word(fields, tried->number);
+    const char *name = name_of(function, tried);
+    return torch_word(fields, tried->inputs) == 0 && torch_word(fields, tried->inputs + 8u) == 0 && torch_word(fields, tried->forward_thread) == 0 &&
+           number > trial.last_number && number < UINT32_MAX && name && strcmp(name, trial_name) == 0;
 }
 
 static void *look(const void *function)
@@ -216,14 +267,15 @@ static void *look(const void *function)
     unsigned found = 0;
     if (function != trial.function)
         return NULL;
-    int is_as_known = torch_word(function, TORCH_THREAD_AT) == calls.thread() &&
-                      ((const unsigned char *)function)[TORCH_SCOPE_AT] == USER_SCOPE && strcmp(calls.name(function), trial_name) == 0;
-    for (size_t i = 0; is_as_known && i < sizeof layouts / sizeof *layouts; i++)
-        found |= (unsigned)fits(function, &layouts[i]) << i;
+    for (size_t i = 0; i < LAYOUTS; i++)
+        if (layouts[i].minor == generation->minor)
+            found |= (unsigned)fits(function, &layouts[i].layout) << i;
     trial.calls++;
     trial.fits &= found;
-    if (found)
-        trial.last_number = torch_word(function, layouts[__builtin_ctz(found)].number);
+    if (found) {
+        const struct torch_layout *first = &layouts[__builtin_ctz(found)].layout;
+        trial.last_number = torch_word(fields_of(function, first), first->number);
+    }
     return NULL;
 }
 START(torch_look, look)
@@ -233,7 +285,10 @@ static void run_trial(void)
     _Alignas(64) unsigned char function[2048];
     memset(function, 0, sizeof function);
     trial.function = function;
-    calls.construct(function, USER_SCOPE);
+    if (calls.construct)
+        calls.construct(function, USER_SCOPE);
+    else
+        calls.construct_older(function, generation->user_scope, 0);
     if (calls.before_text)
         calls.before_text(function, trial_name, TRIAL_SEQUENCE);
     else
@@ -245,17 +300,16 @@ static void run_trial(void)
 /* Two runs: the second one's number must be a later one. */
 static int find_layout(struct callback callback)
 {
-    trial = (struct trial){ .fits = (1u << sizeof layouts / sizeof *layouts) - 1 };
+    trial = (struct trial){ .fits = (1u << LAYOUTS) - 1 };
     callback.start = (void *)torch_look;
     callback.end = NULL;
-    callback.needs_inputs = 0;
     uint64_t handle = calls.add_callback(callback);
     run_trial();
     run_trial();
     calls.remove_callback(handle);
     if (trial.calls != 2 || !trial.fits)
         return -1;
-    layout = layouts[__builtin_ctz(trial.fits)];
+    layout = layouts[__builtin_ctz(trial.fits)].layout;
     return 0;
 }
 
@@ -315,6 +369,9 @@ static void find_version(const char *library)
 
 /* ---- Installing ----------------------------------------------------------------------------------------------------------------- */
 
+static const char too_old[] = "This PyTorch has no observers of the kind known here (releases 1.8 and later have): its own NVTX annotation, "
+                              "torch.autograd.profiler.emit_nvtx, is recorded.";
+
 static const char *look_up(const char *path)
 {
     void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
@@ -324,11 +381,14 @@ static const char *look_up(const char *path)
         *symbols[i].function = dlsym(library, symbols[i].symbol);
         if (!*symbols[i].function && !symbols[i].is_optional) {
             dlerror(); /* not the program's to see */
-            return "This PyTorch has no observers of the kind known here (versions 1.12 and later have): its own NVTX annotation, "
-                   "torch.autograd.profiler.emit_nvtx, is recorded.";
+            return too_old;
         }
     }
     dlerror();
+    if (calls.construct_older && calls.before_text)
+        return NULL;
+    if (!calls.construct || !calls.name)
+        return too_old;
     return calls.before_text || calls.before ? NULL : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
 }
 
@@ -358,19 +418,40 @@ static int wants_stacks(void)
     return 0;
 }
 
+/* A callback is exchanged while operators run; before 1.12 that is not safe, so there it stays, and gets inputs from the start. */
+static int can_be_exchanged(void)
+{
+    return generation == &generations[LAST_GENERATION];
+}
+
 static void observe(struct callback callback)
 {
     with_stacks = wants_stacks();
     with_inputs = wants_inputs();
-    callback.needs_inputs = (unsigned char)with_inputs;
+    callback.rest[generation->needs_inputs] = (unsigned char)(with_inputs || !can_be_exchanged());
     observer = calls.add_callback(callback);
 }
 
 static struct callback our_callback(void)
 {
-    struct callback callback = { .start = (void *)torch_start, .end = (void *)end, .probability = 1.0, .needs_numbers = 1 };
-    memset(callback.scopes, 1, sizeof callback.scopes);
+    static const double always = 1.0;
+    struct callback callback = { .start = (void *)torch_start, .end = (void *)end };
+    memcpy(callback.rest + generation->probability, &always, sizeof always);
+    memset(callback.rest + generation->scopes, 1, generation->scope_count);
+    callback.rest[generation->needs_numbers] = 1;
     return callback;
+}
+
+/* From 1.12 on all are alike. How a callback looks before, its number says, of releases alone: "1.11.0a0" may be as 1.10 is. */
+static const struct generation *find_generation(void)
+{
+    size_t release = strspn(version.text, "0123456789.");
+    if (calls.construct && calls.name)
+        return &generations[LAST_GENERATION];
+    for (size_t i = 0; i < LAST_GENERATION; i++)
+        if (version.major == generations[i].major && version.minor == generations[i].minor && (!version.text[release] || version.text[release] == '+'))
+            return &generations[i];
+    return NULL;
 }
 
 static const char *install(const char *path)
@@ -378,10 +459,13 @@ static const char *install(const char *path)
     const char *failure = look_up(path);
     if (failure)
         return failure;
+    find_version(path);
+    generation = find_generation();
+    if (!generation)
+        return too_old;
     if (find_layout(our_callback()) != 0)
         return "The operators of this PyTorch are laid out in a way not known here: its own NVTX annotation, "
                "torch.autograd.profiler.emit_nvtx, is recorded.";
-    find_version(path);
     observe(our_callback());
     return NULL;
 }
@@ -392,6 +476,8 @@ static void follow(void)
     if (atomic_load(&agent.torch) & WIRE_TORCH_MEMORY)
         torch_reach_memory();
     with_stacks = wants_stacks();
+    if (!can_be_exchanged())
+        with_inputs = wants_inputs();
     if (wants_inputs() == with_inputs)
         return;
     calls.remove_callback(observer);

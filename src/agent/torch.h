@@ -9,11 +9,13 @@
 
 #include "agent.h"
 
-/* at::RecordFunction, from version 1.12 on: byte offsets. */
+/* at::RecordFunction: byte offsets, from the object itself, or from where the pointer at `state` points to (before 1.11). */
 struct torch_layout {
-    uint16_t sequence, inputs, forward_thread, number;
+    uint16_t state;           /* 0: the object itself */
+    uint16_t name;            /* of a const char *; 0: torch has a function for it (from 1.12 on) */
+    uint16_t sequence, inputs, thread, scope, forward_thread, number;
+    uint16_t inputs_are_vector; /* behind their address is that of their end; else how many they are */
 };
-enum { TORCH_THREAD_AT = 88, TORCH_SCOPE_AT = 96 };
 
 struct torch_version { uint32_t major, minor; char text[64]; };
 

@@ -21,9 +21,10 @@ static const struct version {
     uint16_t sizes;       /* of a tensor: the number of dimensions, then sizes and strides */
     uint16_t list;        /* of a list: first and last value, end of the memory, type of the values */
     uint8_t bool_tag, list_tag;
+    uint8_t kind;         /* of a type: what it is */
 } versions[] = {
-    { 1, 12, 72, 24, 7, 11 }, { 1, 13, 72, 24, 8, 12 }, { 2, 1, 72, 24, 9, 13 }, { 2, 3, 64, 16, 9, 13 }, { 2, 9, 64, 16, 10, 14 },
-    { 2, 13, 56, 16, 10, 14 },
+    { 1, 8, 64, 24, 6, 10, 24 }, { 1, 10, 72, 24, 6, 10, 24 }, { 1, 11, 72, 24, 6, 10, 8 }, { 1, 12, 72, 24, 7, 11, 8 }, { 1, 13, 72, 24, 8, 12, 8 },
+    { 2, 1, 72, 24, 9, 13, 8 }, { 2, 3, 64, 16, 9, 13, 8 }, { 2, 9, 64, 16, 10, 14, 8 }, { 2, 13, 56, 16, 10, 14, 8 },
 };
 static const struct { uint32_t major, minor; } last_known = { 2, 15 };
 static const struct version *known;
@@ -143,7 +144,7 @@ static int put_list(struct output *out, const char *list)
     uint64_t count = (uint64_t)(last - first);
     uint32_t type_kind = 0;
     if (type)
-        memcpy(&type_kind, type + 8, sizeof type_kind);
+        memcpy(&type_kind, type + known->kind, sizeof type_kind);
     int of_tensors = type_kind == KIND_TENSOR_TYPE;
     int of_scalars = !count || first->tag == TAG_INT || first->tag == TAG_DOUBLE || first->tag == TAG_COMPLEX || first->tag == known->bool_tag;
     if (!of_tensors && !of_scalars)

@@ -5,6 +5,7 @@
  * out only while somebody wants to know; so the answer is yes from the start, whether or not recording is on just then.       */
 #include <stdbool.h>
 
+#include "../wire/torch.h"
 #include "core.h"
 #include "torch.h"
 
@@ -18,12 +19,13 @@ static int is_wanted(void)
 #define ENABLED "_ZN3c1022memoryProfilingEnabledEv"
 #define USED "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 #define USED_SIGNED "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
+#define USED_ALONE "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE"
 #define SHORT_OF "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
 #define SHORT_OF_SIGNED "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE"
 
-/* The real ones. A version has one of each pair; NONE: this has not. */
-enum { REAL_ENABLED, REAL_USED, REAL_USED_SIGNED, REAL_SHORT, REAL_SHORT_SIGNED, REALS };
-static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, SHORT_OF, SHORT_OF_SIGNED };
+/* The real ones. A version has one of each kind; NONE: this has not. */
+enum { REAL_ENABLED, REAL_USED, REAL_USED_SIGNED, REAL_USED_ALONE, REAL_SHORT, REAL_SHORT_SIGNED, REALS };
+static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, USED_ALONE, SHORT_OF, SHORT_OF_SIGNED };
 static _Atomic(void *) reals[REALS];
 #define NONE ((void *)symbols)
 
@@ -90,6 +92,16 @@ bool torch_memory_enabled(void)
 REPORT(torch_memory_used, USED, REAL_USED)
 REPORT(torch_memory_used_signed, USED_SIGNED, REAL_USED_SIGNED)
 
+/* Up to 1.9 there are no totals. */
+EXPORT void torch_memory_used_alone(void *address, int64_t bytes, struct device device) __asm__(USED_ALONE);
+void torch_memory_used_alone(void *address, int64_t bytes, struct device device)
+{
+    void (*report)(void *, int64_t, struct device) = (void (*)(void *, int64_t, struct device))real(REAL_USED_ALONE);
+    record((uint64_t[]){ (uintptr_t)address, (uint64_t)bytes, WIRE_TORCH_NOT_TOLD, WIRE_TORCH_NOT_TOLD }, device, 0);
+    if (report)
+        report(address, bytes, device);
+}
+
 #define SHORT(name, symbol, which)                                                                                        \
     EXPORT void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device) __asm__(symbol);           \
     void name(int64_t bytes, uint64_t in_use, uint64_t held, struct device device)                                   \
@@ -105,5 +117,6 @@ SHORT(torch_memory_short_signed, SHORT_OF_SIGNED, REAL_SHORT_SIGNED)
 
 const struct torch_stand_in torch_memory_functions[] = {
     { ENABLED, (void *)torch_memory_enabled }, { USED, (void *)torch_memory_used }, { USED_SIGNED, (void *)torch_memory_used_signed },
+    { USED_ALONE, (void *)torch_memory_used_alone },
     { SHORT_OF, (void *)torch_memory_short }, { SHORT_OF_SIGNED, (void *)torch_memory_short_signed }, { NULL, NULL },
 };

@@ -26,7 +26,7 @@ struct open {
     int64_t modules; /* those around it, the outermost first; of a call with its own, which… */
     size_t path_bytes; /* …are so much of the thread's path */
     int64_t step;  /* N of ProfilerStep#N, or -1 */
-    uint8_t scope;
+    uint16_t scope;
     uint8_t is_engine; /* of autograd, with nothing within yet */
 };
 
@@ -287,7 +287,7 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
     *operator = (struct open){
         .number = record->body[0], .start_ns = clock_map_time(process->setup.clock, record->ticks), .sequence = (int64_t)record->body[1],
         .forward_thread = (int64_t)record->body[2], .name = writer_string(process->setup.writer, name, length),
-        .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1, .scope = (uint8_t)record->a,
+        .step = record->a == SCOPE_USER ? torch_step_number(name, length) : -1, .scope = record->a,
         .is_engine = (int64_t)record->body[1] < 0 && torch_is_engine(name, length),
     };
     if (is_call(operator))
@@ -415,8 +415,10 @@ static void memory_record(struct torch_thread *thread, const struct wire_record 
     ROW_SET(&row, TACHO_TORCH_MEMORY, deviceId, record->b - 1);
     ROW_SET(&row, TACHO_TORCH_MEMORY, address, (int64_t)record->body[0]);
     ROW_SET(&row, TACHO_TORCH_MEMORY, bytes, (int64_t)record->body[1]);
-    ROW_SET(&row, TACHO_TORCH_MEMORY, totalAllocated, (int64_t)record->body[2]);
-    ROW_SET(&row, TACHO_TORCH_MEMORY, totalReserved, (int64_t)record->body[3]);
+    if (record->body[2] != WIRE_TORCH_NOT_TOLD)
+        ROW_SET(&row, TACHO_TORCH_MEMORY, totalAllocated, (int64_t)record->body[2]);
+    if (record->body[3] != WIRE_TORCH_NOT_TOLD)
+        ROW_SET(&row, TACHO_TORCH_MEMORY, totalReserved, (int64_t)record->body[3]);
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_MEMORY, &row);
     process->counts.recorded++;
 }

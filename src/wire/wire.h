@@ -302,7 +302,7 @@ enum wire_type {
     WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
     WIRE_TORCH_STACK,    /* body: [number] text, Python frames as "file(line): function" with ; between, the innermost first */
     WIRE_TORCH_BYTES,    /* memory was taken or given back; a: device type, b: device + 1, flags: 1 when there was none left;
-                          * body: [address][bytes, below 0: given back][bytes in use][bytes held] */
+                          * body: [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
 
     WIRE_TYPE_COUNT
 };

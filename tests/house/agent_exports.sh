@@ -32,6 +32,7 @@ cuptiFinalize                     the same
 _ZN3c1022memoryProfilingEnabledEv stands before PyTorch's: what its allocators take and give back
 _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE the same
 _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE the same, before 2.0
+_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE the same, before 1.10
 _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE the same
 _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE the same, before 2.0
 "

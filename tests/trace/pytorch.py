@@ -13,7 +13,7 @@ SOURCES = os.path.join(lib.SOURCE, "tests/trace/modules")
 LAYOUTS = {"2.15.0": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=56", "-DDESCRIPTION"], "2.6.0": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=56"],
            "2.1.2+cpu": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0"], "1.13.1": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=0"],
            "99.0": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=56", "-DDESCRIPTION", "-DSHIFTED"],
-           "1.11.0": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0", "-DNO_NAME"]}
+           "1.7.1": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0", "-DNO_NAME"]}
 OPERATORS = """SELECT value, category, sequenceNumber, forwardThread, start, "end", globalTid FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId
                ORDER BY start"""
 
@@ -75,7 +75,7 @@ class PyTorch(lib.Case):
             self.assertLessEqual(rows[inner][1], rows[outer][1])
 
     def test_unknown_versions_are_left_alone(self):
-        for version, word in (("99.0", "laid out"), ("1.11.0", "1.12")):
+        for version, word in (("99.0", "laid out"), ("1.7.1", "1.8")):
             with self.subTest(version):
                 report = self.run_scene("plain", version)
                 self.assertEqual(self.operators(report), [])

@@ -4,7 +4,7 @@
  *   NAMED_INPUTS   bytes of the map of named inputs: 56, or 0 before 2.4
  *   DESCRIPTION    an operator is named by a std::variant, from 2.9 on
  *   SHIFTED        a version that nobody knows: everything lies 8 bytes further on
- *   NO_NAME        a version from before 1.12 */
+ *   NO_NAME        a version from before 1.8 */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
