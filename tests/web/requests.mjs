@@ -9,8 +9,8 @@ class Held extends RequestEngine {
   constructor(atOnce) {
     super(atOnce);
   }
-  carry(request, body) {
-    return new Promise((resolve, reject) => this.sent.push({ request, body, reject, answer: (value) => resolve(new TextEncoder().encode(JSON.stringify(value)).buffer) }));
+  carry(request, body, signal) {
+    return new Promise((resolve, reject) => this.sent.push({ request, body, signal, reject, answer: (value) => resolve(new TextEncoder().encode(JSON.stringify(value)).buffer) }));
   }
   requests() {
     return this.sent.map(({ request }) => request);
@@ -78,6 +78,30 @@ await test("no more are under way than the engine can do", async () => {
   engine.sent[2].reject(new Error("no"));
   await turn();
   assert.equal(engine.sent.length, 5);
+});
+
+await test("what nobody waits for is called off: on its way it is told, and what has not begun never does", async () => {
+  const engine = new Held(3); // of which one may take long
+  const [first, second] = [new AbortController(), new AbortController()];
+  void engine.table("running", {}, 1, first.signal).catch(() => null);
+  const refused = assert.rejects(engine.table("waiting", {}, 1, second.signal), /Nobody waits/);
+  void engine.table("last", {}, 1);
+  assert.deepEqual(engine.requests(), ["table?report=running&limit=1"]);
+  first.abort();
+  second.abort();
+  assert.ok(engine.sent[0].signal.aborted);
+  engine.sent[0].reject(new Error("aborted"));
+  await refused;
+  await turn();
+  assert.deepEqual(engine.requests().slice(1), ["table?report=last&limit=1"]);
+});
+
+await test("what takes long leaves room for what is answered at once", async () => {
+  const engine = new Held(4);
+  for (let i = 0; i < 5; i++) engine.table(`t${i}`, {}, 1).catch(() => null);
+  assert.equal(engine.sent.length, 2);
+  void engine.event(0, 0).catch(() => null);
+  assert.equal(engine.requests()[2], "event?row=0&event=0");
 });
 
 await test("what waits when an engine is closed is told so, and nothing more is asked", async () => {

@@ -174,7 +174,8 @@ export interface Overview {
   cpu: Float32Array;
 }
 
-/** Each answer is a promise; one that fails is rejected with an Error whose message is a sentence for the user. */
+/** Each answer is a promise; one that fails is rejected with an Error whose message is a sentence for the user. What may take long can be
+ * called off by a signal, and is rejected then, too. */
 export interface Engine {
   about(): Promise<About>;
   rows(): Promise<Row[]>;
@@ -184,12 +185,12 @@ export interface Engine {
   overview(width: number): Promise<Overview>;
   event(row: number, event: number): Promise<EventDetails>;
   at(row: number, time: number, lane: number, slack: number): Promise<Event | null>;
-  find(query: FindQuery): Promise<Found>;
+  find(query: FindQuery, signal?: AbortSignal): Promise<Found>;
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null>;
-  table(report: string, filter: Filter, limit: number): Promise<Table>;
-  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }): Promise<Flame>;
+  table(report: string, filter: Filter, limit: number, signal?: AbortSignal): Promise<Table>;
+  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
   advice(): Promise<Advice>;
-  sql(statement: string): Promise<SqlResult>;
+  sql(statement: string, signal?: AbortSignal): Promise<SqlResult>;
   notes(): Promise<Note[]>;
   saveNotes(notes: readonly Note[]): Promise<void>;
   close(): void;

@@ -7,12 +7,13 @@ import { RequestEngine } from "./requests";
 /** The address that `tacho view` prints carries it, and the page leaves it there, so that a copied link works. */
 export const token = () => new URLSearchParams(location.search).get("token");
 
-function send(request: string, body?: string): Promise<Response> {
+function send(request: string, body?: string, signal?: AbortSignal): Promise<Response> {
   return fetch(`api/${request}`, {
     method: body === undefined ? "GET" : "POST",
     body: body ?? null,
     headers: { "X-Tacho-Token": token() ?? "" },
     cache: "no-store",
+    signal: signal ?? null,
   });
 }
 
@@ -40,8 +41,9 @@ export class HttpEngine extends RequestEngine {
     await this.ask("notes", JSON.stringify({ notes }));
   }
 
-  protected async carry(request: string, body?: string): Promise<ArrayBuffer> {
-    const response = await send(request, body).catch(() => {
+  /** A request that is called off ends on the server too, when its connection does. */
+  protected async carry(request: string, body?: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+    const response = await send(request, body, signal).catch(() => {
       throw new Error("The server does not answer any more: is tacho view still running?");
     });
     if (!response.ok) throw await failure(response);

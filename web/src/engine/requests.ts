@@ -32,6 +32,7 @@ enum Turn { Quick, Picture, Long }
 
 interface Waiting {
   turn: Turn;
+  signal: AbortSignal | undefined;
   start: () => void;
   refuse: (error: Error) => void;
 }
@@ -39,11 +40,16 @@ interface Waiting {
 /** So long without a question for a picture: nobody is moving through the report. */
 const CALM_MS = 1000;
 
+/** Of those that may be under way, so many are kept for what is answered at once. */
+const KEPT_FREE = 2;
+
+const wasCalledOff = () => new Error("Nobody waits for the answer any more.");
 const wasClosed = () => new Error("The report was closed.");
 
 export abstract class RequestEngine implements Engine {
   private waiting: Waiting[] = [];
   private running = 0;
+  private longRunning = 0;
   private shared = new Map<string, Promise<ArrayBuffer>>();
   private closed = false;
   private facts: Promise<About> | null = null;
@@ -52,7 +58,7 @@ export abstract class RequestEngine implements Engine {
   /** atOnce: how many requests are under way at a time. */
   constructor(private readonly atOnce: number) {}
 
-  protected abstract carry(request: string, body?: string): Promise<ArrayBuffer>;
+  protected abstract carry(request: string, body?: string, signal?: AbortSignal): Promise<ArrayBuffer>;
   abstract notes(): Promise<Note[]>;
   abstract saveNotes(notes: readonly Note[]): Promise<void>;
 
@@ -88,21 +94,21 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("at", { row, time: floor(time), lane, slack: ceil(slack) }));
   }
 
-  find(query: FindQuery): Promise<Found> {
-    return this.json(requestOf("find", { ...query }), undefined, Turn.Long);
+  find(query: FindQuery, signal?: AbortSignal): Promise<Found> {
+    return this.json(requestOf("find", { ...query }), undefined, Turn.Long, signal);
   }
 
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null> {
     return this.json(requestOf("next", { ...query, at: floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
   }
 
-  table(report: string, filter: Filter, limit: number): Promise<Table> {
-    return this.json(requestOf("table", { report, ...whole(filter), limit }), undefined, Turn.Long);
+  table(report: string, filter: Filter, limit: number, signal?: AbortSignal): Promise<Table> {
+    return this.json(requestOf("table", { report, ...whole(filter), limit }), undefined, Turn.Long, signal);
   }
 
-  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }): Promise<Flame> {
+  flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame> {
     const { tid, ...rest } = filter;
-    return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long);
+    return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long, signal);
   }
 
   /** Rule by rule, and none while somebody moves through the report: a rule over millions of events would hold up the picture. */
@@ -114,8 +120,8 @@ export abstract class RequestEngine implements Engine {
     }
   }
 
-  sql(statement: string): Promise<SqlResult> {
-    return this.json("sql", statement, Turn.Long);
+  sql(statement: string, signal?: AbortSignal): Promise<SqlResult> {
+    return this.json("sql", statement, Turn.Long, signal);
   }
 
   close(): void {
@@ -123,13 +129,13 @@ export abstract class RequestEngine implements Engine {
     for (const { refuse } of this.waiting.splice(0)) refuse(wasClosed());
   }
 
-  protected async json<Answer>(request: string, body?: string, turn = Turn.Quick): Promise<Answer> {
-    return JSON.parse(new TextDecoder().decode(await this.ask(request, body, turn))) as Answer;
+  protected async json<Answer>(request: string, body?: string, turn = Turn.Quick, signal?: AbortSignal): Promise<Answer> {
+    return JSON.parse(new TextDecoder().decode(await this.ask(request, body, turn, signal))) as Answer;
   }
 
-  /** The same question that is under way already is not asked again. */
-  protected ask(request: string, body?: string, turn = Turn.Quick): Promise<ArrayBuffer> {
-    if (body !== undefined) return this.queue(turn, () => this.carry(request, body));
+  /** The same question that is under way already is not asked again, unless one of those who ask may call it off. */
+  protected ask(request: string, body?: string, turn = Turn.Quick, signal?: AbortSignal): Promise<ArrayBuffer> {
+    if (body !== undefined || signal) return this.queue(turn, () => this.carry(request, body, signal), signal);
     let answer = this.shared.get(request);
     if (!answer) {
       const forget = () => void this.shared.delete(request);
@@ -140,23 +146,33 @@ export abstract class RequestEngine implements Engine {
     return answer;
   }
 
-  private queue<Answer>(turn: Turn, work: () => Promise<Answer>): Promise<Answer> {
+  private queue<Answer>(turn: Turn, work: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     if (this.closed) return Promise.reject(wasClosed());
+    const long = turn === Turn.Long ? 1 : 0;
     return new Promise((resolve, refuse) => {
       const start = () => {
         this.running++;
+        this.longRunning += long;
         work().then(resolve, refuse).finally(() => {
           this.running--;
+          this.longRunning -= long;
           this.startNext();
         });
       };
-      this.waiting.push({ turn, start, refuse });
+      this.waiting.push({ turn, signal, start, refuse });
       this.startNext();
     });
   }
 
   private startNext(): void {
-    while (this.running < this.atOnce && this.waiting.length > 0) this.waiting.splice(this.nextPlace(), 1)[0].start();
+    for (const { signal, refuse } of this.waiting) if (signal?.aborted) refuse(wasCalledOff());
+    this.waiting = this.waiting.filter(({ signal }) => !signal?.aborted);
+    const mostLong = Math.max(1, this.atOnce - KEPT_FREE);
+    while (this.running < this.atOnce && this.waiting.length > 0) {
+      const at = this.nextPlace();
+      if (this.waiting[at]!.turn === Turn.Long && this.longRunning >= mostLong) return;
+      this.waiting.splice(at, 1)[0]!.start();
+    }
   }
 
   /** In the order in which they came, but of pictures the newest: after a quick movement it is the only one that matters. */

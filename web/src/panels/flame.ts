@@ -91,7 +91,7 @@ export class FlamePanel extends Panel {
   private async fill(filter: Filter & { row?: number }): Promise<void> {
     this.element.setAttribute("aria-busy", "true");
     try {
-      const flame = await this.latest.of(this.app.state.engine.flame(this.source, filter));
+      const flame = await this.latest.of((signal) => this.app.state.engine.flame(this.source, filter, signal));
       if (flame) this.show(flame);
     } catch (error) {
       this.view.show(null);

@@ -43,10 +43,11 @@ export abstract class Panel {
   protected abstract draw(): void;
 }
 
-/** Of several answers under way only that to the last question counts. */
+/** Of several answers under way only that to the last question counts; the others are called off. */
 export class Latest {
   private turn = 0;
   private answered = 0;
+  private before: AbortController | null = null;
 
   /** Whether the last question is open still. */
   get isOpen(): boolean {
@@ -54,10 +55,12 @@ export class Latest {
   }
 
   /** The answer, or undefined when another question was asked meanwhile. */
-  async of<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+  async of<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value | undefined> {
     const turn = ++this.turn;
+    this.before?.abort();
+    const { signal } = (this.before = new AbortController());
     try {
-      const value = await answer;
+      const value = await ask(signal);
       return turn === this.turn ? value : undefined;
     } catch (error) {
       if (turn === this.turn) throw error;

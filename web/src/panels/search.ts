@@ -105,12 +105,12 @@ export class SearchBox {
     this.element.classList.remove("failed");
     this.result.textContent = "";
     if (!query) {
-      void this.latest.of(Promise.resolve());
+      void this.latest.of(() => Promise.resolve());
       this.app.set({ found: null });
       return;
     }
     try {
-      const found = await this.latest.of(this.app.state.engine.find(query));
+      const found = await this.latest.of((signal) => this.app.state.engine.find(query, signal));
       if (!found) return;
       this.result.textContent = found.total === 0 ? "none" : `${found.cut ? "≥ " : ""}${count(found.total)}`;
       this.element.classList.toggle("failed", found.total === 0);

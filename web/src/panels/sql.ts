@@ -102,7 +102,7 @@ export class SqlPanel extends Panel {
     this.status.classList.remove("failed");
     const began = performance.now();
     try {
-      const result = await this.latest.of(this.app.state.engine.sql(statement));
+      const result = await this.latest.of((signal) => this.app.state.engine.sql(statement, signal));
       if (!result) return;
       const took = duration(Math.round((performance.now() - began) * 1e6));
       this.status.textContent = result.cut ? `the first ${count(result.rows.length)} rows, ${took}` : took;

@@ -94,7 +94,7 @@ export class TablesPanel extends Panel {
     const filter: Filter = { ...span, ...this.part };
     this.element.setAttribute("aria-busy", "true");
     try {
-      const table = await this.latest.of(engine.table(this.report, filter, STEPS[0]));
+      const table = await this.latest.of((signal) => engine.table(this.report, filter, STEPS[0], signal));
       if (table) this.show(table, filter);
     } catch (error) {
       this.grid.fill({ label: this.report, columns: [{ title: "Message", numeric: false }], rows: [[(error as Error).message]] });
