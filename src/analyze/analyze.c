@@ -8,6 +8,7 @@
 #include "reports.h"
 
 const struct analysis *const analyses[] = {
+    &analysis_advice_sum,
     &analysis_cpu_bottomup,
     &analysis_cpu_event_sum,
     &analysis_cpu_sample_sum,

@@ -13,6 +13,7 @@ extern const struct analysis analysis_nvtx_sum, analysis_nvtx_pushpop_sum, analy
 extern const struct analysis analysis_nvtx_gpu_proj_sum, analysis_nvtx_gpu_proj_trace; /* nvtx_gpu_proj.c */
 extern const struct analysis analysis_nvtx_kern_sum, analysis_nvtx_pushpop_trace;
 extern const struct analysis analysis_step_stats, analysis_step_sum; /* step_sum.c */
+extern const struct analysis analysis_advice_sum;
 extern const struct analysis analysis_torch_events;
 extern const struct analysis analysis_torch_fwd_bwd_sum;
 extern const struct analysis analysis_torch_kern_sum, analysis_torch_module_sum; /* torch_module_sum.c */

@@ -67,3 +67,31 @@ int rule_by_duration(const struct table_cell *a, const struct table_cell *b, voi
 
     return order ? order : (a[1].integer > b[1].integer) - (a[1].integer < b[1].integer);
 }
+
+int64_t rule_impact(const struct table *table, size_t row)
+{
+    const struct table_column *columns = table_columns(table);
+    const struct table_cell *cells = table_row(table, row);
+    int64_t duration = 0;
+    double idle = 1;
+
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
+            duration = cells[c].integer;
+        if (columns[c].unit == UNIT_PERCENT && cells[c].kind == CELL_REAL)
+            idle = 1 - cells[c].real / 100;
+    }
+    if (idle == 1 || duration <= 0)
+        return duration > 0 ? duration : 0;
+    return idle > 0 ? (int64_t)((double)duration * idle) : 0;
+}
+
+int64_t rule_impact_of_all(const struct table *table)
+{
+    int64_t sum = 0;
+
+    for (size_t row = 0; row < table_row_count(table); row++)
+        if (__builtin_add_overflow(sum, rule_impact(table, row), &sum))
+            return INT64_MAX;
+    return sum;
+}

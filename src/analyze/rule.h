@@ -23,6 +23,11 @@ int rule_finish(const struct rule *rule, struct table *table, int code,
                 int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), struct table **out,
                 struct error *err);
 
+/* The time that following a rule's advice could gain at most, ns, of one row and of all: how long it lasted, less the share in which
+ * the GPU was in use. */
+int64_t rule_impact(const struct table *table, size_t row);
+int64_t rule_impact_of_all(const struct table *table);
+
 /* Largest duration first, then by start; for tables that begin with these two. */
 int rule_by_duration(const struct table_cell *a, const struct table_cell *b, void *context);
 

@@ -45,6 +45,10 @@ static const struct option options[] = {
 
 static int add_all(struct wanted_list *list, struct report *report, struct error *err)
 {
+    const struct analysis *sum = analysis_find("advice_sum"); /* what to read first */
+
+    if (!analysis_missing(sum, report) && wanted_add(list, sum, err) != 0)
+        return err->code;
     for (const struct analysis *const *at = rules; *at; at++)
         if (wanted_add(list, *at, err) != 0)
             return err->code;

@@ -1,37 +1,98 @@
 /* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline. */
 #include "advice.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../analyze/analyze.h"
 #include "../analyze/calls.h"
 #include "../analyze/events.h"
+#include "../analyze/rule.h"
+#include "../base/array.h"
 #include "../base/human.h"
 #include "../base/json.h"
 #include "answers.h"
+#include "fields.h"
 #include "kept.h"
+
+/* ---- lists by impact ------------------------------------------------------------------------------------------ */
+
+void advice_list_free(struct advice_list *list)
+{
+    text_free(&list->text);
+    free(list->members);
+    *list = (struct advice_list){0};
+}
+
+/* What was added to the text from there on is a member. */
+static void end_member(struct advice_list *list, size_t first, int64_t impact_ns)
+{
+    if (array_reserve(&list->members, &list->room, list->count + 1, sizeof *list->members) != 0)
+        list->text.failed = 1;
+    else
+        list->members[list->count++] = (struct advice_member){ impact_ns, first, list->text.length - first };
+}
+
+static int by_impact(const void *a, const void *b)
+{
+    const struct advice_member *x = a, *y = b;
+    int order = (x->impact_ns < y->impact_ns) - (x->impact_ns > y->impact_ns);
+
+    return order ? order : (x->first > y->first) - (x->first < y->first);
+}
+
+/* Sorting moves members, never the text, so that one that failed can still be cut off by its place there. */
+static void add_list(struct text *out, struct advice_list *list)
+{
+    if (list->count)
+        qsort(list->members, list->count, sizeof *list->members, by_impact);
+    for (size_t i = 0; i < list->count; i++) {
+        text_add(out, i ? "," : "");
+        text_add_bytes(out, list->text.bytes + list->members[i].first, list->members[i].length);
+    }
+}
+
+/* Forgets what was added since the text had that length. */
+static void cut_list(struct advice_list *list, size_t length)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (list->members[i].first < length)
+            list->members[kept++] = list->members[i];
+    list->count = kept;
+    text_cut(&list->text, length);
+}
 
 void advice_add(struct advice *advice, const struct advice_item *item)
 {
-    struct text *out = advice->items;
+    struct text *out = &advice->items->text;
+    size_t first = out->length;
 
-    text_addf(out, "%s{\"rule\":\"%s\",\"title\":", out->length ? "," : "", item->rule);
+    text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
     json_add_text(out, item->title, strlen(item->title));
     text_add(out, ",\"text\":");
     json_add_text(out, text_string(item->text), item->text->length);
-    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld}", item->row, (long long)item->event,
+    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
               (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
+    fields_add_int(out, item->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->items, first, item->impact_ns);
 }
 
-void advice_add_rule(struct advice *advice, const char *name, const char *title, const char *words, size_t count)
+void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
 {
-    struct text *out = advice->rules;
+    struct text *out = &advice->rules->text;
+    size_t first = out->length;
 
-    text_addf(out, "%s{\"name\":\"%s\",\"title\":", out->length ? "," : "", name);
-    json_add_text(out, title, strlen(title));
+    text_addf(out, "{\"name\":\"%s\",\"title\":", rule->name);
+    json_add_text(out, rule->title, strlen(rule->title));
     text_add(out, ",\"advice\":");
-    json_add_text(out, words, strlen(words));
-    text_addf(out, ",\"count\":%zu}", count);
+    json_add_text(out, rule->words, strlen(rule->words));
+    text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
+    fields_add_int(out, rule->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->rules, first, rule->impact_ns);
 }
 
 /* ---- where on the timeline ----------------------------------------------------------------------------------- */
@@ -147,7 +208,7 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
         for (int n = 0; n < NUMBERS; n++)
             numbers[n] = places[n] >= 0 && cells[places[n]].kind == CELL_INT ? cells[places[n]].integer : -1;
         struct advice_item item = { .rule = rule->name, .title = rule->title, .from_ns = numbers[START],
-                                    .to_ns = add_wrapping(numbers[START], numbers[DURATION]), .text = text };
+                                    .to_ns = add_wrapping(numbers[START], numbers[DURATION]), .impact_ns = rule_impact(table, r), .text = text };
         if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST || numbers[START] < -VIEW_FURTHEST)
             continue;
         item.row = find_row(advice->view, numbers, &item.event);
@@ -158,8 +219,8 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
 
 static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
 {
-    static const struct analysis_option limit = { "rows", "200" };
-    const struct analysis_request request = { .options = &limit, .option_count = 1 };
+    static const struct analysis_option all = { "rows", "-1" }; /* few of them are shown, all add up */
+    const struct analysis_request request = { .options = &all, .option_count = 1 };
     struct table *table;
     struct text text = {0};
 
@@ -167,7 +228,8 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     add_rows(advice, rule, table, &text);
-    advice_add_rule(advice, rule->name, rule->title, table_row_count(table) ? rule->advice : rule->praise, table_row_count(table));
+    size_t count = table_row_count(table);
+    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count, rule_impact_of_all(table) });
     table_delete(table);
     text_free(&text);
     return 0;
@@ -176,12 +238,12 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
 /* A rule, or the gaps (NULL). One that fails leaves nothing behind. */
 static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
 {
-    size_t length = advice->items->length, rules_length = advice->rules->length;
+    size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
     int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
 
     if (code != 0) {
-        text_cut(advice->items, length);
-        text_cut(advice->rules, rules_length);
+        cut_list(advice->items, length);
+        cut_list(advice->rules, rules_length);
     }
     return code;
 }
@@ -215,10 +277,14 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
 
     if (code == 0)
         code = run_rules(kept, view, (int)step, &is_complete, err);
-    if (code == 0 && (text_failed(&kept->advice) || text_failed(&kept->advice_rules)))
+    if (code == 0 && (text_failed(&kept->advice.text) || text_failed(&kept->advice_rules.text)))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
-    if (code == 0)
-        text_addf(out, "{\"advice\":[%s],\"rules\":[%s],\"complete\":%s}", text_string(&kept->advice), text_string(&kept->advice_rules),
-                  is_complete ? "true" : "false");
-    return code;
+    if (code != 0)
+        return code;
+    text_add(out, "{\"advice\":[");
+    add_list(out, &kept->advice);
+    text_add(out, "],\"rules\":[");
+    add_list(out, &kept->advice_rules);
+    text_addf(out, "],\"complete\":%s}", is_complete ? "true" : "false");
+    return 0;
 }

@@ -100,7 +100,7 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
     if (ending.call.row != VIEW_NO_ROW)
         code = describe_thread(text, view, &ending, from, to, err);
     text_addf(text, " %s", words);
-    const struct advice_item item = { rule_name, title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to, text };
+    const struct advice_item item = { rule_name, title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to, gap->length_ns, text };
     advice_add(advice, &item);
     return code;
 }
@@ -110,13 +110,16 @@ int advice_add_gaps(struct advice *advice, struct error *err)
     const struct analysis_request everything = {0};
     struct gpu_busy busy = {0};
     struct text text = {0};
-    size_t count = 0;
+    struct advice_rule rule = { .name = rule_name, .title = title };
     int code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err);
 
-    for (; code == 0 && count < busy.gap_count && busy.gaps[count].length_ns >= LEAST_NS; count++)
-        code = add_gap(advice, &busy.gaps[count], &text, err);
+    for (; code == 0 && rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
+        code = add_gap(advice, &busy.gaps[rule.count], &text, err);
+        rule.impact_ns = add_wrapping(rule.impact_ns, busy.gaps[rule.count].length_ns);
+    }
+    rule.words = rule.count ? words : "No GPU was without work for longer than 50 µs.";
     if (code == 0 && busy.device_count)
-        advice_add_rule(advice, rule_name, title, count ? words : "No GPU was without work for longer than 50 µs.", count);
+        advice_add_rule(advice, &rule);
     gpu_busy_free(&busy);
     text_free(&text);
     return code;

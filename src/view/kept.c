@@ -29,8 +29,8 @@ void view_kept_free(struct view *view)
     for (int source = 0; source < STACK_SOURCES; source++)
         if (kept->has_stacks[source])
             stacks_free(&kept->stacks[source]);
-    text_free(&kept->advice);
-    text_free(&kept->advice_rules);
+    advice_list_free(&kept->advice);
+    advice_list_free(&kept->advice_rules);
     query_close(kept->query);
     free(kept);
     view->kept = NULL;

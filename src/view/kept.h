@@ -4,6 +4,7 @@
 #define TACHO_VIEW_KEPT_H
 
 #include "../analyze/stacks.h"
+#include "advice.h"
 #include "search.h"
 #include "tally.h"
 #include "zones.h"
@@ -16,7 +17,7 @@ struct view_kept {
     struct tally tally;                  /* without rows while nothing was searched for */
     struct stacks stacks[STACK_SOURCES]; /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
-    struct text advice, advice_rules;    /* what the rules that were run so far found: members of two lists */
+    struct advice_list advice, advice_rules; /* what the rules that were run so far found */
     size_t rules_run;
     struct query *query;                 /* NULL while there was no SQL */
 };

@@ -10,6 +10,7 @@ but not in what nsys printed. They are put back before anything is compared; see
 import csv
 import difflib
 import gzip
+import json
 import os
 import re
 import shutil
@@ -113,6 +114,19 @@ def check_words():
     check("a rule that there is not", (2, True), (done.returncode, b"gpu_gaps" in done.stderr))
 
 
+def check_impact(name):
+    """advice_sum against the tables of the rules, which are nsys's."""
+    rows = json.loads(tacho("stats", "-q", "-f", "json", "-r", "advice_sum", f"{name}.tacho"))
+    check(f"{name} impact, the most first", sorted((row["Impact (ns)"] for row in rows), reverse=True), [row["Impact (ns)"] for row in rows])
+    for row in rows:
+        found = list(csv.DictReader(tacho("analyze", "-q", "-f", "csv", "-r", f"{row['Rule']}:rows=-1", f"{name}.tacho").splitlines()))
+        lost = sum(int(one["Duration (ns)"]) * (1 - float(one.get("In-Use (%)", 0)) / 100) for one in found)
+        rounded = sum(int(one["Duration (ns)"]) * 0.0005 + 1 for one in found if "In-Use (%)" in one)
+        check(f"{name} {row['Rule']}", (len(found), True), (row["Found"], abs(row["Impact (ns)"] - lost) <= rounded))
+    shown = tacho("analyze", f"{name}.tacho")
+    check(f"{name} what to read first", [row["Rule"] for row in rows], re.findall(r" (cuda_\w+|gpu_\w+)  ", shown.partition("with [cuda_memcpy_async]")[0]))
+
+
 def check_capture(name, folder, reports):
     with open(f"{name}.sqlite", "wb") as out:
         source = f"{folder}/{name}.sqlite"
@@ -126,6 +140,7 @@ def check_capture(name, folder, reports):
         check(f"{name} {report}", read(f"{folder}/{name}/{report}.csv"), got)
     check(f"{name} on the terminal", wanted_text(name, folder), tacho("stats", f"{name}.tacho"))
     rules = check_rules(name, folder)
+    check_impact(name)
     print(f"{name}: {len(expected)} reports, {rules} rules compared; {restored} names put back")
 
 

@@ -250,6 +250,10 @@ def advice(capture):
                           "OR value LIKE 'cudaStreamSynchronize%'")
     marks = [one for one in got["advice"] if one["rule"] == "cuda_api_sync"]
     check("calls that wait", sorted((capture.since(a), capture.since(b)) for a, b in calls), spans(marks))
+    check("what they could gain", sum(b - a for a, b in calls), next(rule["impact"] for rule in got["rules"] if rule["name"] == "cuda_api_sync"))
+    check("each by itself", [one["to"] - one["from"] for one in marks], [one["impact"] for one in marks])
+    for members in (got["advice"], got["rules"]):
+        check("the most first", sorted((one["impact"] for one in members), reverse=True), [one["impact"] for one in members])
     for one in marks[:20]:
         details = capture.event(one)
         check("a mark is at its event", (one["from"], one["to"]), (details["from"], details["to"]))
