@@ -76,6 +76,11 @@ await test("a function that calls itself is found twice and counted once", () =>
   assert.equal(total, 9);
 });
 
+await test("values of counters are in the unit that suits", () => {
+  const cases = [[1.98e9, "Hz", "1.980 GHz"], [0, "Hz", "0 Hz"], [1980, "MHz", "1980 MHz"], [49.96, "%", "50 %"], [2048, "bytes", "2.000 KiB"], [12_345, "", "12\u202f345"]];
+  for (const [value, unit, words] of cases) assert.equal(units.quantity(value, unit), words);
+});
+
 await test("advice that concerns the most time stands first, and of its places the longest", () => {
   const place = (rule, from, to) => ({ rule, title: "", text: "", row: -1, event: -1, from, to });
   const sorted = byTime({ advice: [place("copies", 0, 5), place("gaps", 10, 12), place("copies", 7, 8), place("gaps", 20, 29)] });

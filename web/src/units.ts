@@ -15,6 +15,13 @@ const BYTE_UNITS: readonly [unit: string, bytes: number][] = [
   ["B", 1],
 ];
 
+const HERTZ_UNITS: readonly [unit: string, hertz: number][] = [
+  ["GHz", 1e9],
+  ["MHz", 1e6],
+  ["kHz", 1e3],
+  ["Hz", 1],
+];
+
 /** Four significant digits, whole where the unit is the smallest one. What would be rounded up to the next unit is given in it. */
 function scaled(value: number, units: readonly [string, number][]): string {
   const size = Math.abs(value);
@@ -52,9 +59,10 @@ export function count(value: number): string {
   return `${value < 0 ? "-" : ""}${grouped}${fraction ? `.${fraction}` : ""}`;
 }
 
-/** A value of a counter in its unit: bytes in the size that suits, large numbers in thousands, the rest with few digits. */
+/** A value of a counter in its unit: bytes and clocks in the size that suits, large numbers in thousands, the rest with few digits. */
 export function quantity(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
+  if (unit === "Hz") return scaled(value, HERTZ_UNITS);
   const digits = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
   return `${count(digits)} ${unit}`.trim();
 }
