@@ -3,29 +3,57 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
+#include "events.h"
+
+const char *const nvtx_column_names[NVTX_COLUMNS] = {
+    [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text",
+    [NVTX_TEXT_ID] = "textId", [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
+};
+
 void nvtx_columns(const struct report_table *table, int columns[NVTX_COLUMNS])
 {
-    static const char *const names[NVTX_COLUMNS] = {
-        [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text",
-        [NVTX_TEXT_ID] = "textId", [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
-    };
-
     for (int i = 0; i < NVTX_COLUMNS; i++)
-        columns[i] = report_column(table, names[i]);
+        columns[i] = report_column(table, nvtx_column_names[i]);
 }
 
-int nvtx_domains_add(struct nvtx_domains *domains, const struct nvtx_domain *domain)
+int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *block, size_t row)
 {
-    if (domains->count == domains->capacity) {
-        size_t capacity = domains->capacity ? domains->capacity * 2 : 16;
-        struct nvtx_domain *list = realloc(domains->list, capacity * sizeof *list);
-        if (!list)
-            return ERR_NO_MEMORY;
-        domains->list = list;
-        domains->capacity = capacity;
-    }
-    domains->list[domains->count++] = *domain;
+    if (block->values[NVTX_TYPE][row] != EVENT_NVTX_DOMAIN_CREATE || block_is_null(block, NVTX_DOMAIN, row))
+        return 0;
+    if (array_reserve(&domains->list, &domains->capacity, domains->count + 1, sizeof *domains->list) != 0)
+        return ERR_NO_MEMORY;
+    domains->list[domains->count++] = (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]), block->values[NVTX_DOMAIN][row],
+                                                            block->values[NVTX_START][row], nvtx_name(block, row) };
     return 0;
+}
+
+static int visit(void *context, int worker, const struct report_block *block)
+{
+    int code = 0;
+
+    for (size_t row = 0; row < block->rows && code == 0; row++)
+        code = nvtx_domains_take(context, block, row);
+    return code;
+}
+
+/* One chunk after another: the list is shared. */
+int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err)
+{
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    int columns[NVTX_COLUMNS], code = 0;
+
+    *domains = (struct nvtx_domains){0};
+    if (!table || !table->rows)
+        return 0;
+    nvtx_columns(table, columns);
+    columns[NVTX_END] = -1; /* nobody looks at it */
+    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
+        struct report_chunk chunk = report_chunk_at(table, i);
+        code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit, domains, err);
+    }
+    nvtx_domains_sort(domains);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the domains") : code;
 }
 
 static int compare_number(int64_t a, int64_t b)

@@ -7,9 +7,16 @@
 
 /* The columns of NVTX_EVENTS that the reports ask for, in the order of their blocks. */
 enum { NVTX_START, NVTX_END, NVTX_TYPE, NVTX_TEXT, NVTX_TEXT_ID, NVTX_THREAD, NVTX_DOMAIN, NVTX_COLUMNS };
+extern const char *const nvtx_column_names[NVTX_COLUMNS];
 void nvtx_columns(const struct report_table *table, int columns[NVTX_COLUMNS]);
 
 enum { NVTX_NO_NAME = -1 }; /* for a range without a message and for the default domain */
+static inline int64_t nvtx_name(const struct report_block *block, size_t row)
+{
+    if (!block_is_null(block, NVTX_TEXT, row))
+        return block->values[NVTX_TEXT][row];
+    return block_is_null(block, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : block->values[NVTX_TEXT_ID][row];
+}
 
 /* Domain names: ids are given anew in every process, so a domain is found by process and id. */
 struct nvtx_domain {
@@ -21,7 +28,10 @@ struct nvtx_domains {
     struct nvtx_domain *list; /* owned; sorted by nvtx_domains_sort() */
     size_t count, capacity;
 };
-int nvtx_domains_add(struct nvtx_domains *domains, const struct nvtx_domain *domain);
+/* All of a report, ready to be asked. */
+int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err);
+/* For who goes through the table anyway: adds the domain that a row names, if it names one; to be sorted behind the last. */
+int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *block, size_t row);
 void nvtx_domains_sort(struct nvtx_domains *domains);
 /* The name's string id, or NVTX_NO_NAME. Of several with the same id the first created counts. */
 int64_t nvtx_domain_name(const struct nvtx_domains *domains, int64_t process, int64_t id);

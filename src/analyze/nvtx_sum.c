@@ -31,34 +31,10 @@ struct scan {
     int64_t last_ns;
 };
 
-static int style_of(int64_t event_type)
-{
-    switch (event_type) {
-    case EVENT_NVTX_PUSHPOP:
-    case EVENT_NVTXT_PUSHPOP:
-        return RANGE_PUSHPOP;
-    case EVENT_NVTX_STARTEND:
-    case EVENT_NVTXT_STARTEND:
-        return RANGE_STARTEND;
-    default:
-        return 0;
-    }
-}
-
-static int64_t name_of(const struct report_block *block, size_t row)
-{
-    if (!block_is_null(block, NVTX_TEXT, row))
-        return block->values[NVTX_TEXT][row];
-    return block_is_null(block, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : block->values[NVTX_TEXT_ID][row];
-}
-
 static int add_domain(struct scan *scan, const struct report_block *block, size_t row)
 {
-    struct nvtx_domain domain = { global_process(block->values[NVTX_THREAD][row]), block->values[NVTX_DOMAIN][row],
-                                  block->values[NVTX_START][row], name_of(block, row) };
-
     pthread_mutex_lock(&scan->lock);
-    int code = nvtx_domains_add(&scan->domains, &domain);
+    int code = nvtx_domains_take(&scan->domains, block, row);
     pthread_mutex_unlock(&scan->lock);
     return code;
 }
@@ -95,7 +71,7 @@ static int visit(void *context, int worker, const struct report_block *block)
         int64_t end = is_open ? starts[row] : ends[row];
         if (end > last_ns)
             last_ns = end;
-        int style = style_of(block->values[NVTX_TYPE][row]) & scan->styles;
+        int style = range_style(block->values[NVTX_TYPE][row]) & scan->styles;
         if (!style) {
             if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(scan, block, row) != 0)
                 return ERR_NO_MEMORY;
@@ -105,7 +81,7 @@ static int visit(void *context, int worker, const struct report_block *block)
             continue;
         int64_t domain = block_is_null(block, NVTX_DOMAIN, row) ? 0 : block->values[NVTX_DOMAIN][row];
         int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;
-        struct group_key key = { { name_of(block, row), domain, style, process } };
+        struct group_key key = { { nvtx_name(block, row), domain, style, process } };
         int code = is_open ? add_open(scan, &key, starts[row])
                            : groups_add(scan->groups, worker, &key, duration_of(starts[row], end));
         if (code != 0)

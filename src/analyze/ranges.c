@@ -10,33 +10,13 @@ enum { END_THREAD = NVTX_COLUMNS, COLUMNS };
 
 struct reading {
     struct report_columns columns;
+    struct report_block block; /* the same, as one */
     struct nvtx_domains domains;
     int64_t last_ns;
     int64_t *ends;           /* owned; of every row, as they count */
     uint32_t *order;         /* owned; the rows that are ranges */
     size_t count;
 };
-
-static int64_t name_of(const struct report_columns *columns, size_t row)
-{
-    if (!columns_is_null(columns, NVTX_TEXT, row))
-        return columns->values[NVTX_TEXT][row];
-    return columns_is_null(columns, NVTX_TEXT_ID, row) ? NVTX_NO_NAME : columns->values[NVTX_TEXT_ID][row];
-}
-
-static uint32_t style_of(int64_t event_type)
-{
-    switch (event_type) {
-    case EVENT_NVTX_PUSHPOP:
-    case EVENT_NVTXT_PUSHPOP:
-        return RANGE_PUSHPOP;
-    case EVENT_NVTX_STARTEND:
-    case EVENT_NVTXT_STARTEND:
-        return RANGE_STARTEND;
-    default:
-        return 0;
-    }
-}
 
 /* Ends of all rows; a range that is still open ends with the last moment of the table. */
 static int find_ends(struct reading *reading)
@@ -58,15 +38,6 @@ static int find_ends(struct reading *reading)
     return 0;
 }
 
-static int add_domain(struct reading *reading, size_t row)
-{
-    const struct report_columns *columns = &reading->columns;
-    struct nvtx_domain domain = { global_process(columns->values[NVTX_THREAD][row]), columns->values[NVTX_DOMAIN][row],
-                                  columns->values[NVTX_START][row], name_of(columns, row) };
-
-    return nvtx_domains_add(&reading->domains, &domain);
-}
-
 /* Picks the rows that are ranges. */
 static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter)
 {
@@ -77,9 +48,9 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
     if (!reading->order)
         return ERR_NO_MEMORY;
     for (size_t row = 0; row < columns->rows; row++) {
-        if (types[row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(reading, row) != 0)
+        if (nvtx_domains_take(&reading->domains, &reading->block, row) != 0)
             return ERR_NO_MEMORY;
-        if (!(style_of(types[row]) & styles) || !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
+        if (!((uint32_t)range_style(types[row]) & styles) || !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
             (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
             continue;
         reading->order[reading->count++] = (uint32_t)row;
@@ -127,9 +98,9 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
         int64_t domain = columns_is_null(columns, NVTX_DOMAIN, row) ? 0 : columns->values[NVTX_DOMAIN][row];
         ranges->list[i] = (struct range){
             .start_ns = columns->values[NVTX_START][row], .end_ns = reading->ends[row], .thread = thread,
-            .name = name_of(columns, row),
+            .name = nvtx_name(&reading->block, row),
             .domain = domain ? nvtx_domain_name(&reading->domains, global_process(thread), domain) : NVTX_NO_NAME,
-            .row = row, .style = style_of(columns->values[NVTX_TYPE][row]), .parent = NO_RANGE,
+            .row = row, .style = (uint32_t)range_style(columns->values[NVTX_TYPE][row]), .parent = NO_RANGE,
         };
     }
     ranges->count = reading->count;
@@ -165,6 +136,8 @@ int ranges_read(struct ranges *ranges, struct report *report, int styles, const 
     if (code != 0)
         return code;
     columns_fill_nulls(&reading.columns, NVTX_THREAD, 0);
+    reading.block = (struct report_block){ .rows = reading.columns.rows, .values = (const int64_t *const *)reading.columns.values,
+                                           .nulls = (const uint64_t *const *)reading.columns.nulls };
     code = collect(ranges, &reading, styles, filter);
     report_columns_free(&reading.columns);
     nvtx_domains_free(&reading.domains);

@@ -7,6 +7,21 @@
 
 /* Styles, to be combined; CROSSING: also start/end ranges that end in another thread than they began in. */
 enum { RANGE_PUSHPOP = 1, RANGE_STARTEND = 2, RANGE_CROSSING = 4 };
+/* Which of the two an event is; 0: none. */
+static inline int range_style(int64_t event_type)
+{
+    switch (event_type) {
+    case EVENT_NVTX_PUSHPOP:
+    case EVENT_NVTXT_PUSHPOP:
+        return RANGE_PUSHPOP;
+    case EVENT_NVTX_STARTEND:
+    case EVENT_NVTXT_STARTEND:
+        return RANGE_STARTEND;
+    default:
+        return 0;
+    }
+}
+
 enum { NO_RANGE = UINT32_MAX };
 
 struct range {

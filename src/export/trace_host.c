@@ -9,11 +9,6 @@
 
 /* ---- NVTX ---------------------------------------------------------------------------------------------------- */
 
-static const char *const nvtx_names[NVTX_COLUMNS] = {
-    [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text", [NVTX_TEXT_ID] = "textId",
-    [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
-};
-
 struct nvtx {
     struct trace *trace;
     struct nvtx_domains domains;
@@ -21,26 +16,6 @@ struct nvtx {
     int64_t last_ns; /* of the table: where ranges end that have no end */
     int has_operators; /* of PyTorch, in a table of their own: ranges that say the same are left out */
 };
-
-static int read_domains(struct nvtx *nvtx, struct error *err)
-{
-    struct trace_rows rows;
-    int code = trace_rows_open(nvtx->trace, &rows, "NVTX_EVENTS", nvtx_names, NVTX_COLUMNS, err);
-
-    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
-        struct nvtx_domain domain = { .id = row_value_or(&rows, NVTX_DOMAIN, 0), .start_ns = row_value(&rows, NVTX_START),
-                                      .process = global_process(row_value_or(&rows, NVTX_THREAD, 0)) };
-        code = 0;
-        if (row_value(&rows, NVTX_TYPE) != EVENT_NVTX_DOMAIN_CREATE)
-            continue;
-        domain.name = row_value_or(&rows, NVTX_TEXT_ID, row_value_or(&rows, NVTX_TEXT, NVTX_NO_NAME));
-        if (nvtx_domains_add(&nvtx->domains, &domain) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the domains");
-    }
-    trace_rows_close(&rows);
-    nvtx_domains_sort(&nvtx->domains);
-    return code;
-}
 
 /* What emit_nvtx says of an operator stands in its name. */
 static int add_operator(struct nvtx *nvtx, const struct trace_rows *rows)
@@ -93,10 +68,10 @@ int trace_nvtx(struct trace *trace, struct error *err)
     const struct report_table *table = report_table(trace->report, "NVTX_EVENTS"), *operators = report_table(trace->report, "TACHO_TORCH_OP");
     struct nvtx nvtx = { .trace = trace, .last_ns = table ? table->last_ns : 0, .has_operators = operators && operators->rows };
     struct trace_rows rows;
-    int code = read_domains(&nvtx, err);
+    int code = nvtx_domains_read(&nvtx.domains, nvtx.trace->report, err);
 
     if (code == 0)
-        code = trace_rows_open(trace, &rows, "NVTX_EVENTS", nvtx_names, NVTX_COLUMNS, err);
+        code = trace_rows_open(trace, &rows, "NVTX_EVENTS", nvtx_column_names, NVTX_COLUMNS, err);
     if (code == 0) {
         while (code == 0 && (code = trace_rows_next(&rows, err)) == 1)
             code = emit_nvtx(&nvtx, &rows, err);

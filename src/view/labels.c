@@ -19,41 +19,6 @@ struct labels {
     size_t step_rows;
 };
 
-/* ---- NVTX domains ---------------------------------------------------------------------------------------------- */
-
-static int visit_domains(void *context, int worker, const struct report_block *block)
-{
-    struct labels *labels = context;
-    int code = 0;
-
-    for (size_t row = 0; row < block->rows && code == 0; row++) {
-        int64_t name = !block_is_null(block, NVTX_TEXT, row) ? block->values[NVTX_TEXT][row]
-                       : !block_is_null(block, NVTX_TEXT_ID, row) ? block->values[NVTX_TEXT_ID][row] : NVTX_NO_NAME;
-        if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && !block_is_null(block, NVTX_DOMAIN, row))
-            code = nvtx_domains_add(&labels->domains, &(struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]),
-                                                                             block->values[NVTX_DOMAIN][row], block->values[NVTX_START][row], name });
-    }
-    return code;
-}
-
-/* One chunk after another: the list is shared. */
-static int read_domains(struct labels *labels, struct error *err)
-{
-    struct report *report = labels->view->report;
-    const struct report_table *table = report_table(report, "NVTX_EVENTS");
-    int columns[NVTX_COLUMNS], code = 0;
-
-    if (!table || !table->rows)
-        return 0;
-    nvtx_columns(table, columns);
-    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
-        struct report_chunk chunk = report_chunk_at(table, i);
-        code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit_domains, labels, err);
-    }
-    nvtx_domains_sort(&labels->domains);
-    return code;
-}
-
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
@@ -288,7 +253,7 @@ int labels_make(struct view *view, struct error *err)
     if (code == 0)
         code = process_names_read(&labels.processes, view->report, err);
     if (code == 0)
-        code = read_domains(&labels, err);
+        code = nvtx_domains_read(&labels.domains, labels.view->report, err);
     for (size_t i = 0; i < view->row_count; i++)
         labels.step_rows += view->rows[i].type == ROW_STEPS;
     for (size_t i = 0; i < view->row_count && code == 0; i++) {
