@@ -36,6 +36,15 @@ class FunctionEventAvg(Times):
         """The key."""
         return self.key
 
+    def add(self, other: Any) -> "FunctionEventAvg":
+        """Takes another row, or an event, into this one."""
+        for name in _SUMMED.values():
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.flops += other.flops or 0
+        return self
+
+    __iadd__ = add
+
     def __repr__(self) -> str:
         return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total:.3f}us cpu_time={self.cpu_time:.3f}us "
                 f" self_cuda_time={self.self_device_time_total:.3f}us cuda_time={self.device_time:.3f}us "
@@ -91,8 +100,7 @@ class KeyAverages(Sequence[FunctionEventAvg]):
         """All rows as one."""
         total = FunctionEventAvg(dict(dict.fromkeys(_SUMMED, 0), key="Total"))
         for row in self:
-            for name in _SUMMED.values():
-                setattr(total, name, getattr(total, name) + getattr(row, name))
+            total.add(row)
         return total
 
     def table(self, sort_by: Optional[str] = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,

@@ -169,6 +169,13 @@ class _Recording:
             agent.start()
             return began_ns
 
+    def change(self, agent: _agent.Agent, before: int, wanted: int) -> None:
+        """One of the windows wants something else."""
+        with self.lock:
+            self.wanted[self.wanted.index(before)] = wanted
+            self._choose(agent, self._all())
+            agent.start()
+
     def end(self, agent: _agent.Agent, wanted: int) -> None:
         """The last one to end leaves all as it was before the first."""
         with self.lock:
@@ -244,12 +251,22 @@ class Window:
             shift = int(clock["timestamp"][0]) - int(clock["monotonicNs"][0])
         return self.started_ns + shift, (time.monotonic_ns() if self.ended_ns is None else self.ended_ns) + shift
 
-    def _process(self) -> List[str]:
-        """Words for this process alone, where the report knows it under the number that it has itself: not so in a container that
-        tacho looks into from outside."""
+    def pid_in_report(self) -> Optional[int]:
+        """This process, where the report knows it under the number that it has itself: not so in a container that tacho looks into from
+        outside."""
         with Report(self.path) as report:
             pids = {int(process) >> 24 & 0xffffff for process in report["TACHO_PROCESS"]["globalPid"]}
-        return ["--filter-pid", str(self.pid)] if self.pid in pids else []
+        return self.pid if self.pid in pids else None
+
+    def _process(self) -> List[str]:
+        pid = self.pid_in_report()
+        return ["--filter-pid", str(pid)] if pid is not None else []
+
+    def want(self, what: int, is_wanted: bool) -> None:
+        """More or less, from now on, while it is open."""
+        if self.is_open:
+            before, self.wanted = self.wanted, self.wanted | what if is_wanted else self.wanted & ~what
+            _recording.change(self.agent, before, self.wanted)
 
     def filter(self, option: str = "--filter-time") -> List[str]:
         """Words for a command, to see the window alone: what this process did, as torch's profiler has it, in that time."""

@@ -100,6 +100,8 @@ class FunctionEvent(Times):
     __slots__ = ("id", "name", "time_range", "thread", "is_on_device", "is_user_annotation", "sequence_nr", "input_shapes", "concrete_inputs",
                  "stack", "cpu_parent", "cpu_children", "kernels", "cpu_memory_usage", "device_memory_usage", "_launched_us")
     count = 1
+    flops = fwd_thread = trace_name = event_metadata = None  # not known of events one by one
+    device_index = -1
 
     def __init__(self, number: int, row: Dict[str, Any], start_ns: int) -> None:
         begin, kind = row["Start (ns)"] - start_ns, row["Kind"]
@@ -119,6 +121,11 @@ class FunctionEvent(Times):
         self.cpu_memory_usage: int = row["CPU Memory (B)"]
         self.device_memory_usage: int = row["GPU Memory (B)"]
         self._launched_us: float = (row["GPU Launched (ns)"] or 0) / 1000
+
+    @property
+    def device_resource_id(self) -> int:
+        """The thread; streams are not told."""
+        return self.thread
 
     @property
     def key(self) -> str:

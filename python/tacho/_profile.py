@@ -10,15 +10,17 @@ import os
 import socket
 import sys
 import time
+import uuid
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Type
 
-from . import _agent, _events, _native
+from . import _agent, _events, _memory, _native
 from ._averages import FunctionEventAvg, KeyAverages
 from ._capture import Window
 from ._marks import record_function
 from ._schedule import ProfilerAction, always, as_action
 
+_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -35,15 +37,24 @@ def supported_activities() -> "set[str]":
 class Recorded:
     """What was recorded in one window, and what can be asked of it."""
 
+    execution_trace_observer: Any = None  # torch's own, which writes its file itself
+    custom_trace_id_callback: Optional[Callable[[], str]] = None
+
     def __init__(self, wanted: int, flops: bool, output: Optional[str]) -> None:
         self._wanted, self._flops, self._output = wanted, flops, output
         self._window: Optional[Window] = None
         self._metadata: Dict[str, str] = {}
+        self._trace_id: Optional[str] = None
 
     def _begin(self) -> None:
+        self._trace_id = self.custom_trace_id_callback() if self.custom_trace_id_callback else uuid.uuid4().hex.upper()
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.start()
         self._window = Window(self._wanted, self._output)
 
     def _end(self) -> None:
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.stop()
         if self._window is not None:
             self._window.stop()
 
@@ -53,13 +64,16 @@ class Recorded:
         return self._window
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False, **_: Any) -> KeyAverages:
-        """Operators, calls and kernels by name: rows, and .table()."""
+                     group_by_overload_name: bool = False, include_python_functions: bool = False, group_by_input_shapes: bool = False,
+                     **_: Any) -> KeyAverages:
+        """Operators, calls and kernels by name: rows, and .table(). Lists of events say group_by_input_shapes."""
+        if include_python_functions:
+            _native.say_once("key_averages(include_python_functions=True) has no effect: Python functions have no rows")
         if group_by_overload_name:
             _native.say_once("key_averages(group_by_overload_name=True) has no effect: overloads of an operator are one row")
         window = self._done()
         options = window.filter()
-        if group_by_input_shape:
+        if group_by_input_shape or group_by_input_shapes:
             options += ["--group-by-input-shape"]
         if group_by_stack_n > 0:
             options += ["--group-by-stack", str(group_by_stack_n)]
@@ -109,13 +123,36 @@ class Recorded:
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Stacks and their time, for flame graphs."""
-        if metric not in ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total"):
+        if metric not in _METRICS:
             raise ValueError(f"metric is self_cpu_time_total or self_cuda_time_total, not {metric}")
         self._export(path, "stacks", "--metric", metric.replace("device", "cuda"))
 
     def export_html(self, path: str, max_size: Optional[str] = None) -> None:
         """The timeline in one file that opens in any browser; of at most that size ("25MB"), with an overview of what is left out."""
         self._export(path, "html", *(["--max-size", max_size] if max_size else []))
+
+    def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
+        """What was in use of a device's memory by time (profile_memory=True): .html, .json, .json.gz or .raw.json.gz. What the memory was for
+        is not told apart, and is torch's "Unknown"."""
+        if not self._wanted & _agent.MEMORY:
+            raise ValueError("there is no memory in what was recorded: profile(profile_memory=True) records it")
+        _memory.export(self._done(), path, device or ("cuda:0" if _has_cuda() else "cpu"))
+
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
+        """Switches a part of the recording within a window off and on: all, where the CPU is among it, or what is of CUDA."""
+        names = {getattr(activity, "name", activity) for activity in activities}
+        if self._window is None or not self._window.is_open:
+            return
+        if "CPU" in names:
+            (self._window.agent.start if enable else self._window.agent.stop)()
+        elif "CUDA" in names:
+            self._window.want(_agent.CUDA, enable)
+
+    def get_trace_id(self) -> Optional[str]:
+        """Of the window that began last."""
+        return self._trace_id
+
+    trace_id = property(get_trace_id)
 
     def add_metadata(self, key: str, value: str) -> None:
         """A text that stands in the trace of export_chrome_trace()."""
@@ -135,10 +172,31 @@ class EventList(List[_events.FunctionEvent]):
         super().__init__(events)
         self.key_averages, self.table, self.total_average = recorded.key_averages, recorded.table, recorded.total_average
         self.export_chrome_trace, self.export_stacks = recorded.export_chrome_trace, recorded.export_stacks
+        self._recorded = recorded
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Of all of them together, in microseconds."""
+        return self._recorded.self_cpu_time_total
+
+    @staticmethod
+    def supported_export_stacks_metrics() -> List[str]:
+        """What export_stacks() can weigh stacks with."""
+        return list(_METRICS)
 
 
 def _wanted(cuda: bool, shapes: bool, memory: bool, stacks: bool, modules: bool) -> int:
     return (_agent.CUDA * cuda) | (_agent.SHAPES * shapes) | (_agent.MEMORY * memory) | (_agent.STACKS * stacks) | (_agent.MODULES * modules)
+
+
+_NO_EFFECT = {"acc_events": "profile(acc_events=True) has no effect: tables and events are those of the last window; all are in the report",
+              "use_cpu": "profile(use_cpu=False) has no effect: operators are recorded too"}
+
+
+def _say_what_has_no_effect(**asked: bool) -> None:
+    for name, is_asked in asked.items():
+        if is_asked:
+            _native.say_once(_NO_EFFECT[name])
 
 
 def _names_cuda(activities: Optional[Iterable[Any]]) -> bool:
@@ -158,6 +216,11 @@ class profile(Recorded):  # pylint: disable=invalid-name
                  output: Optional[str] = None, **_: Any) -> None:
         cuda = _names_cuda(activities) if use_cuda is None else use_cuda
         super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack, with_stack or with_modules), with_flops, output)
+        _say_what_has_no_effect(acc_events=acc_events)
+        self.activities = set(activities) if activities is not None else set()
+        self.use_device = "cuda" if cuda else None
+        self.experimental_config, self.acc_events = experimental_config, acc_events
+        self.execution_trace_observer, self.custom_trace_id_callback = execution_trace_observer, custom_trace_id_callback
         self.schedule: Callable[[int], Any] = schedule or always
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
@@ -183,6 +246,8 @@ class profile(Recorded):  # pylint: disable=invalid-name
         """Ends the last step; a window that is open is done."""
         self._end_step()
         self._go_over(self.current_action, None)
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.cleanup()
 
     def step(self) -> None:
         """One step ends, the next begins."""
@@ -214,17 +279,26 @@ class profile(Recorded):  # pylint: disable=invalid-name
         if after in _RECORDS and not is_open:
             self._begin()
 
-    def set_custom_trace_id_callback(self, callback: Any) -> None:
-        """Traces of ours are told apart by their files."""
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Windows that begin later are called what it returns."""
+        self.custom_trace_id_callback = callback
 
-    def get_trace_id(self) -> Optional[str]:
-        """The report's path, once there is one."""
-        return self._window.path if self._window is not None else None
+    def prepare_trace(self) -> None:
+        """There is nothing to prepare."""
 
-    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Switches the recording within a window off and on."""
-        agent = self._done().agent
-        (agent.start if enable else agent.stop)()
+    def start_trace(self) -> None:
+        """Records from now on, without steps."""
+        self._begin()
+
+    def stop_trace(self) -> None:
+        """Until now."""
+        self._end()
+
+    def wait_for_exports(self) -> None:
+        """They are done when they return."""
+
+    def take_pending_cuspy_export(self) -> None:
+        """None are pending."""
 
 
 class autograd_profile(Recorded):  # pylint: disable=invalid-name
@@ -237,6 +311,9 @@ class autograd_profile(Recorded):  # pylint: disable=invalid-name
         super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack,
                                  with_stack or with_modules),
                          with_flops, None)
+        _say_what_has_no_effect(acc_events=acc_events, use_cpu=not use_cpu)
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.use_device = "cuda" if use_cuda else use_device
         self.enabled = enabled
         self.entered = False
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack

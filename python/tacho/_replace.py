@@ -13,6 +13,8 @@ from . import _imports
 def _torch_profiler(module: ModuleType) -> None:
     from ._profile import profile  # pylint: disable=import-outside-toplevel
     setattr(module, "profile", profile)
+    if hasattr(module, "_KinetoProfile"):  # what profile is without steps
+        setattr(module, "_KinetoProfile", profile)
 
 
 def _autograd_profiler(module: ModuleType) -> None:

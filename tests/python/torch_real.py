@@ -1,6 +1,7 @@
 """Against PyTorch itself, where it is installed: the same work under torch.profiler and under ours has the same rows and counts on the CPU.
 The variable TACHO_TEST_TORCH names a Python that has it, where that of the tests has not."""
 import collections
+import gzip
 import json
 import os
 import subprocess
@@ -197,6 +198,71 @@ with torch.profiler.profile(with_modules=True) as prof:
         own, ours = modules("torch.json"), modules("tacho.json")
         self.assertIn("Linear_0", [name for name, *_ in own])
         self.assertEqual(ours, own)
+
+    def test_memory_timeline(self):
+        """What was taken and given back is what torch's own trace says; in what form, torch's documentation."""
+        program = self.write("program.py", WORK + """
+with torch.profiler.profile(profile_memory=True) as prof:
+    train()
+if MODE == "torch":
+    prof.export_chrome_trace("trace.json")
+else:
+    for name in ("m.html", "m.json", "m.json.gz", "m.raw.json.gz"):
+        prof.export_memory_timeline(name, device="cpu")
+""")
+        self.run_python(program, "torch")
+        self.run_python("-m", "tacho", program, "tacho")
+        with open(self.path("trace.json"), encoding="utf-8") as file:
+            own = [event["args"]["Bytes"] for event in json.load(file)["traceEvents"] if event.get("name") == "[memory]"]
+        with gzip.open(self.path("m.raw.json.gz"), "rt") as file:
+            raw = json.load(file)
+        created = sorted(size for _, action, size, category in raw if action == 1 and category == 7)
+        self.assertEqual(created, sorted(size for size in own if size > 0))
+        self.assertEqual(sorted(size for _, action, size, _ in raw if action == 3), sorted(size for size in own if size < 0))
+        with open(self.path("m.json"), encoding="utf-8") as plain, gzip.open(self.path("m.json.gz"), "rt") as packed:
+            times, sizes = json.load(plain)
+            self.assertEqual(json.load(packed), [times, sizes])
+        self.assertEqual(times, sorted(times))
+        self.assertEqual({len(row) for row in sizes}, {9})
+        self.assertEqual(sum(sizes[-1]), sum(size for _, _, size, _ in raw))
+        self.assertGreaterEqual(min(min(row) for row in sizes), 0)
+        with open(self.path("m.html"), encoding="utf-8") as file:
+            self.assertIn("<svg", file.read())
+
+    def test_all_that_a_script_can_call(self):
+        """What the rest of torch's interface does under its own profiler, or a sentence that says why not."""
+        out = self.run_python("-m", "tacho", self.write("program.py", WORK + """
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+observer = ExecutionTraceObserver()
+observer.register_callback("et.json")
+with profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observer, acc_events=True, custom_trace_id_callback=lambda: "mine",
+             post_processing_timeout_s=5.0, experimental_config=torch._C._profiler._ExperimentalConfig(verbose=True)) as prof:
+    torch.square(data)
+    prof.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+    torch.cos(data)
+    prof.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+    torch.sin(data)
+with open("et.json") as file:
+    print("aten::square" in file.read())
+rows = {row.key for row in prof.key_averages(include_python_functions=True)}
+print(rows >= {"aten::square", "aten::sin"}, "aten::cos" in rows, prof.get_trace_id())
+events = prof.events()
+print(sum(row.count for row in events.key_averages(group_by_input_shapes=True)) == len(events), "self_cpu_time_total" in events.supported_export_stacks_metrics())
+print([getattr(events[0], name) for name in ("flops", "fwd_thread", "trace_name", "device_index")], events[0].device_resource_id == events[0].thread)
+first, second = prof.key_averages()[:2]
+print(first.count + second.count == first.add(second).count)
+bare = torch.profiler._KinetoProfile(activities=[ProfilerActivity.CPU])
+bare.start(); torch.square(data); bare.stop()
+print(bare.profiler is not None, "aten::square" in {event.name for event in bare.events()})
+try:
+    bare.export_memory_timeline("m.json")
+except ValueError as error:
+    print(error)
+"""), "tacho")
+        self.assertEqual(out.splitlines(), ["True", "True False mine", "True True", "[None, None, None, -1] True", "True", "True True",
+                                            "there is no memory in what was recorded: profile(profile_memory=True) records it"])
+        for sentence in ("profile(acc_events=True) has no effect", "key_averages(include_python_functions=True) has no effect"):
+            self.assertEqual(self.complaints.count(sentence), 1, self.complaints)
 
     def test_exports(self):
         """torch's own handler writes our trace, packed and plain."""

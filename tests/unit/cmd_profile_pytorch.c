@@ -29,15 +29,17 @@ static void values(void **state)
         { "--pytorch=off p", 0, 0, 0, 0, 0 },
         { "--pytorch=none p", 0, 0, 0, 0, 0 },
         { "--pytorch=auto p", 1, 0, 0, 0, 0 },
-        { "--pytorch=autograd-nvtx p", 1, 0, 1, 0, 0 },
-        { "--pytorch=autograd-shapes-nvtx p", 1, WIRE_TORCH_SHAPES, 1, 0, 0 },
-        { "--pytorch=autograd-nvtx,functions-trace p", 1, 0, 1, 1, 0 },
+        { "--pytorch=autograd-nvtx p", 1, WIRE_TORCH_MODULES, 1, 0, 0 },
+        { "--pytorch=autograd-shapes-nvtx p", 1, WIRE_TORCH_SHAPES | WIRE_TORCH_MODULES, 1, 0, 0 },
+        { "--pytorch=autograd-nvtx,functions-trace p", 1, WIRE_TORCH_MODULES, 1, 1, 0 },
         { "--pytorch=functions-trace p", 1, 0, 0, 1, 0 },
         { "--pytorch=replace p", 1, 0, 0, 0, 1 },
         { "--pytorch=autograd-shapes-nvtx --pytorch=auto p", 1, 0, 0, 0, 0 },
         { "--pytorch-shapes=true --pytorch-memory=true p", 1, WIRE_TORCH_SHAPES | WIRE_TORCH_MEMORY, 0, 0, 0 },
         { "--pytorch-stacks p", 1, WIRE_TORCH_STACKS, 0, 0, 0 },
-        { "--pytorch-memory --pytorch=autograd-nvtx p", 1, WIRE_TORCH_MEMORY, 1, 0, 0 },
+        { "--pytorch-memory --pytorch=autograd-nvtx p", 1, WIRE_TORCH_MEMORY | WIRE_TORCH_MODULES, 1, 0, 0 },
+        { "--pytorch-modules=true p", 1, WIRE_TORCH_MODULES, 0, 0, 0 },
+        { "--pytorch-modules=true --pytorch=replace p", 1, WIRE_TORCH_MODULES, 0, 0, 1 },
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
