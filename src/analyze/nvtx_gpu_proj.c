@@ -1,41 +1,24 @@
 /* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end of
- * the last piece of work that was launched inside them.
- *
- * The calls of a thread that launched something lie in order of time, so the calls inside a range are a run of them. First
- * start and last end over any run come from a tree of runs, in steps that grow with the logarithm of its length: nested or
- * overlapping, each range costs the same. */
+ * the last piece of work that was launched inside them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_run.h"
 #include "launches.h"
 #include "order.h"
 #include "reports.h"
 
-/* What some calls launched. */
-struct work {
-    int64_t first_ns, last_ns;
-    uint64_t ops;
-};
-static const struct work no_work = { INT64_MAX, INT64_MIN, 0 };
-
 struct projection {
     struct report *report;
     struct calls calls;
-    struct ranges ranges;  /* those with work only, once projected */
-    struct work *range_work; /* owned; by range */
-    uint32_t *launches;    /* owned; calls with work, by thread and time */
+    struct ranges ranges;        /* those with work only, once projected */
+    struct gpu_work *range_work; /* owned; by range */
+    uint32_t *launches;          /* owned; calls with work, by thread and time */
     size_t launch_count;
-    struct work *tree;     /* owned; leaf i, at launch_count + i, is launch i; node n is of its children 2n and 2n + 1 */
 };
 
-static struct work joined(struct work a, struct work b)
-{
-    return (struct work){ a.first_ns < b.first_ns ? a.first_ns : b.first_ns, a.last_ns > b.last_ns ? a.last_ns : b.last_ns,
-                          a.ops + b.ops };
-}
-
 /* Work by call. Of several calls of an id the first has it, so that nothing counts twice. */
-static int add_ops(struct projection *projection, struct work *by_call, const struct filter *filter, struct error *err)
+static int add_ops(struct projection *projection, struct gpu_work *by_call, const struct filter *filter, struct error *err)
 {
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gpu_ops ops;
@@ -47,14 +30,14 @@ static int add_ops(struct projection *projection, struct work *by_call, const st
                 continue;
             uint32_t call = calls_find(&projection->calls, ops.process[row], ops.correlation[row]);
             if (call != NO_CALL)
-                by_call[call] = joined(by_call[call], (struct work){ ops.start[row], ops.end[row], 1 });
+                by_call[call] = gpu_work_joined(by_call[call], (struct gpu_work){ ops.start[row], ops.end[row], 1 });
         }
         gpu_free(&ops);
     }
     return 0;
 }
 
-static int build_tree(struct projection *projection, const struct work *by_call)
+static int sort_launches(struct projection *projection, const struct gpu_work *by_call)
 {
     const struct calls *calls = &projection->calls;
     size_t count = 0;
@@ -66,86 +49,63 @@ static int build_tree(struct projection *projection, const struct work *by_call)
         if (by_call[i].ops)
             projection->launches[count++] = (uint32_t)i;
     projection->launch_count = count;
-    projection->tree = malloc((2 * count + 1) * sizeof *projection->tree);
-    if (!projection->tree || order_by_thread(projection->launches, count, calls->thread, calls->start) != 0)
+    return order_by_thread(projection->launches, count, calls->thread, calls->start) != 0 ? ERR_NO_MEMORY : 0;
+}
+
+/* The launches of a thread, from the one that *next says on, which then says the first of a later thread. */
+static int open_run(struct launch_run *run, const struct projection *projection, const struct gpu_work *by_call, int64_t thread, size_t *next)
+{
+    const struct calls *calls = &projection->calls;
+    const uint32_t *launches = projection->launches;
+
+    while (*next < projection->launch_count && calls->thread[launches[*next]] < thread)
+        ++*next;
+    size_t first = *next;
+    while (*next < projection->launch_count && calls->thread[launches[*next]] == thread)
+        ++*next;
+    if (launch_run_open(run, *next - first) != 0)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        projection->tree[count + i] = by_call[projection->launches[i]];
-    for (size_t i = count; i-- > 1;)
-        projection->tree[i] = joined(projection->tree[2 * i], projection->tree[2 * i + 1]);
+    for (size_t i = 0; i < run->count; i++)
+        launch_run_set(run, i, calls->start[launches[first + i]], calls->end[launches[first + i]], by_call[launches[first + i]]);
+    launch_run_ready(run);
     return 0;
 }
 
-static struct work work_of_run(const struct projection *projection, size_t from, size_t to)
-{
-    struct work work = no_work;
-
-    for (from += projection->launch_count, to += projection->launch_count; from < to; from /= 2, to /= 2) {
-        if (from & 1)
-            work = joined(work, projection->tree[from++]);
-        if (to & 1)
-            work = joined(work, projection->tree[--to]);
-    }
-    return work;
-}
-
-/* The first launch from `from` on that is not before (thread, time): by steps that double, then by halving. */
-static size_t find_launch(const struct projection *projection, size_t from, int64_t thread, int64_t time)
-{
-    const struct calls *calls = &projection->calls;
-    size_t step = 1, to = from, count = projection->launch_count;
-
-#define BEFORE(i) (calls->thread[projection->launches[i]] < thread || \
-                   (calls->thread[projection->launches[i]] == thread && calls->start[projection->launches[i]] < time))
-    while (to < count && BEFORE(to)) {
-        from = to + 1;
-        to = count - to > step ? to + step : count;
-        step *= 2;
-    }
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (BEFORE(middle))
-            from = middle + 1;
-        else
-            to = middle;
-    }
-#undef BEFORE
-    return from;
-}
-
 /* Finds the work of each range and leaves the ranges without any out. */
-static int project(struct projection *projection)
+static int project(struct projection *projection, const struct gpu_work *by_call)
 {
-    const struct calls *calls = &projection->calls;
     struct ranges *ranges = &projection->ranges;
-    size_t from = 0, kept = 0;
+    struct launch_run run = {0};
+    size_t next = 0, from = 0, kept = 0;
+    int code = 0;
 
     projection->range_work = malloc((ranges->count + 1) * sizeof *projection->range_work);
     if (!projection->range_work)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < ranges->count; i++) {
+    for (size_t i = 0; i < ranges->count && code == 0; i++) {
         struct range range = ranges->list[i];
-        from = find_launch(projection, from, range.thread, range.start_ns);
-        size_t to = range.end_ns == INT64_MAX ? projection->launch_count
-                                              : find_launch(projection, from, range.thread, range.end_ns + 1);
-        while (to > from && calls->end[projection->launches[to - 1]] > range.end_ns)
-            to--; /* a call that outlasts the range is not in it */
-        struct work work = work_of_run(projection, from, to);
+        if (i == 0 || range.thread != ranges->list[i - 1].thread) {
+            launch_run_close(&run);
+            code = open_run(&run, projection, by_call, range.thread, &next);
+            from = 0;
+        }
+        struct gpu_work work = code == 0 ? launch_run_inside(&run, range.start_ns, range.end_ns, &from) : NO_GPU_WORK;
         if (!work.ops)
             continue;
         projection->range_work[kept] = work;
         ranges->list[kept++] = range;
     }
+    launch_run_close(&run);
     ranges->count = kept;
     ranges_nest(ranges);
-    return 0;
+    return code;
 }
 
 static int projection_read(struct projection *projection, struct report *report, const struct analysis_request *request,
                            struct error *err)
 {
     struct filter filter;
-    struct work *by_call = NULL;
+    struct gpu_work *by_call = NULL;
 
     *projection = (struct projection){ .report = report };
     int code = filter_open(&filter, report, request, err);
@@ -156,10 +116,10 @@ static int projection_read(struct projection *projection, struct report *report,
     if (code == 0) {
         by_call = malloc((projection->calls.count + 1) * sizeof *by_call);
         for (size_t i = 0; by_call && i < projection->calls.count; i++)
-            by_call[i] = no_work;
+            by_call[i] = NO_GPU_WORK;
         code = by_call ? add_ops(projection, by_call, &filter, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
     }
-    if (code == 0 && (build_tree(projection, by_call) != 0 || project(projection) != 0))
+    if (code == 0 && (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges");
     free(by_call);
     filter_close(&filter);
@@ -172,7 +132,6 @@ static void projection_free(struct projection *projection)
     ranges_free(&projection->ranges);
     free(projection->range_work);
     free(projection->launches);
-    free(projection->tree);
 }
 
 static int64_t projected_ns(const struct projection *projection, size_t range)

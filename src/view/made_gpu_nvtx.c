@@ -1,11 +1,12 @@
 /* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
  * the thread of the range.
  *
- * Work is dealt out by launching thread and stream and put in order of launch, so that what a range launched on a stream lies together; first begin
- * and last end over any run come from a tree, as in analyze/nvtx_gpu_proj.c, which does the same for all streams together. */
+ * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/launch_run.h), as each thread is in
+ * analyze/nvtx_gpu_proj.c, which does the same for all streams together. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../analyze/launch_run.h"
 #include "../analyze/launches.h"
 #include "../analyze/order.h"
 #include "made.h"
@@ -23,7 +24,6 @@ struct launched {
     int64_t call_start_ns, call_end_ns, start_ns, end_ns;
     uint32_t run;
 };
-struct span { int64_t first_ns, last_ns; };
 
 /* The work of one thread on one stream. */
 struct run {
@@ -99,65 +99,17 @@ static int deal(struct projection *projection)
 
 /* ---- one run --------------------------------------------------------------------------------------------------- */
 
-struct tree {
-    struct launched *work; /* owned; in order of launch */
-    struct span *spans;    /* owned; leaf i, at count + i, is work i; node n is of its children 2n and 2n + 1 */
-    size_t count;
-};
-
-static struct span joined(struct span a, struct span b)
-{
-    return (struct span){ a.first_ns < b.first_ns ? a.first_ns : b.first_ns, a.last_ns > b.last_ns ? a.last_ns : b.last_ns };
-}
-
 /* Work is nearly in order of its launches already. */
-static int grow(struct tree *tree, const struct projection *projection, struct run *run)
+static int open_run(struct launch_run *launches, const struct projection *projection, struct run *run)
 {
-    tree->count = run->count;
-    tree->work = malloc((run->count + 1) * sizeof *tree->work);
-    tree->spans = malloc((2 * run->count + 1) * sizeof *tree->spans);
-    if (!tree->work || !tree->spans || order_by_time(run->order, run->count, projection->call_starts) != 0)
+    if (launch_run_open(launches, run->count) != 0 || order_by_time(run->order, run->count, projection->call_starts) != 0)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < run->count; i++) {
-        tree->work[i] = projection->work[run->order[i]];
-        tree->spans[run->count + i] = (struct span){ tree->work[i].start_ns, tree->work[i].end_ns };
+        const struct launched *work = &projection->work[run->order[i]];
+        launch_run_set(launches, i, work->call_start_ns, work->call_end_ns, (struct gpu_work){ work->start_ns, work->end_ns, 1 });
     }
-    for (size_t i = run->count; i-- > 1;)
-        tree->spans[i] = joined(tree->spans[2 * i], tree->spans[2 * i + 1]);
+    launch_run_ready(launches);
     return 0;
-}
-
-static struct span span_of(const struct tree *tree, size_t from, size_t to)
-{
-    struct span span = { INT64_MAX, INT64_MIN };
-
-    for (from += tree->count, to += tree->count; from < to; from /= 2, to /= 2) {
-        if (from & 1)
-            span = joined(span, tree->spans[from++]);
-        if (to & 1)
-            span = joined(span, tree->spans[--to]);
-    }
-    return span;
-}
-
-/* The first work from `from` on whose call begins at the time or later: by steps that double, then by halving. */
-static size_t find_call(const struct tree *tree, size_t from, int64_t time_ns)
-{
-    size_t step = 1, to = from;
-
-    while (to < tree->count && tree->work[to].call_start_ns < time_ns) {
-        from = to + 1;
-        to = tree->count - to > step ? to + step : tree->count;
-        step *= 2;
-    }
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (tree->work[middle].call_start_ns < time_ns)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
 }
 
 static size_t first_range(const struct ranges *ranges, int64_t thread)
@@ -175,7 +127,7 @@ static size_t first_range(const struct ranges *ranges, int64_t thread)
 }
 
 /* All ranges of the run's thread, in order of time. */
-static int project(struct projection *projection, const struct tree *tree, int kind, int worker, size_t number)
+static int project(struct projection *projection, const struct launch_run *launches, int kind, int worker, size_t number)
 {
     const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
     const struct ranges *ranges = &projection->ranges[kind];
@@ -184,14 +136,10 @@ static int project(struct projection *projection, const struct tree *tree, int k
 
     for (size_t i = first_range(ranges, of[THREAD]); i < ranges->count && ranges->list[i].thread == of[THREAD] && code == 0; i++) {
         const struct range *range = &ranges->list[i];
-        from = find_call(tree, from, range->start_ns);
-        size_t to = range->end_ns == INT64_MAX ? tree->count : find_call(tree, from, range->end_ns + 1);
-        while (to > from && tree->work[to - 1].call_end_ns > range->end_ns)
-            to--; /* a call that outlasts the range is not in it */
-        if (from >= to)
+        struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
+        if (!work.ops)
             continue;
-        struct span span = span_of(tree, from, to);
-        struct taken event = { .start_ns = span.first_ns, .end_ns = span.last_ns, .table_row = range->row,
+        struct taken event = { .start_ns = work.first_ns, .end_ns = work.last_ns, .table_row = range->row,
                                .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
                                .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] } };
         code = gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event);
@@ -203,13 +151,12 @@ static void project_run(void *argument, int worker, size_t number)
 {
     struct projection *projection = argument;
     struct run *run = &projection->runs[number];
-    struct tree tree = {0};
+    struct launch_run launches = {0};
 
-    run->code = grow(&tree, projection, run);
+    run->code = open_run(&launches, projection, run);
     for (int kind = 0; kind < KINDS && run->code == 0; kind++)
-        run->code = project(projection, &tree, kind, worker, number);
-    free(tree.work);
-    free(tree.spans);
+        run->code = project(projection, &launches, kind, worker, number);
+    launch_run_close(&launches);
 }
 
 static int project_all(struct projection *projection)
