@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Tuple
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Tuple
 
 from ._report import Report
 
@@ -90,7 +90,9 @@ def _page(times: List[int], sizes: List[List[int]], device: str) -> str:
 def export(window: "Window", path: str, device: str) -> None:
     """By the end of the name: .html, .raw.json.gz, .json.gz, and else JSON."""
     events = changes(window, device)
-    what: Any = [[*event, UNKNOWN] for event in events] if path.endswith("raw.json.gz") else plot(events)
-    text = _page(*what, device) if path.endswith(".html") else json.dumps(what)
+    if path.endswith(".html"):
+        text = _page(*plot(events), device)
+    else:
+        text = json.dumps([[*event, UNKNOWN] for event in events] if path.endswith("raw.json.gz") else plot(events))
     with gzip.open(path, "wt", encoding="utf-8") if path.endswith(".gz") else open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -13,7 +13,8 @@ SOURCES = os.path.join(lib.SOURCE, "tests/trace/modules")
 LAYOUTS = {"2.15.0": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=56", "-DDESCRIPTION"], "2.6.0": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=56"],
            "2.1.2+cpu": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0"], "1.13.1": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=0"],
            "99.0": ["-DSTRING_BYTES=32", "-DNAMED_INPUTS=56", "-DDESCRIPTION", "-DSHIFTED"],
-           "1.7.1": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0", "-DNO_NAME"]}
+           "1.7.1": ["-DSTRING_BYTES=8", "-DNAMED_INPUTS=0", "-DNO_NAME"], "1.11.0a0+git": ["-DOLDER=10"],
+           **{version: ["-DOLDER=" + version.split(".")[1]] for version in ("1.8.1", "1.9.0+cu102", "1.10.2", "1.11.0")}}
 OPERATORS = """SELECT value, category, sequenceNumber, forwardThread, start, "end", globalTid FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId
                ORDER BY start"""
 
@@ -55,7 +56,7 @@ class PyTorch(lib.Case):
         return "\n".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")) if report.has("DIAGNOSTIC_EVENT") else ""
 
     def test_every_known_layout(self):
-        for version in ("2.15.0", "2.6.0", "2.1.2+cpu", "1.13.1"):
+        for version in ("2.15.0", "2.6.0", "2.1.2+cpu", "1.13.1", "1.8.1", "1.9.0+cu102", "1.10.2", "1.11.0"):
             with self.subTest(version):
                 report = self.run_scene("plain", version)
                 got = [row[:4] for row in self.operators(report)]
@@ -75,7 +76,7 @@ class PyTorch(lib.Case):
             self.assertLessEqual(rows[inner][1], rows[outer][1])
 
     def test_unknown_versions_are_left_alone(self):
-        for version, word in (("99.0", "laid out"), ("1.7.1", "1.8")):
+        for version, word in (("99.0", "laid out"), ("1.7.1", "1.8"), ("1.11.0a0+git", "1.8")):
             with self.subTest(version):
                 report = self.run_scene("plain", version)
                 self.assertEqual(self.operators(report), [])

@@ -4,17 +4,30 @@
  *   NAMED_INPUTS   bytes of the map of named inputs: 56, or 0 before 2.4
  *   DESCRIPTION    an operator is named by a std::variant, from 2.9 on
  *   SHIFTED        a version that nobody knows: everything lies 8 bytes further on
- *   NO_NAME        a version from before 1.8 */
+ *   NO_NAME        a version from before 1.8
+ *   OLDER          8 to 11: version 1.8 to 1.11, with strings of the older kind */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "torch_standin.h"
 
+#ifndef OLDER
+#define OLDER 12
+#endif
+enum { SCOPES = OLDER <= 9 ? 5 : OLDER == 10 ? 6 : 10, USER_SCOPE = OLDER <= 9 ? 4 : OLDER == 10 ? 5 : 7 };
+
 struct callback {
     void *start, *end;
+#if OLDER <= 9
+    void *should_run;
+#endif
     double probability;
-    unsigned char scopes[10], needs_inputs, needs_outputs, needs_numbers;
+    unsigned char scopes[SCOPES], needs_inputs;
+#if OLDER > 8
+    unsigned char needs_outputs;
+#endif
+    unsigned char needs_numbers;
 };
 
 /* What is returned through memory that the caller names: so is a std::unique_ptr. */
@@ -24,6 +37,46 @@ typedef void (*end_function)(const void *function, void *context);
 
 struct pair { start_function start; end_function end; };
 
+#if OLDER < 12
+/* Most of it lies elsewhere up to 1.10, and behind a flag in 1.11. */
+struct fields {
+    unsigned char needs_inputs, needs_outputs, needs_numbers, has_begun;
+    struct { struct pair *first; uint32_t count, capacity; struct pair list[4]; } callbacks;
+    struct { void **first; uint32_t count, capacity; void *list[4]; } contexts;
+#if OLDER <= 10
+    char before[32];
+    void *owned_name[2];
+#else
+    char before[64];
+#endif
+    const char *name;
+    int64_t sequence;
+    const void *inputs, *inputs_end, *inputs_room;
+#if OLDER > 8
+    char outputs[24];
+#endif
+    char operator_name[24];
+#if OLDER > 8
+    uint64_t counts[2];
+#endif
+    unsigned char scope;
+    uint64_t thread, forward_thread, number;
+};
+_Static_assert(offsetof(struct fields, sequence) == (OLDER <= 10 ? 192 : 208), "as torch has it");
+_Static_assert(offsetof(struct fields, scope) == (OLDER == 8 ? 248 : OLDER <= 10 ? 288 : 304), "as torch has it");
+
+struct function {
+    const void *virtual_functions;
+#if OLDER <= 10
+    struct fields *state;
+    struct fields elsewhere;
+#else
+    unsigned char is_there;
+    struct fields state[1];
+#endif
+};
+#define F(function) ((function)->state)
+#else
 struct function {
     const void *virtual_functions;
     struct { struct pair *first; uint32_t count, capacity; struct pair list[4]; } callbacks;
@@ -49,6 +102,8 @@ struct function {
 #ifndef SHIFTED
 _Static_assert(offsetof(struct function, sequence) == 168 + STRING_BYTES, "as torch has it");
 #endif
+#define F(function) (function)
+#endif
 
 static struct callback observers[4];
 static uint64_t observer_ids[4];
@@ -61,7 +116,7 @@ _Atomic uint64_t standin_contexts_deleted;
 
 CPP(uint64_t, add_callback, (struct callback callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")
 {
-    if (callback.probability != 1.0 || !callback.start || !callback.scopes[0] || !callback.scopes[9])
+    if (callback.probability != 1.0 || !callback.start || !callback.scopes[0] || !callback.scopes[SCOPES - 1])
         abort();
     observers[observer_count] = callback;
     observer_ids[observer_count] = ++last_observer;
@@ -82,39 +137,46 @@ CPP(uint64_t, current_thread, (void), "_ZN2at14RecordFunction15currentThreadIdEv
     return thread_number ? thread_number : (thread_number = ++last_thread);
 }
 
-#ifndef NO_NAME
+#if !defined NO_NAME && OLDER == 12
 CPP(const char *, name_of, (const struct function *function), "_ZNK2at14RecordFunction4nameEv")
 {
-    return function->name;
+    return F(function)->name;
 }
 #endif
 
+#if OLDER < 12
+CPP(void, construct, (struct function *function, int scope, int is_sampled), "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb")
+#else
 CPP(void, construct, (struct function *function, int scope), "_ZN2at14RecordFunctionC1ENS_11RecordScopeE")
+#endif
 {
     memset(function, 0, sizeof *function);
-    function->callbacks.first = function->callbacks.list;
-    function->contexts.first = function->contexts.list;
-    function->thread = current_thread();
-    function->scope = (unsigned char)scope;
-    function->sequence = -1;
+#if OLDER <= 10
+    function->state = &function->elsewhere;
+#endif
+    F(function)->callbacks.first = F(function)->callbacks.list;
+    F(function)->contexts.first = F(function)->contexts.list;
+    F(function)->thread = current_thread();
+    F(function)->scope = (unsigned char)scope;
+    F(function)->sequence = -1;
     for (int i = 0; i < observer_count; i++) {
-        function->callbacks.list[function->callbacks.count++] = (struct pair){ (start_function)observers[i].start, (end_function)observers[i].end };
-        function->needs_inputs |= observers[i].needs_inputs;
-        function->needs_numbers |= observers[i].needs_numbers;
+        F(function)->callbacks.list[F(function)->callbacks.count++] = (struct pair){ (start_function)observers[i].start, (end_function)observers[i].end };
+        F(function)->needs_inputs |= observers[i].needs_inputs;
+        F(function)->needs_numbers |= observers[i].needs_numbers;
     }
 }
 
 static void begin(struct function *function, const char *name, long sequence)
 {
-    function->name = name;
-    function->sequence = sequence;
-    if (!function->callbacks.count)
+    F(function)->name = name;
+    F(function)->sequence = sequence;
+    if (!F(function)->callbacks.count)
         return;
-    if (function->needs_numbers)
-        function->number = ++last_number;
-    for (uint32_t i = 0; i < function->callbacks.count; i++)
-        function->contexts.list[i] = function->callbacks.list[i].start(function).context;
-    function->has_begun = 1;
+    if (F(function)->needs_numbers)
+        F(function)->number = ++last_number;
+    for (uint32_t i = 0; i < F(function)->callbacks.count; i++)
+        F(function)->contexts.list[i] = F(function)->callbacks.list[i].start(function).context;
+    F(function)->has_begun = 1;
 }
 
 #ifdef DESCRIPTION
@@ -136,10 +198,10 @@ CPP(void, before, (struct function *function, const char *name, long sequence), 
 /* A context is deleted by the second of its virtual functions. */
 CPP(void, destroy, (struct function *function), "_ZN2at14RecordFunctionD1Ev")
 {
-    for (uint32_t i = 0; function->has_begun && i < function->callbacks.count; i++) {
-        void *context = function->contexts.list[i];
-        if (function->callbacks.list[i].end)
-            function->callbacks.list[i].end(function, context);
+    for (uint32_t i = 0; F(function)->has_begun && i < F(function)->callbacks.count; i++) {
+        void *context = F(function)->contexts.list[i];
+        if (F(function)->callbacks.list[i].end)
+            F(function)->callbacks.list[i].end(function, context);
         if (context) {
             (*(void (***)(void *))context)[1](context);
             standin_contexts_deleted++;
@@ -152,11 +214,19 @@ CPP(void, destroy, (struct function *function), "_ZN2at14RecordFunctionD1Ev")
 void *standin_begin(const struct standin_operator *operator)
 {
     struct function *function = malloc(sizeof *function);
+#if OLDER < 12
+    construct(function, operator->scope == 7 ? USER_SCOPE : operator->scope, 0);
+#else
     construct(function, operator->scope);
-    function->forward_thread = operator->forward_thread;
-    if (function->needs_inputs) {
-        function->inputs = operator->inputs;
-        function->input_count = operator->input_count;
+#endif
+    F(function)->forward_thread = operator->forward_thread;
+    if (F(function)->needs_inputs) {
+        F(function)->inputs = operator->inputs;
+#if OLDER < 12
+        F(function)->inputs_end = (const char *)operator->inputs + 16 * operator->input_count;
+#else
+        F(function)->input_count = operator->input_count;
+#endif
     }
     begin(function, operator->name, operator->sequence);
     return function;
