@@ -70,5 +70,7 @@ void profile_settings_init(struct profile_settings *settings);
 /* What can be said only when all options are known; fills in settings->collect. */
 int profile_settings_finish(struct profile_settings *settings, struct error *err);
 void profile_settings_free(struct profile_settings *settings);
+/* Keeps an allocation until then; NULL when memory or room is short. */
+void *profile_own(struct profile_settings *settings, void *memory);
 
 #endif

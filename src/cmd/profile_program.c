@@ -1,0 +1,55 @@
+/* How `tacho profile` treats the program: its variables, whom it waits for, and what ends it. */
+#include "profile_program.h"
+
+#include <string.h>
+
+int profile_program_take_kill(void *context, const char *value, struct error *err)
+{
+    int number = collect_signal_number(value);
+
+    if (number < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--kill is none, sigint, sigterm, sigkill or a signal's number, not '%s'", value);
+    ((struct profile_settings *)context)->collect.kill_signal = number;
+    return 0;
+}
+
+const char *const *profile_program_signals(void)
+{
+    static const char *const names[] = { "none", "sigint", "sigterm", "sigkill", NULL };
+
+    return names;
+}
+
+const char *const *profile_program_waits(void)
+{
+    static const char *const names[] = { "all", "primary", NULL };
+
+    return names;
+}
+
+int profile_program_take_wait(void *context, const char *value, struct error *err)
+{
+    if (strcmp(value, "all") != 0 && strcmp(value, "primary") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--wait is all or primary, not '%s'", value);
+    ((struct profile_settings *)context)->collect.wait_primary = strcmp(value, "primary") == 0;
+    return 0;
+}
+
+int profile_program_take_variables(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    char **pairs = profile_own(settings, option_split(value, NULL));
+
+    if (!pairs)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (; *pairs; pairs++) {
+        char *equals = strchr(*pairs, '=');
+        if (!equals || equals == *pairs)
+            return error_set(err, ERR_BAD_ARGUMENT, "--env-var is NAME=VALUE, not '%s'", *pairs);
+        if (settings->collect.environment_count == sizeof settings->environment / sizeof settings->environment[0])
+            return error_set(err, ERR_BAD_ARGUMENT, "--env-var sets too many variables");
+        *equals = 0;
+        settings->environment[settings->collect.environment_count++] = (struct collect_variable){ *pairs, equals + 1 };
+    }
+    return 0;
+}

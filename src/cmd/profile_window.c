@@ -1,0 +1,123 @@
+/* When `tacho profile` records: times, and ranges that switch it on and off. */
+#include "profile_window.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_seconds(const char *name, const char *value, int64_t *out_ns, struct error *err)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (end == value || *end || !(seconds >= 0) || seconds > 9e9)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of seconds, not '%s'", name, value);
+    *out_ns = (int64_t)(seconds * 1e9 + 0.5);
+    return 0;
+}
+
+int profile_window_take_delay(void *settings, const char *value, struct error *err)
+{
+    return read_seconds("delay", value, &((struct profile_settings *)settings)->collect.delay_ns, err);
+}
+
+int profile_window_take_duration(void *settings, const char *value, struct error *err)
+{
+    return read_seconds("duration", value, &((struct profile_settings *)settings)->collect.duration_ns, err);
+}
+
+const char *const *profile_window_ranges(void)
+{
+    static const char *const names[] = { "none", "nvtx", "cudaProfilerApi", "api", NULL };
+
+    return names;
+}
+
+int profile_window_take_range(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+
+    if (strcmp(value, "none") == 0)
+        settings->collect.range = COLLECT_RANGE_NONE;
+    else if (strcmp(value, "nvtx") == 0)
+        settings->collect.range = COLLECT_RANGE_NVTX;
+    else if (strcmp(value, "cudaProfilerApi") == 0 || strcmp(value, "api") == 0)
+        settings->collect.range = COLLECT_RANGE_API;
+    else if (strcmp(value, "hotkey") == 0)
+        text_add(&settings->warnings, "--capture-range=hotkey has no effect: there are no hot keys on a terminal\n");
+    else
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range is none, nvtx, cudaProfilerApi or api, not '%s'", value);
+    return 0;
+}
+
+static const struct { const char *name; enum collect_range_end end; int may_count, must_count; } range_ends[] = {
+    { "none", COLLECT_END_NONE, 0, 0 }, { "stop", COLLECT_END_STOP, 0, 0 }, { "stop-shutdown", COLLECT_END_STOP_SHUTDOWN, 0, 0 },
+    { "repeat", COLLECT_END_REPEAT, 1, 0 }, { "repeat-shutdown", COLLECT_END_REPEAT_SHUTDOWN, 1, 1 },
+};
+
+const char *const *profile_window_range_ends(void)
+{
+    static const char *const names[] = { "none", "stop", "stop-shutdown", "repeat", "repeat-shutdown:1", NULL };
+
+    return names;
+}
+
+int profile_window_take_range_end(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    size_t length = strcspn(value, ":");
+    char *end = NULL;
+    unsigned long count = value[length] ? strtoul(value + length + 1, &end, 10) : 0;
+
+    for (size_t i = 0; i < sizeof range_ends / sizeof range_ends[0]; i++) {
+        if (strlen(range_ends[i].name) != length || strncmp(range_ends[i].name, value, length) != 0)
+            continue;
+        int has_count = value[length] != 0;
+        if (has_count && (!isdigit((unsigned char)value[length + 1]) || *end || count == 0 || count > 1000000))
+            break;
+        if (has_count ? !range_ends[i].may_count : range_ends[i].must_count)
+            break;
+        settings->collect.range_end = range_ends[i].end;
+        settings->collect.range_repeat = (unsigned)count;
+        return 0;
+    }
+    return error_set(err, ERR_BAD_ARGUMENT, "--capture-range-end is none, stop, stop-shutdown, repeat[:N] or "
+                     "repeat-shutdown:N, not '%s'", value);
+}
+
+/* The old spelling: whether the end of the range ends the capture. */
+int profile_window_take_stop_on_range_end(void *context, const char *value, struct error *err)
+{
+    int stops = option_bool(value);
+
+    if (stops < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-range-end is true or false, not '%s'", value);
+    ((struct profile_settings *)context)->collect.range_end = stops ? COLLECT_END_STOP_SHUTDOWN : COLLECT_END_NONE;
+    return 0;
+}
+
+/* range, range@domain or range@*; a backslash makes the next character an ordinary one. */
+int profile_window_take_nvtx_capture(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    char *text = profile_own(settings, malloc(strlen(value) + 1)), *out = text;
+
+    if (!text)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    settings->collect.range_domain = NULL;
+    for (const char *at = value; *at; at++) {
+        if (*at == '@' && !settings->collect.range_domain) {
+            *out++ = 0;
+            settings->collect.range_domain = out;
+            continue;
+        }
+        if (*at == '\\' && at[1])
+            at++;
+        *out++ = *at;
+    }
+    *out = 0;
+    settings->collect.range_text = *text ? text : NULL;
+    if (settings->collect.range_domain && !*settings->collect.range_domain)
+        settings->collect.range_domain = NULL;
+    return 0;
+}
