@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "../base/text.h"
 #include "events.h"
 #include "keys.h"
@@ -134,14 +135,8 @@ static int64_t flops_of(struct averaging *averaging, const struct operator *oper
         return 0;
     if (key < before)
         return averaging->flops[key];
-    if (key >= averaging->flop_capacity) {
-        size_t capacity = averaging->flop_capacity ? averaging->flop_capacity * 2 : 256;
-        int64_t *flops = realloc(averaging->flops, capacity * sizeof *flops);
-        if (!flops)
-            return 0;
-        averaging->flops = flops;
-        averaging->flop_capacity = capacity;
-    }
+    if (array_reserve(&averaging->flops, &averaging->flop_capacity, (size_t)key + 1, sizeof *averaging->flops) != 0)
+        return 0;
     return averaging->flops[key] = torch_flops(operators_text(&averaging->operators, operator->name).bytes,
                                                operators_text(&averaging->operators, operator->shapes),
                                                operators_text(&averaging->operators, operator->values));
@@ -160,14 +155,8 @@ static struct average *average_of(struct averaging *averaging, const struct oper
 
     if (key == NO_KEY)
         return NULL;
-    if (key >= averaging->capacity) {
-        size_t capacity = averaging->capacity ? averaging->capacity * 2 : 256;
-        struct average *list = realloc(averaging->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        averaging->list = list;
-        averaging->capacity = capacity;
-    }
+    if (array_reserve(&averaging->list, &averaging->capacity, (size_t)key + 1, sizeof *averaging->list) != 0)
+        return NULL;
     if (key == before)
         averaging->list[key] = (struct average){ .is_top_level = operator->parent == NO_OPERATOR };
     return &averaging->list[key];

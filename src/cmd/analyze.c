@@ -1,6 +1,4 @@
 /* tacho analyze: rules that look for what commonly costs time, with advice in words. */
-#include <string.h>
-
 #include "../analyze/analyze.h"
 #include "show.h"
 
@@ -12,19 +10,16 @@ struct settings {
 
 static const char *const *rule_names(void)
 {
-    static const char *names[WANTED_MOST];
+    static const char *names[SHOW_MOST_NAMES];
 
-    for (size_t i = 0; rules[i] && i + 1 < WANTED_MOST; i++)
-        names[i] = rules[i]->name;
-    return names;
+    return show_names(names, rules, NULL);
 }
 
 static const char *const *help_names(void)
 {
-    static const char *names[WANTED_MOST + 1] = { "ALL" };
+    static const char *names[SHOW_MOST_NAMES];
 
-    memcpy(names + 1, rule_names(), (WANTED_MOST - 1) * sizeof *names);
-    return names;
+    return show_names(names, rules, "ALL");
 }
 
 #define FIELD(name) offsetof(struct settings, name)

@@ -196,6 +196,18 @@ static int show_file(const struct command *self, const char *path, const struct 
     return code == 0 ? EXIT_OK : command_fail(self, &err);
 }
 
+const char *const *show_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first)
+{
+    size_t count = 0;
+
+    if (first)
+        names[count++] = first;
+    for (; *known && count + 1 < SHOW_MOST_NAMES; known++)
+        names[count++] = (*known)->name;
+    names[count] = NULL;
+    return names;
+}
+
 static int explain(const struct show_registry *registry, const char *name, struct text *out, struct error *err)
 {
     int all = strcmp(name, "ALL") == 0;

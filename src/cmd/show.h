@@ -23,6 +23,10 @@ struct show_registry {
     int (*add_defaults)(struct wanted_list *list, struct report *report, struct error *err);
 };
 
+/* The names of all that is known, for completion, behind `first` where that is not NULL; NULL-terminated. Returns names. */
+enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
+const char *const *show_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first);
+
 /* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained; not if
  * names is NULL. Before it the formats, if asked for. The exit status. */
 int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats);

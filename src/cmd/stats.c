@@ -1,8 +1,6 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "stats.h"
 
-#include <string.h>
-
 #include "show.h"
 
 struct settings {
@@ -13,19 +11,16 @@ struct settings {
 
 static const char *const *report_names(void)
 {
-    static const char *names[WANTED_MOST];
+    static const char *names[SHOW_MOST_NAMES];
 
-    for (size_t i = 0; analyses[i] && i + 1 < WANTED_MOST; i++)
-        names[i] = analyses[i]->name;
-    return names;
+    return show_names(names, analyses, NULL);
 }
 
 static const char *const *help_names(void)
 {
-    static const char *names[WANTED_MOST + 1] = { "ALL" };
+    static const char *names[SHOW_MOST_NAMES];
 
-    memcpy(names + 1, report_names(), (WANTED_MOST - 1) * sizeof *names);
-    return names;
+    return show_names(names, analyses, "ALL");
 }
 
 #define FIELD(name) offsetof(struct settings, name)

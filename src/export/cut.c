@@ -249,7 +249,6 @@ static int write_part(struct report *report, const char *path, const struct expo
                       struct error *err)
 {
     struct cut cut = { .report = report, .part = part, .is_to_size = overview != NULL };
-    struct error closing;
     int code = writer_open(path, &(struct writer_options){ .overwrite = 1, .level = LEVEL }, &cut.writer, err);
 
     if (code != 0)
@@ -263,11 +262,7 @@ static int write_part(struct report *report, const char *path, const struct expo
     for (size_t i = 0; i < CHAIN_TABLES; i++)
         free(cut.used[i].values);
     free(cut.strings);
-    int closed = writer_close(cut.writer, &closing);
-    if (code == 0 && closed != 0) {
-        *err = closing;
-        code = closed;
-    }
+    code = writer_close_after(cut.writer, code, err);
     struct stat status;
     if (code == 0 && stat(path, &status) != 0)
         code = error_set_errno(err, "cannot read '%s' back", path);

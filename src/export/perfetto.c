@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "../analyze/events.h"
+#include "../base/array.h"
 #include "../base/hash.h"
 #include "../base/utf8.h"
 #include "json.h"
@@ -72,14 +73,8 @@ static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a
     *is_new = number != NO_KEY && perfetto->placed.count > before;
     if (!*is_new)
         return number;
-    if (number >= perfetto->capacity) {
-        size_t capacity = perfetto->capacity ? perfetto->capacity * 2 : 64;
-        struct track *list = realloc(perfetto->list, capacity * sizeof *list);
-        if (!list)
-            return NO_KEY;
-        perfetto->list = list;
-        perfetto->capacity = capacity;
-    }
+    if (array_reserve(&perfetto->list, &perfetto->capacity, (size_t)number + 1, sizeof *perfetto->list) != 0)
+        return NO_KEY;
     perfetto->list[number] = (struct track){ .uuid = (uint64_t)number + 1, .origin = number };
     return number;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
 #include "trace.h"
 
 static struct projection *find(struct projections *projections, uint32_t annotation, const struct trace_event *work)
@@ -10,17 +11,11 @@ static struct projection *find(struct projections *projections, uint32_t annotat
     projections->keys.width = 3;
     size_t before = projections->keys.count;
     uint32_t key = keys_add(&projections->keys, (int64_t[]){ annotation, work->device, work->lane });
-    if (key != NO_KEY && key >= projections->capacity) {
-        size_t capacity = projections->capacity ? projections->capacity * 2 : 256;
-        struct projection *list = realloc(projections->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        projections->list = list;
-        projections->capacity = capacity;
-    }
-    if (key != NO_KEY && projections->keys.count > before)
+    if (key == NO_KEY || array_reserve(&projections->list, &projections->capacity, (size_t)key + 1, sizeof *projections->list) != 0)
+        return NULL;
+    if (projections->keys.count > before)
         projections->list[key] = (struct projection){ work->process, work->stream, work->start_ns, work->end_ns };
-    return key == NO_KEY ? NULL : &projections->list[key];
+    return &projections->list[key];
 }
 
 int projections_add(struct projections *projections, const struct owners *owners, uint32_t call, const struct trace_event *work)

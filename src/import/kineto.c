@@ -276,7 +276,6 @@ static void note_all(struct kineto *import)
 static int write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
-    struct error close_error = {0};
     int code = writer_open(out_path, &options, &import->writer, err);
 
     if (code != 0)
@@ -289,11 +288,7 @@ static int write_report(struct kineto *import, const char *out_path, int overwri
         if (text_failed(&import->scratch) || text_failed(&import->other))
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
     }
-    int closed = writer_close(import->writer, &close_error);
-    if (code == 0 && closed != 0) {
-        *err = close_error;
-        code = closed;
-    }
+    code = writer_close_after(import->writer, code, err);
     if (code != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;

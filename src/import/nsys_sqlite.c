@@ -345,7 +345,6 @@ static int import_all(struct import *import, struct error *err)
 static int write_report(struct import *import, const char *out_path, int overwrite, struct error *err)
 {
     struct writer_options options = { .overwrite = overwrite };
-    struct error close_error = {0};
     int code = writer_open(out_path, &options, &import->writer, err);
 
     if (code != 0)
@@ -353,11 +352,7 @@ static int write_report(struct import *import, const char *out_path, int overwri
     if (import->without_journal)
         note_journal(import);
     code = import_all(import, err);
-    int closed = writer_close(import->writer, &close_error);
-    if (code == 0 && closed != 0) {
-        *err = close_error;
-        code = closed;
-    }
+    code = writer_close_after(import->writer, code, err);
     if (code != 0)
         unlink(out_path); /* half an import would pass for a whole one */
     return code;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
+
 /* An array for ids up to here, whatever the largest id claims to be; pages that nothing is written to cost nothing. */
 #define DENSE_IDS (INT64_C(1) << 24)
 
@@ -42,14 +44,8 @@ static int add(struct string_map *map, int64_t theirs, int64_t ours)
         map->dense[theirs] = ours + 1;
         return 0;
     }
-    if (map->other_count == map->other_capacity) {
-        size_t capacity = map->other_capacity ? map->other_capacity * 2 : 1024;
-        struct string_pair *others = realloc(map->others, capacity * sizeof *others);
-        if (!others)
-            return ERR_NO_MEMORY;
-        map->others = others;
-        map->other_capacity = capacity;
-    }
+    if (array_reserve(&map->others, &map->other_capacity, map->other_count + 1, sizeof *map->others) != 0)
+        return ERR_NO_MEMORY;
     map->others[map->other_count++] = (struct string_pair){ theirs, ours };
     return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "../base/array.h"
+
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err)
 {
     *file = (struct chunkfile){0};
@@ -23,14 +25,8 @@ int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, stru
 
 static int remember(struct chunkfile *file, uint64_t offset, const struct chunk_header *header)
 {
-    if (file->count == file->capacity) {
-        size_t capacity = file->capacity ? file->capacity * 2 : 64;
-        struct chunk_entry *chunks = realloc(file->chunks, capacity * sizeof *chunks);
-        if (!chunks)
-            return ERR_NO_MEMORY;
-        file->chunks = chunks;
-        file->capacity = capacity;
-    }
+    if (array_reserve(&file->chunks, &file->capacity, file->count + 1, sizeof *file->chunks) != 0)
+        return ERR_NO_MEMORY;
     file->chunks[file->count++] = (struct chunk_entry){offset, *header};
     return 0;
 }

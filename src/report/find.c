@@ -3,20 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/array.h"
 #include "report_state.h"
 
 #define WINDOW 65536
 
 static int add_found(struct report *report, uint64_t offset, const struct chunk_header *header)
 {
-    if (report->found_count == report->found_capacity) {
-        size_t capacity = report->found_capacity ? report->found_capacity * 2 : 64;
-        struct found_chunk *found = realloc(report->found, capacity * sizeof *found);
-        if (!found)
-            return ERR_NO_MEMORY;
-        report->found = found;
-        report->found_capacity = capacity;
-    }
+    if (array_reserve(&report->found, &report->found_capacity, report->found_count + 1, sizeof *report->found) != 0)
+        return ERR_NO_MEMORY;
     report->found[report->found_count++] = (struct found_chunk){
         .offset = offset, .size = header->payload_size + CHUNK_HEADER_SIZE, .header = *header};
     return 0;

@@ -638,3 +638,14 @@ int writer_close(struct writer *writer, struct error *err)
     writer_free(writer);
     return status;
 }
+
+int writer_close_after(struct writer *writer, int code, struct error *err)
+{
+    struct error closing = {0};
+    int closed = writer_close(writer, &closing);
+
+    if (code != 0 || closed == 0)
+        return code;
+    *err = closing;
+    return closed;
+}

@@ -48,5 +48,7 @@ uint64_t writer_bytes(const struct writer *writer);
 
 /* Writes what is left and the index, closes and frees. The file is valid whatever is returned. */
 int writer_close(struct writer *writer, struct error *err);
+/* The same behind work that ended with a code, of which err says more then: the first that went wrong counts. */
+int writer_close_after(struct writer *writer, int code, struct error *err);
 
 #endif
