@@ -1,7 +1,8 @@
 /* Substrings, whole names and POSIX regular expressions over the names of a timeline.
  *
  * A pattern comes from whoever has the page. Those that an expression's compiler or matcher could lose itself in (back-references,
- * large counts) are refused, what is left has a limit of time, and only distinct names are ever matched. */
+ * large counts) are refused; what is left has a limit of time, looked at between names, and sees as much of a name as takes a part of
+ * that at most, since nothing ends a match that has begun. Only distinct names are ever matched. */
 #include "search.h"
 
 #include <ctype.h>
@@ -15,8 +16,12 @@
 
 enum {
     LONGEST_PATTERN = 1000,
-    MOST_REPEATS = 1000,     /* of all counts of a pattern multiplied, a '+' behind a group among them */
-    LONGEST_NAME = 4096,     /* as far as an expression looks */
+    MOST_PARTS = 1000,       /* of a pattern that is written out: (ab){3} has more than six; */
+    HEAVY_PARTS = 100,       /* what is hard on the C library's compiler, whose time may double with each, counts as so many */
+    MOST_GROUPS = 50,        /* open at the same time */
+    LONGEST_NAME = 4096,     /* as far as an expression looks, */
+    LEAST_NAME = 64,         /* however many parts it has; */
+    MOST_STEPS = 126000,     /* characters times parts: a match, which nothing ends, then takes a tenth of a second at worst */
     LIMIT_MS = 3000,
     SHORT_TEXT = 64,         /* as far as comparing at each place is quicker than copying a name */
     MOST_VERDICTS = 1 << 27   /* ids beyond that are of damaged reports, or of too many names to remember */
@@ -24,6 +29,7 @@ enum {
 
 struct search_regex {
     regex_t compiled;
+    size_t longest; /* as far as it looks */
     char name[LONGEST_NAME + 1];
 };
 
@@ -48,13 +54,59 @@ static int64_t copies_of(const char *at, char before)
         return strchr(")*+?}", before) && before ? 2 : 1;
     const char *comma = strpbrk(at, ",}");
     int64_t least = strtol(at + 1, NULL, 10), most = comma && *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
-    return least > most ? least : most;
+    int64_t copies = least > most ? least : most;
+    return copies > 1 ? copies : 1;
 }
 
-/* 0, or a sentence. */
+/* How many parts an expression has, written out: of each group that is open, and of the last part, which a count multiplies. */
+struct parts {
+    int64_t in_group[MOST_GROUPS + 1], last;
+    int groups, has_anchor;
+};
+
+/* Groups that are repeated without end in an expression with ^ or $, and borders of words. */
+static int is_heavy(const struct parts *parts, const char *at, char before)
+{
+    int is_open = *at == '*' || *at == '+' || (*at == '{' && at[strspn(at + 1, "0123456789") + 1] == ',' && at[strspn(at + 1, "0123456789") + 2] == '}');
+
+    return *at == '\\' ? at[1] && strchr("bB<>`'", at[1]) : is_open && parts->has_anchor && before == ')';
+}
+
+static int add_part(struct parts *parts, const char *at, char before)
+{
+    int64_t *sum = &parts->in_group[parts->groups];
+
+    if (is_heavy(parts, at, before)) {
+        *sum += HEAVY_PARTS;
+        parts->last = *at == '\\' ? 0 : parts->last + HEAVY_PARTS;
+    }
+    if (*at == '(') {
+        if (parts->groups++ == MOST_GROUPS)
+            return 0;
+        parts->in_group[parts->groups] = 1;
+    } else if (*at == ')' && parts->groups > 0) {
+        parts->last = *sum;
+        parts->in_group[--parts->groups] += parts->last;
+    } else if (*at == '{' || *at == '+') {
+        int64_t copies = copies_of(at, before);
+        *sum += parts->last * ((copies < MOST_PARTS ? copies : MOST_PARTS) - 1);
+        parts->last *= copies < MOST_PARTS ? copies : MOST_PARTS;
+    } else {
+        parts->last = strchr("*?", *at) ? parts->last : 1; /* a count behind those is one of what is before them */
+        ++*sum;
+    }
+    return parts->in_group[parts->groups] <= MOST_PARTS && parts->last <= MOST_PARTS;
+}
+
+static int refuse_size(struct error *err)
+{
+    return error_set(err, ERR_BAD_ARGUMENT, "a regular expression has at most %d parts, written out with every count, and %d groups in each other", MOST_PARTS, MOST_GROUPS);
+}
+
+/* The number of its parts, or a code with a sentence. */
 static int check_pattern(const char *pattern, size_t length, struct error *err)
 {
-    int64_t repeats = 1;
+    struct parts parts = { .has_anchor = strpbrk(pattern, "^$\\") != NULL };
     const char *set = NULL; /* where the one that we are in begins */
     char before = 0;        /* 0: one of no meaning */
 
@@ -64,32 +116,32 @@ static int check_pattern(const char *pattern, size_t length, struct error *err)
         if (set) {
             if (*at == ']' && at != set + 1 && (at != set + 2 || set[1] != '^'))
                 set = NULL;
-        } else if (*at == '\\') {
-            if (isdigit((unsigned char)at[1]))
-                return error_set(err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not for searching names: they take too long", at[1]);
-            at += at[1] != 0;
-        } else if (*at == '[')
-            set = at;
-        else if (*at == '{' || *at == '+') {
-            int64_t count = copies_of(at, before);
-            if (count > MOST_REPEATS || (repeats *= count > 1 ? count : 1) > MOST_REPEATS)
-                return error_set(err, ERR_BAD_ARGUMENT, "the counts in braces of a regular expression make at most %d together, where a + behind a group counts 2",
-                                 MOST_REPEATS);
+            continue;
         }
+        if (*at == '\\' && isdigit((unsigned char)at[1]))
+            return error_set(err, ERR_BAD_ARGUMENT, "back-references such as \\%c are not for searching names: they take too long", at[1]);
+        if (!add_part(&parts, at, before))
+            return refuse_size(err);
+        set = *at == '[' ? at : NULL;
+        at += *at == '\\' && at[1] != 0;
+        at += *at == '{' ? strcspn(at, "}") - (strchr(at, '}') == NULL) : 0;
     }
-    return 0;
+    return (int)parts.in_group[0];
 }
 
 static int compile(struct search *search, const char *pattern, size_t length, struct error *err)
 {
     char reason[200];
-    int code = check_pattern(pattern, length, err);
+    int parts = check_pattern(pattern, length, err);
 
-    if (code != 0)
-        return code;
+    if (parts < 0)
+        return parts;
     search->regex = malloc(sizeof *search->regex);
     if (!search->regex)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
+    search->regex->longest = LEAST_NAME;
+    while (search->regex->longest < LONGEST_NAME && 2 * search->regex->longest * (size_t)parts < MOST_STEPS)
+        search->regex->longest *= 2;
     int failure = regcomp(&search->regex->compiled, pattern, REG_EXTENDED | REG_NOSUB | (search->with_case ? 0 : REG_ICASE));
     if (failure == 0)
         return 0;
@@ -247,7 +299,7 @@ static int is_like(struct search *search, const char *name, size_t length)
 {
     char *copy = search->regex->name;
 
-    length = length < LONGEST_NAME ? length : LONGEST_NAME;
+    length = length < search->regex->longest ? length : search->regex->longest;
     for (size_t i = 0; i < length; i++)
         copy[i] = name[i] ? name[i] : ' ';
     copy[length] = 0;

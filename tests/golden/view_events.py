@@ -279,6 +279,7 @@ def refusals(capture):
         ("event", {}), ("event", {"row": row}), ("event", {"row": row, "event": -1}), ("event", {"row": row, "event": 1 << 31}),
         ("event", {"row": 1 << 70, "event": 0}), ("event", {"row": len(capture.rows), "event": 0}), ("event", {"row": "x", "event": 0}),
         ("find", {}), ("find", {"text": "[", "mode": "regex"}), ("find", {"text": "(a)\\1", "mode": "regex"}), ("find", {"text": "a{1000}{1000}", "mode": "regex"}),
+        ("find", {"text": "^((a?b?)*){60}c$", "mode": "regex"}), ("find", {"text": "(\\ba?){100}c", "mode": "regex"}), ("find", {"text": "((a|b)*a(a|b){30}){30}c", "mode": "regex"}),
         ("find", {"text": "a" + "+" * 25, "mode": "regex"}), ("find", {"text": "(" * 20 + "a" + ")+" * 20, "mode": "regex"}),
         ("find", {"text": "[[]{9}{999}", "mode": "regex"}), ("find", {"text": "x" * 2000, "mode": "regex"}), ("find", {"text": "x", "mode": "soundslike"}),
         ("find", {"text": "x", "row": 1 << 40}), ("next", {"text": "x", "after": "1"}), ("next", {"text": "x", "after": "99999,0"}),

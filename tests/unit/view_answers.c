@@ -425,6 +425,9 @@ static void hostile_names(void **state)
     expect(ask("find?text="), "\"total\":6,");
     expect(ask("find?text=&mode=exact"), "\"total\":1,");
     expect(ask("find?text=a.b&mode=regex"), "\"total\":1,");
+    expect(ask("find?text=%%5Ea.b%%7C%%5Ez&mode=regex"), "\"total\":1,");
+    expect(ask("find?text=x%%7B64%%7D&mode=regex"), "\"total\":1,");
+    expect(ask("find?text=%%5E(xx?)%%7B100%%7D(y?)*&mode=regex"), "\"total\":1,"); /* the many parts see fewer characters */
     for (uint32_t event = 0; event < 6; event++)
         expect(ask("event?row=%d&event=%u", (int)view->row_count - 1, event), "\"links\":[]");
     expect(ask("event?row=%d&event=0", (int)view->row_count - 1), "\"name\":\"a\\u0000b\\\"\\\\\\u000a<script>\"");
