@@ -15,6 +15,8 @@ ENDS = {"_start", "clone3", "__clone3", "clone", "__clone"}
 
 
 class Chains(lib.Case):
+    samples = True
+
     def setUp(self):
         super().setUp()
         self.compiler = shutil.which("g++") or shutil.which("clang++-14")

@@ -99,6 +99,8 @@ class Calls(fakelib.Case):
 class Chains(fakelib.Case):
     """--cudabacktrace: who called."""
 
+    samples = True
+
     def chained(self, value):
         report = self.cuda("cuda_work", "copies", options=[f"--cudabacktrace={value}"])
         columns = [name for _, name, *_ in report.rows("PRAGMA table_info(CUPTI_ACTIVITY_KIND_RUNTIME)")]

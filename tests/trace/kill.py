@@ -107,8 +107,7 @@ class Kill(lib.Case):
         return name, truth, tacho.returncode, output
 
     def check(self, moment, spin, delay, early):
-        # Names for samples take longer than all else of a capture: every tenth has them.
-        name, truth, status, output = self.kill_once(moment, spin, delay, early, [] if moment % 10 == 9 else ["-s", "none"])
+        name, truth, status, output = self.kill_once(moment, spin, delay, early)
         about = f"moment {moment}: spin {spin}, delay {delay:.6f}, early {early}\n{output}"
         self.assertEqual(status, -signal.SIGKILL, about)
         report = lib.Report(self.path(name))
