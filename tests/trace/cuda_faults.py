@@ -27,7 +27,7 @@ class Truth(fakelib.Case):
         self.assertEqual(fakelib.findings(report)["launch-without-kernel"], 3)
 
     def test_kernels_before_their_launch(self):
-        report = self.cuda("cuda_end", "return", 5, settings={"early_ns": 100_000_000})
+        report = self.cuda("cuda_end", "return", 5, settings={"early_ns": 5_000_000_000})
         self.assertEqual(fakelib.findings(report)["kernel-before-launch"], 5)
 
     def test_dropped_records(self):
