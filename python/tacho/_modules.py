@@ -1,7 +1,7 @@
 """Calls of torch's modules, told to the agent: so each operator, and what it launched, has its module.
 
-nn.Module.__call__ is ours while anyone wants them. That costs about a microsecond a call; torch's own hooks, which could do the same, cost
-three and more (bench/torch_live.py). What torch.compile makes of a module does not have us in it: it sees __call__ as it was.
+nn.Module.__call__ is ours while anyone wants them. That costs about a microsecond a call, less than torch's own hooks, which could do the
+same (bench/torch_live.py --modules). What torch.compile makes of a module does not have us in it: it sees __call__ as it was.
 """
 from __future__ import annotations
 
