@@ -7,7 +7,7 @@ const { separated } = await loadSource("panels/grid.ts");
 const { FlameTree } = await loadSource("panels/flame_tree.ts");
 const { escapeXml } = await loadSource("ui/surface.ts");
 const { cut } = await loadSource("ui/text.ts");
-const { byTime } = await loadSource("panels/advice.ts");
+const { byImpact } = await loadSource("panels/advice.ts");
 
 await test("a length has four digits and the unit that suits it", () => {
   const expected = [
@@ -81,10 +81,11 @@ await test("values of counters are in the unit that suits", () => {
   for (const [value, unit, words] of cases) assert.equal(units.quantity(value, unit), words);
 });
 
-await test("advice that concerns the most time stands first, and of its places the longest", () => {
-  const place = (rule, from, to) => ({ rule, title: "", text: "", row: -1, event: -1, from, to });
-  const sorted = byTime({ advice: [place("copies", 0, 5), place("gaps", 10, 12), place("copies", 7, 8), place("gaps", 20, 29)] });
-  assert.deepEqual(sorted.map(({ name, time, places }) => [name, time, places.map(({ from }) => from)]), [["gaps", 11, [20, 10]], ["copies", 6, [0, 7]]]);
+await test("advice that could gain the most time stands first, and of its places that which could", () => {
+  const place = (rule, from, impact) => ({ rule, title: "", text: "", row: -1, event: -1, from, to: from + 100, impact });
+  const rule = (name, impact) => ({ name, title: "", advice: "", count: 2, impact });
+  const sorted = byImpact({ advice: [place("copies", 0, 5), place("gaps", 10, 2), place("copies", 7, 1), place("gaps", 20, 9)], rules: [rule("copies", 6), rule("gaps", 11), rule("none", 0)] });
+  assert.deepEqual(sorted.map(({ name, impact, places }) => [name, impact, places.map(({ from }) => from)]), [["gaps", 11, [20, 10]], ["copies", 6, [0, 7]]]);
 });
 
 await finish();

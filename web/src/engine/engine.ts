@@ -149,8 +149,9 @@ export interface Flame {
 }
 
 export interface Advice {
-  advice: { rule: string; title: string; text: string; row: number; event: number; from: number; to: number }[];
-  rules: { name: string; title: string; advice: string; count: number }[];
+  /** impact: the time that following it could gain at most. */
+  advice: { rule: string; title: string; text: string; row: number; event: number; from: number; to: number; impact: number }[];
+  rules: { name: string; title: string; advice: string; count: number; impact: number }[];
 }
 
 export interface SqlResult {

@@ -1,5 +1,5 @@
-// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so. What takes the
-// most time stands first: that is the most that following the advice can gain.
+// What the rules of `tacho analyze` and the largest gaps found, each explained once, with the places where it is so. What could
+// gain the most time stands first.
 
 import type { App, Change } from "../app";
 import type { Advice } from "../engine/engine";
@@ -19,15 +19,14 @@ export function askForAdvice(app: App): Promise<void> {
   return app.state.engine.advice().then((advice) => app.set({ advice }), (error: Error) => app.fail(error));
 }
 
-const lengthOf = ({ from, to }: Place): number => to - from;
-
-/** The places of each rule and the time that they take; both with the longest first. */
-export function byTime({ advice }: Pick<Advice, "advice">): { name: string; places: Place[]; time: number }[] {
-  const rules = new Map<string, Place[]>();
-  for (const place of advice) rules.set(place.rule, [...(rules.get(place.rule) ?? []), place]);
-  return [...rules]
-    .map(([name, places]) => ({ name, places: places.sort((a, b) => lengthOf(b) - lengthOf(a)), time: places.reduce((sum, place) => sum + lengthOf(place), 0) }))
-    .sort((a, b) => b.time - a.time);
+/** The places of each rule and the time that all of them could gain, also of those that are not listed; both with the most first. */
+export function byImpact({ advice, rules }: Pick<Advice, "advice" | "rules">): { name: string; places: Place[]; impact: number }[] {
+  const found = new Map<string, Place[]>();
+  for (const place of advice) found.set(place.rule, [...(found.get(place.rule) ?? []), place]);
+  const impactOf = (name: string): number => rules.find((rule) => rule.name === name)?.impact ?? 0;
+  return [...found]
+    .map(([name, places]) => ({ name, places: places.sort((a, b) => b.impact - a.impact), impact: impactOf(name) }))
+    .sort((a, b) => b.impact - a.impact);
 }
 
 export class AdvicePanel extends Panel {
@@ -57,11 +56,10 @@ export class AdvicePanel extends Panel {
   }
 
   private found(advice: Advice): HTMLElement[] {
-    return byTime(advice).map(({ name, places, time }, index) => {
+    return byImpact(advice).map(({ name, places, impact }, index) => {
       const rule = advice.rules.find((candidate) => candidate.name === name);
       const total = rule?.count ?? places.length;
-      const least = total > places.length ? "more than " : "";
-      const badges = [make("span", { class: "badge", title: "So many places" }, count(total)), make("span", { class: "muted number", title: "What all of them take together" }, `${least}${duration(time)}`)];
+      const badges = [make("span", { class: "badge", title: "So many places" }, count(total)), make("span", { class: "muted number", title: "What following the advice could gain at most" }, `up to ${duration(impact)}`)];
       const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), ...badges);
       const box = make("details", { class: "rule", open: index === 0 }, head);
       if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));
