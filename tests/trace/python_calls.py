@@ -26,6 +26,8 @@ def marked_lines(path):
 
 
 class Calls(OnEachPython):
+    samples = True  # their native stacks have names
+
     def lines(self, report, chain, path):
         """The lines of this file in a stack, in order of the source."""
         return sorted(line for _, module, line, _ in report.rows(FRAMES, chain) if module == path)

@@ -86,8 +86,8 @@ class Stacks(OnEachPython):
         for path in (self.path("report.tacho"), *paths):  # of the Python before this one
             if os.path.exists(path):
                 os.unlink(path)
-        process = subprocess.Popen(self.command(*arguments, *paths, options=[*ALONE, *options]), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, cwd=self.folder, start_new_session=True)
+        command = ["timeout", "280", *self.command(*arguments, *paths, options=[*ALONE, *options])]  # who ends the test does not leave it behind
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, start_new_session=True)
         try:
             for path, phase in zip(paths, phases):
                 lib.until(lambda: process.poll() is not None or self.has_samples(phase), f"the report had samples of {phase}", 120)
