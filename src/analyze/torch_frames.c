@@ -8,6 +8,7 @@
 #include "filter.h"
 #include "forwards.h"
 #include "order.h"
+#include "torch_stacks.h"
 
 static const char module_mark[] = "nn.Module: ";
 
@@ -42,7 +43,7 @@ static int is_users(const char *name, size_t length)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
             return 0;
-    return !is_installed(name, length);
+    return torch_shows_frame(name, length) && !is_installed(name, length);
 }
 
 /* ---- calls of Python functions ------------------------------------------------------------------------------- */

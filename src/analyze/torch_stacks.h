@@ -4,7 +4,7 @@
 
 #include "operators.h"
 
-/* Whether torch shows a frame: some of its own it leaves out. */
+/* Whether torch shows a frame: some of its own it leaves out. So are those of our Python package, which stand around functions. */
 int torch_shows_frame(const char *bytes, size_t length);
 
 /* For each event of the list, after operators_nest(), the one whose stack it has: itself, or, of what runs backward, the first forward

@@ -192,6 +192,8 @@ def lines():
         ("a package of the system", ["/usr/lib/python3/dist-packages/torch/x.py(1): f", "/usr/lib/python3/dist-packages/numpy/y.py(2): g"], 1),
         ("a folder called torch", ["torch/_ops.py(1): f", "/home/me/torch/train.py(3): step", "train.py(9): main"], 1),
         ("Python itself", ["/usr/lib/python3.11/contextlib.py(1): f", "threading.py(2): run", "<frozen runpy>(3): g", "<string>(1): h", "train.py(9): main"], 4),
+        ("a call that is told of", [f"{packages}/torch/nn/modules/module.py(1): _call_impl", "/opt/lib/tacho/python/tacho/_modules.py(40): __call__", "train.py(9): main"], 2),
+        ("one from a wheel", ["torch/nn/modules/module.py(1): _call_impl", f"{packages}/tacho/_modules.py(40): __call__", f"{packages}/timm/vit.py(3): forward"], 2),
         ("torch alone", ["torch/a.py(1): f", f"{packages}/torch/b.py(1): g"], None),
     ]
     events = []
