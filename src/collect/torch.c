@@ -337,11 +337,24 @@ static void number_engine(struct torch_thread *thread, const struct open *operat
         around->is_engine = 0;
 }
 
-/* Those above it on the stack are asynchronous and run on, or lost their ends: they stay. */
+/* Calls of modules end in the order of a stack: the end of one within a call that has ended was lost. Without it, all that follows would be in
+ * that module. */
+static void give_up_calls(struct torch_thread *thread, size_t above, int64_t time_ns)
+{
+    for (size_t i = thread->open_count; i-- > above;)
+        if (is_call(&thread->open[i])) {
+            rows_of(thread, &thread->open[i], time_ns, 1);
+            take_off(thread, i);
+        }
+}
+
+/* Operators above it on the stack are asynchronous and run on, or lost their ends: they stay. */
 static int end_in(struct torch_thread *thread, uint64_t number, int64_t time_ns)
 {
     for (size_t i = thread->open_count; i-- > 0;)
         if (thread->open[i].number == number) {
+            if (is_call(&thread->open[i]))
+                give_up_calls(thread, i + 1, time_ns);
             rows_of(thread, &thread->open[i], time_ns, 0);
             take_off(thread, i);
             return 1;

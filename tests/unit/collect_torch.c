@@ -196,6 +196,30 @@ static void calls_of_modules(void **state)
     report_close(report);
 }
 
+/* The end of the inner call did not find room, as it happens when buffers are full. */
+static void a_call_that_lost_its_end(void **state)
+{
+    static const char *const calls[] = { "start", "end", "pythonId", "parentId", "argsId" }, *const operators[] = { "start", "moduleId", "nameId" };
+    const uint64_t net = WIRE_TORCH_MODULE_NUMBER | 1, linear = WIRE_TORCH_MODULE_NUMBER | 2, next = WIRE_TORCH_MODULE_NUMBER | 3;
+    struct capture capture;
+    struct torch_counts counts;
+
+    begin(&capture, 0);
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1010, net, 0, 0, "Net_0");
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1020, linear, 0, 0, "Linear_0");
+    BEGIN(capture.threads[0], FUNCTION, 1030, 1, NO_SEQUENCE, 0, "aten::addmm");
+    END(capture.threads[0], 1050, net);
+    END(capture.threads[0], 1055, 1);
+    BEGIN(capture.threads[0], WIRE_TORCH_MODULE_CALL, 1060, next, 0, 0, "Net_0");
+    BEGIN(capture.threads[0], FUNCTION, 1070, 2, NO_SEQUENCE, 0, "aten::relu");
+    END(capture.threads[0], 1080, 2);
+    END(capture.threads[0], 1090, next);
+    struct report *report = end(&capture, 200, &counts);
+    expect_rows(report, "TACHO_TORCH_PYTHON", calls, 5, "20 50 2 1 \"unfinished\": true\n10 50 1 - -\n60 90 3 - -\n");
+    expect_rows(report, "TACHO_TORCH_OP", operators, 3, "30 Net_0.Linear_0 aten::addmm\n70 Net_0 aten::relu\n");
+    report_close(report);
+}
+
 /* The texts are torch's own: of a trace by torch.profiler and of emit_nvtx. */
 static void inputs_and_ranges(void **state)
 {
@@ -308,7 +332,7 @@ int main(void)
         cmocka_unit_test(operators_annotations_and_steps),
         cmocka_unit_test(ends_elsewhere),
         cmocka_unit_test(unfinished_ones_end_with_their_thread),
-        cmocka_unit_test(calls_of_modules), cmocka_unit_test(inputs_and_ranges),
+        cmocka_unit_test(calls_of_modules), cmocka_unit_test(a_call_that_lost_its_end), cmocka_unit_test(inputs_and_ranges),
         cmocka_unit_test(nonsense_is_counted),
         cmocka_unit_test(stacks), cmocka_unit_test(memory),
     };
