@@ -64,11 +64,14 @@ struct profile_settings {
     struct text warnings;         /* a line each */
 };
 
+/* profile_options.c */
 extern const struct option profile_options[];
 
 void profile_settings_init(struct profile_settings *settings);
 /* What can be said only when all options are known; fills in settings->collect. */
 int profile_settings_finish(struct profile_settings *settings, struct error *err);
+
+/* profile_settings.c */
 void profile_settings_free(struct profile_settings *settings);
 /* Keeps an allocation until then; NULL when memory or room is short. */
 void *profile_own(struct profile_settings *settings, void *memory);

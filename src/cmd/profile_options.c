@@ -286,21 +286,3 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
         return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-exit=false needs --duration, or the capture would never end");
     return 0;
 }
-
-void *profile_own(struct profile_settings *settings, void *memory)
-{
-    if (memory && settings->owned_count < sizeof settings->owned / sizeof settings->owned[0]) {
-        settings->owned[settings->owned_count++] = memory;
-        return memory;
-    }
-    free(memory);
-    return NULL;
-}
-
-void profile_settings_free(struct profile_settings *settings)
-{
-    for (size_t i = 0; i < settings->owned_count; i++)
-        free(settings->owned[i]);
-    text_free(&settings->warnings);
-    text_free(&settings->unsupported);
-}
