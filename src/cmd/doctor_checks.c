@@ -63,7 +63,7 @@ static void look_at_osrt(struct finding *finding)
 static void look_at_pytorch(struct finding *finding)
 {
     if (have_agent(finding))
-        text_add(&finding->why, "Operators of programs that load PyTorch 1.12 or later are observed, with shapes and memory on demand. Older "
+        text_add(&finding->why, "Operators of programs that load PyTorch 1.8 or later are observed, with shapes and memory on demand. Older "
                                 "versions have them as NVTX ranges, under torch.autograd.profiler.emit_nvtx.");
 }
 

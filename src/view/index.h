@@ -2,9 +2,9 @@
  *
  * Events are taken BLOCK at a time. For each block there are the sum of all lengths before it and its longest event; of BLOCK such
  * blocks again the longest, and so on: a pyramid. A question about a run looks at the blocks inside it and at the events before and
- * behind them, so it costs some BLOCK steps for each level, and the whole takes little more than a byte for each event. Lengths and names stand beside the events that they
- * are of: looking them up one by one in all the row's events would take most of a question's time. Lanes lie one
- * behind another in a row's events, so one index serves all of them. */
+ * behind them, so it costs some BLOCK steps for each level, and the whole takes little more than a byte for each event. The length and
+ * the name of a longest event stand beside it: looking them up in all the row's events would take most of a question's time. Lanes lie
+ * one behind another in a row's events, so one index serves all of them. */
 #ifndef TACHO_VIEW_INDEX_H
 #define TACHO_VIEW_INDEX_H
 
