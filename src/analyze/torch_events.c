@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "events.h"
 #include "operators.h"
 #include "reports.h"
+#include "torch_stacks.h"
 
 enum {
     CELL_START, CELL_DURATION, CELL_KERNELS, CELL_CPU_BYTES, CELL_DEVICE_BYTES, CELL_PID, CELL_TID, CELL_PARENT, CELL_LAUNCHER, CELL_SEQUENCE,
@@ -53,16 +55,33 @@ static void set_numbers(struct table_cell *row, const struct operators *operator
     cell_set_int(&row[CELL_KERNELS], (int64_t)(operator->kernels_us * 1000 + 0.5));
 }
 
+/* Of the frames those that torch shows. */
+static int set_stack(struct table *table, struct table_cell *cell, struct intern_string stack)
+{
+    const char *at = stack.bytes, *end = at + stack.length;
+    struct text text = {0};
+
+    for (struct intern_string frame; (frame = torch_next_frame(&at, end)).length;) {
+        text_add(&text, text.length ? ";" : "");
+        text_add_bytes(&text, frame.bytes, frame.length);
+    }
+    int code = text_failed(&text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&text), text.length);
+    text_free(&text);
+    return code;
+}
+
 static int set_texts(struct table *table, struct table_cell *row, const struct operators *operators, const struct operator *operator)
 {
     const struct { int cell; uint32_t text; } texts[] = {
-        { CELL_NAME, operator->name }, { CELL_SHAPES, operator->shapes }, { CELL_VALUES, operator->values }, { CELL_STACK, operator->stack },
+        { CELL_NAME, operator->name }, { CELL_SHAPES, operator->shapes }, { CELL_VALUES, operator->values },
     };
     int code = cell_set_text(table, &row[CELL_KIND_NAME], kinds[operator->kind], strlen(kinds[operator->kind]));
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts && code == 0; i++)
         code = operators_cell(table, &row[texts[i].cell], operators, texts[i].text);
-    return code;
+    if (code != 0 || operator->stack == NO_TEXT)
+        return code;
+    return set_stack(table, &row[CELL_STACK], operators_text(operators, operator->stack));
 }
 
 static int fill(struct table *table, const struct operators *operators, uint32_t *rows)

@@ -46,18 +46,14 @@ static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct
 {
     struct intern_string all = operators_text(&averaging->operators, stack);
     const char *at = all.bytes, *end = at + all.length;
-    int frames = 0;
 
     text_clear(text);
-    while (at < end && frames < averaging->request->stack_frames) {
-        const char *stop = memchr(at, ';', (size_t)(end - at));
-        stop = stop ? stop : end;
-        if (torch_shows_frame(at, (size_t)(stop - at))) {
-            if (frames++)
-                text_add_char(text, '\n');
-            text_add_bytes(text, at, (size_t)(stop - at));
-        }
-        at = stop + 1;
+    for (int frames = 0; frames < averaging->request->stack_frames; frames++) {
+        struct intern_string frame = torch_next_frame(&at, end);
+        if (!frame.length)
+            break;
+        text_add(text, frames ? "\n" : "");
+        text_add_bytes(text, frame.bytes, frame.length);
     }
     return text_failed(text) ? NO_TEXT : operators_intern(&averaging->operators, text_string(text), text->length);
 }

@@ -22,6 +22,18 @@ int torch_shows_frame(const char *bytes, size_t length)
     return length > 0;
 }
 
+struct intern_string torch_next_frame(const char **at, const char *end)
+{
+    while (*at < end) {
+        const char *first = *at, *stop = memchr(first, ';', (size_t)(end - first));
+        stop = stop ? stop : end;
+        *at = stop + 1;
+        if (torch_shows_frame(first, (size_t)(stop - first)))
+            return (struct intern_string){ .bytes = first, .length = (size_t)(stop - first) };
+    }
+    return (struct intern_string){0};
+}
+
 /* Nodes of the backward graph. Traces do not tell them from what evaluates them, but their names do; those that sum up gradients
  * have no number, and so no forward operator. */
 static int is_node(const struct operators *operators, const struct operator *operator)

@@ -207,6 +207,9 @@ def lines():
     got = {row["Operator"]: row["Line"] for row in table("torch_kern_sum", "lines.json")}
     for i, (name, frames, place) in enumerate(stacks):
         check(f"the line of {name}", "" if place is None else frames[place], got.get(f"aten::{i}"))
+    got = {row["Name"]: row["Stack"] for row in table("torch_events", "lines.json")}
+    for i, (name, frames, _) in enumerate(stacks):
+        check(f"the stack of {name}", ";".join(frame for frame in frames if "/tacho/" not in frame), got.get(f"aten::{i}"))
 
 
 def other_processes():
