@@ -58,6 +58,7 @@ static void answer(struct work *work, struct job *job)
     stop_watch(&job->stop);
     int code = stop_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
                                           : view_answer(work->view, text_string(&job->asked.request), body->bytes, body->length, &out, &type, &err);
+    stop_watch(NULL); /* the flag goes with the job */
     job->reply = reply_make(code, type, &out, &err, job->asked.packs);
 }
 
