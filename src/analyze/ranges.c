@@ -38,8 +38,8 @@ static int find_ends(struct reading *reading)
     return 0;
 }
 
-/* Picks the rows that are ranges. */
-static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter)
+/* Picks the rows that are ranges; names: NULL for all. */
+static int pick_rows(struct reading *reading, uint32_t styles, const struct filter *filter, const struct range_names *names)
 {
     const struct report_columns *columns = &reading->columns;
     const int64_t *types = columns->values[NVTX_TYPE], *threads = columns->values[NVTX_THREAD];
@@ -53,7 +53,8 @@ static int pick_rows(struct reading *reading, uint32_t styles, const struct filt
         if (!((uint32_t)range_style(types[row]) & styles) || !filter_thread(filter, threads[row], columns->values[NVTX_START][row], reading->ends[row]) ||
             (!(styles & RANGE_CROSSING) && !columns_is_null(columns, END_THREAD, row) && columns->values[END_THREAD][row] != threads[row]))
             continue;
-        reading->order[reading->count++] = (uint32_t)row;
+        if (!names || names->is_wanted(names->context, nvtx_name(&reading->block, row)))
+            reading->order[reading->count++] = (uint32_t)row;
     }
     return 0;
 }
@@ -107,12 +108,12 @@ static int make_ranges(struct ranges *ranges, const struct reading *reading)
     return 0;
 }
 
-static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter)
+static int collect(struct ranges *ranges, struct reading *reading, int styles, const struct filter *filter, const struct range_names *names)
 {
     int code = find_ends(reading);
 
     if (code == 0)
-        code = pick_rows(reading, (uint32_t)styles, filter);
+        code = pick_rows(reading, (uint32_t)styles, filter, names);
     if (code == 0)
         code = sort_rows(reading);
     nvtx_domains_sort(&reading->domains);
@@ -120,6 +121,12 @@ static int collect(struct ranges *ranges, struct reading *reading, int styles, c
 }
 
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, struct error *err)
+{
+    return ranges_read_named(ranges, report, styles, filter, NULL, err);
+}
+
+int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, const struct range_names *names,
+                      struct error *err)
 {
     const struct report_table *table = report_table(report, "NVTX_EVENTS");
     struct reading reading = {0};
@@ -138,7 +145,7 @@ int ranges_read(struct ranges *ranges, struct report *report, int styles, const 
     columns_fill_nulls(&reading.columns, NVTX_THREAD, 0);
     reading.block = (struct report_block){ .rows = reading.columns.rows, .values = (const int64_t *const *)reading.columns.values,
                                            .nulls = (const uint64_t *const *)reading.columns.nulls };
-    code = collect(ranges, &reading, styles, filter);
+    code = collect(ranges, &reading, styles, filter, names);
     report_columns_free(&reading.columns);
     nvtx_domains_free(&reading.domains);
     free(reading.ends);

@@ -41,6 +41,13 @@ struct ranges {
 /* The ranges of these styles that count. Those that end in another thread belong to none, and are left out unless they are
  * asked for. Ranges without an end go on to the last moment of the table. */
 int ranges_read(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, struct error *err);
+/* Of these only those whose name is wanted, for who looks for a few among many. */
+struct range_names {
+    int (*is_wanted)(void *context, int64_t name);
+    void *context;
+};
+int ranges_read_named(struct ranges *ranges, struct report *report, int styles, const struct filter *filter, const struct range_names *names,
+                      struct error *err);
 void ranges_free(struct ranges *ranges);
 
 /* Finds each range's parent in its thread, from times alone and across domains, as nsys does. */

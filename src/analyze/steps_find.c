@@ -81,8 +81,7 @@ static int add_step(struct search *search, const struct step *step)
     return 0;
 }
 
-/* A better kind of name than those so far makes them void. */
-static int look_at(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name)
+static int kind_of_id(struct search *search, int64_t name)
 {
     struct known *known = &search->known[(uint64_t)name % KNOWN_NAMES];
 
@@ -91,7 +90,18 @@ static int look_at(struct search *search, int64_t thread, int64_t start_ns, int6
         const char *bytes = report_string(search->report, name, &length);
         *known = (struct known){ name, verdict(search, bytes, length) + 1 };
     }
-    int kind = known->verdict - 1;
+    return known->verdict - 1;
+}
+
+static int is_step(void *context, int64_t name)
+{
+    return name != NVTX_NO_NAME && kind_of_id(context, name) != 0;
+}
+
+/* A better kind of name than those so far makes them void. */
+static int look_at(struct search *search, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name)
+{
+    int kind = kind_of_id(search, name);
 
     if (!kind || (search->kind && kind > search->kind))
         return 0;
@@ -109,11 +119,12 @@ static int look_at_ranges(struct search *search, struct error *err)
     int code = filter_open(&filter, search->report, &everything, err);
 
     if (code == 0)
-        code = ranges_read(&ranges, search->report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err);
+        code = ranges_read_named(&ranges, search->report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter,
+                                 &(struct range_names){ is_step, search }, err);
     filter_close(&filter);
     for (size_t i = 0; i < ranges.count && code == 0; i++) {
         const struct range *range = &ranges.list[i];
-        if (range->name != NVTX_NO_NAME && look_at(search, range->thread, range->start_ns, range->end_ns, range->name) != 0)
+        if (look_at(search, range->thread, range->start_ns, range->end_ns, range->name) != 0)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     }
     ranges_free(&ranges);
