@@ -280,10 +280,10 @@ static void finish(struct pending *item)
 /* By force, also what has not ended: without times. */
 static void settle(int force)
 {
+    uint64_t now = fake_now(); /* before the pair: whatever has ended by now lies between two of them */
     if (state.now || pending_count)
         clock_pair(activity_now);
     pthread_mutex_lock(&pending_lock);
-    uint64_t now = fake_now();
     size_t left = 0;
     for (size_t i = 0; i < pending_count; i++) {
         struct fake_work *work = &pending[i].work;
