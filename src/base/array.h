@@ -10,31 +10,21 @@
 int array_reserve(void *list, size_t *room, size_t wanted, size_t element_bytes);
 
 /* The place of the first number that is not below `wanted`; `count` if all are. */
-static inline size_t array_first_not_below(const uint64_t *sorted, size_t count, uint64_t wanted)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
+#define ARRAY_SEARCH(name, number)                                                                                   \
+    static inline size_t name(const number *sorted, size_t count, number wanted)                                     \
+    {                                                                                                                \
+        size_t low = 0, high = count;                                                                                \
+        while (low < high) {                                                                                         \
+            size_t middle = low + (high - low) / 2;                                                                  \
+            if (sorted[middle] < wanted)                                                                             \
+                low = middle + 1;                                                                                    \
+            else                                                                                                     \
+                high = middle;                                                                                       \
+        }                                                                                                            \
+        return low;                                                                                                  \
     }
-    return low;
-}
-
-/* The same for numbers that may be below 0, such as times. */
-static inline size_t array_first_not_before(const int64_t *sorted, size_t count, int64_t wanted)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+ARRAY_SEARCH(array_first_not_below, uint64_t)
+ARRAY_SEARCH(array_first_not_before, int64_t) /* times, which may be below 0 */
+#undef ARRAY_SEARCH
 
 #endif

@@ -261,27 +261,30 @@ static const struct request {
     { NULL, NULL, VIEW_LANE_NOW, NULL },
 };
 
-enum view_lane view_lane(const char *request)
+/* The one of this name, or that without a name behind them all. */
+static const struct request *find_request(const char *name, size_t length)
 {
-    size_t length = strcspn(request, "?");
     const struct request *known = requests;
 
-    while (known->name && (strlen(known->name) != length || memcmp(known->name, request, length) != 0))
+    while (known->name && (strlen(known->name) != length || memcmp(known->name, name, length) != 0))
         known++;
-    return known->lane;
+    return known;
+}
+
+enum view_lane view_lane(const char *request)
+{
+    return find_request(request, strcspn(request, "?"))->lane;
 }
 
 int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out, const char **content_type,
                 struct error *err)
 {
     struct arguments arguments;
-    const struct request *known = requests;
     int code = arguments_parse(&arguments, request, body, body_length, err);
 
     if (code != 0)
         return code;
-    while (known->name && strcmp(known->name, arguments.request) != 0)
-        known++;
+    const struct request *known = find_request(arguments.request, strlen(arguments.request));
     if (known->name) {
         *content_type = known->content_type;
         code = known->answer(view, &arguments, out, err);

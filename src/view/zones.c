@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../base/array.h"
+
 struct zone { int64_t least, greatest; };
 
 struct zone_map {
@@ -128,22 +130,6 @@ struct look {
     void *context;
 };
 
-/* The first of the keys that is not below one. */
-static size_t lower_bound(const int64_t *keys, size_t count, int64_t key)
-{
-    size_t low = 0;
-
-    while (count) {
-        size_t half = count / 2;
-        if (keys[low + half] < key) {
-            low += half + 1;
-            count -= half + 1;
-        } else
-            count = half;
-    }
-    return low;
-}
-
 static int look_for_keys(void *context, int worker, const struct report_block *block)
 {
     const struct look *look = context;
@@ -153,7 +139,7 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
         int64_t key = key_of(look->kind, look->report, block, row);
         if (key < least || key > greatest || key == NO_ZONE_KEY)
             continue;
-        size_t at = lower_bound(look->keys, look->key_count, key);
+        size_t at = array_first_not_before(look->keys, look->key_count, key);
         int code = look->keys[at] == key ? look->visit(look->context, block, row) : 0;
         if (code != 0)
             return code;
@@ -176,7 +162,7 @@ int zones_find(struct zones *zones, struct report *report, const struct zone_kin
         return err->code;
     size_t column_count = find_columns(kind, table, wanted);
     for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
-        size_t at = lower_bound(keys, key_count, map[i].least);
+        size_t at = array_first_not_before(keys, key_count, map[i].least);
         if (at == key_count || keys[at] > map[i].greatest)
             continue;
         struct report_chunk chunk = report_chunk_at(table, i);
