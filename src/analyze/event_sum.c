@@ -5,8 +5,8 @@
 #include "keys.h"
 
 enum role {
-    START, END, THREAD, CORRELATION, DEVICE, STREAM, NAME, NAME_OR, CLASS, VALUE, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y,
-    BLOCK_Z, ROLES
+    START, END, THREAD, CORRELATION, DEVICE, STREAM, NAME, NAME_OR, NUMBER_OR, CLASS, VALUE, GRID_X, GRID_Y, GRID_Z, BLOCK_X,
+    BLOCK_Y, BLOCK_Z, ROLES
 };
 
 struct scan {
@@ -17,6 +17,7 @@ struct scan {
     int columns[ROLES]; /* of the file, those that are read */
     int places[ROLES];  /* of a role among them, or -1 */
     size_t column_count;
+    int64_t last_ns;    /* of the table */
 };
 
 enum { KIND_BITS = 8 };
@@ -77,18 +78,29 @@ static int64_t kind_of(const struct scan *scan, uint64_t row)
     return scan->source->kind | ((int64_t)(uint32_t)(extra + 1) << KIND_BITS);
 }
 
+/* For a row without a name. */
+static void use_other_name(struct group_key *key, const struct report_block *block, const struct scan *scan, size_t row)
+{
+    if (scan->places[NUMBER_OR] >= 0 && !is_null(block, scan, NUMBER_OR, row)) {
+        key->part[KEY_KIND] = scan->source->number_kind;
+        key->part[KEY_NAME] = at(block, scan, NUMBER_OR, row);
+    } else {
+        key->part[KEY_NAME] = scan->places[NAME_OR] < 0 ? -1 : at(block, scan, NAME_OR, row);
+    }
+}
+
 static int visit(void *context, int worker, const struct report_block *block)
 {
     struct scan *scan = context;
     const int64_t *starts = block->values[START], *ends = block->values[END];
 
     for (size_t row = 0; row < block->rows; row++) {
-        int64_t end = block_is_null(block, END, row) ? starts[row] : ends[row];
+        int64_t end = !block_is_null(block, END, row) ? ends[row] : scan->source->open_to_last ? scan->last_ns : starts[row];
         if (!counts(block, scan, row, starts[row], end))
             continue;
         struct group_key key = { { kind_of(scan, block->first_row + row), at(block, scan, NAME, row) } };
         if (scan->places[NAME] >= 0 && is_null(block, scan, NAME, row))
-            key.part[KEY_NAME] = scan->places[NAME_OR] < 0 ? -1 : at(block, scan, NAME_OR, row);
+            use_other_name(&key, block, scan, row);
         if (scan->source->by_dimensions) {
             key.part[KEY_GRID] = pack_dimensions(at(block, scan, GRID_X, row), at(block, scan, GRID_Y, row),
                                                  at(block, scan, GRID_Z, row));
@@ -108,7 +120,7 @@ static void choose_columns(struct scan *scan, const struct report_table *table)
     const struct event_source *source = scan->source;
     int filtered = scan->filter.only.only != 0, on_gpu = filtered && source->process;
     const char *names[ROLES] = {
-        [START] = "start", [END] = "end", [NAME] = source->name, [NAME_OR] = source->name_or, [CLASS] = source->class_column,
+        [START] = "start", [END] = "end", [NAME] = source->name, [NAME_OR] = source->name_or, [NUMBER_OR] = source->number_or, [CLASS] = source->class_column,
         [VALUE] = source->value, [THREAD] = !filtered ? NULL : source->process ? source->process : "globalTid",
         [CORRELATION] = on_gpu ? "correlationId" : NULL, [DEVICE] = on_gpu ? "deviceId" : NULL,
         [STREAM] = on_gpu ? "streamId" : NULL,
@@ -134,6 +146,7 @@ static int scan_sources(struct report *report, const struct analysis_request *re
             continue;
         scan->source = &summary->sources[i];
         scan->extra = summary->extra && summary->extra->table == scan->source->table ? summary->extra : NULL;
+        scan->last_ns = table->last_ns;
         choose_columns(scan, table);
         int code = report_scan(report, table, scan->columns, scan->column_count, request->span, visit, scan, err);
         if (code == ERR_NO_MEMORY)

@@ -2,10 +2,12 @@
  * the video library. */
 #include <string.h>
 
+#include "../base/text.h"
 #include "event_sum.h"
 #include "reports.h"
 
-enum { CLASS_GL_DEBUG = 4, CLASS_GL_WORKLOAD = 5 }; /* KHR_DEBUG_EVENTS.eventClass */
+enum { TYPE_KHR_PUSHPOP = 62, TYPE_KHR_GPU_PUSHPOP = 63 }; /* KHR_DEBUG_EVENTS.eventClass, of ENUM_NSYS_EVENT_TYPE */
+enum { KHR_TEXT, KHR_ID };
 enum { SOURCE_ENCODER, SOURCE_DECODER, SOURCE_JPEG };
 
 static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
@@ -22,8 +24,28 @@ static void label_video(void *context, const struct group *group, struct summary
     texts[1].bytes = report_string(context, group->key.part[KEY_NAME], &texts[1].length);
 }
 
+struct khr_labels {
+    struct report *report;
+    struct text number;
+};
+
+/* Ranges without a text are told apart by their ids. */
+static void label_khr(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    struct khr_labels *labels = context;
+
+    if (event_kind(group) == KHR_TEXT) {
+        label(labels->report, group, texts);
+        return;
+    }
+    text_clear(&labels->number);
+    text_addf(&labels->number, "%lld", (long long)group->key.part[KEY_NAME]);
+    texts[0] = (struct summary_text){ text_string(&labels->number), labels->number.length };
+}
+
 static const struct summary_shape events_shape = { "Count", { "Name" }, label, 0 };
 static const struct summary_shape ranges_shape = { "Instances", { "Range" }, label, 0 };
+static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_khr, 0 };
 static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, label, 0 };
 static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0 };
 
@@ -64,24 +86,28 @@ static int openacc_sum(struct report *report, const struct analysis_request *req
     return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
 }
 
+static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type, struct table **out, struct error *err)
+{
+    const struct event_source source = {
+        .table = "KHR_DEBUG_EVENTS", .kind = KHR_TEXT, .name = "textId", .number_or = "id", .number_kind = KHR_ID,
+        .class_column = "eventClass", .class_value = type, .open_to_last = 1,
+    };
+    struct khr_labels labels = { .report = report };
+    struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &khr_shape, .context = &labels };
+    int code = event_summarize(report, request, &summary, out, err);
+
+    text_free(&labels.number);
+    return code;
+}
+
 static int opengl_khr_range_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct event_source sources[] = {
-        { .table = "KHR_DEBUG_EVENTS", .name = "textId", .named_only = 1, .class_column = "eventClass",
-          .class_value = CLASS_GL_DEBUG },
-    };
-
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return summarize_khr(report, request, TYPE_KHR_PUSHPOP, out, err);
 }
 
 static int opengl_khr_gpu_range_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
 {
-    static const struct event_source sources[] = {
-        { .table = "KHR_DEBUG_EVENTS", .name = "textId", .named_only = 1, .class_column = "eventClass",
-          .class_value = CLASS_GL_WORKLOAD },
-    };
-
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return summarize_khr(report, request, TYPE_KHR_GPU_PUSHPOP, out, err);
 }
 
 static int vulkan_marker_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)

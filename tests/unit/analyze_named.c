@@ -69,8 +69,8 @@ static void summaries_by_name(void **state)
     static const struct { const char *report, *table, *name, *header; int64_t event_class, other_class; } reports[] = {
         { "openmp_sum", "OPENMP_EVENT_KIND_CRITICAL_SECTION", "nameId", EVENTS, 78, 0 },
         { "openacc_sum", "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "nameId", EVENTS, 0, 0 },
-        { "opengl_khr_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 4, 5 },
-        { "opengl_khr_gpu_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 5, 4 },
+        { "opengl_khr_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 62, 63 },
+        { "opengl_khr_gpu_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 63, 62 },
         { "vulkan_marker_sum", "VULKAN_DEBUG_API", "textId", RANGES, 66, 0 },
         { "vulkan_gpu_marker_sum", "VULKAN_WORKLOAD", "textId", RANGES, 54, 0 },
         { "vulkan_api_sum", "VULKAN_API", "nameId", CALLS, 53, 0 },
