@@ -164,13 +164,12 @@ static void work_free(struct work *work)
 
 /* The place in order of the first work that calls from this one on put on the stream; *begin is where the stream begins, and
  * *end where it ends. A stream without work is empty. */
-static size_t find_work(struct work *work, const int64_t *stream, int64_t correlation, size_t *begin, size_t *end)
+static size_t find_work(const struct work *work, const int64_t *stream, int64_t correlation, size_t *begin, size_t *end)
 {
-    size_t known = work->streams.count;
-    uint32_t number = keys_add(&work->streams, stream);
+    uint32_t number = keys_find(&work->streams, stream);
 
     *begin = *end = 0;
-    if (number >= known)
+    if (number == NO_KEY)
         return 0;
     size_t low = *begin = work->begin[number], high = *end = work->begin[number + 1];
     while (low < high) {
@@ -262,12 +261,12 @@ static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
 static int set_source(struct join *join, struct table *table, struct table_cell *cells, size_t row, uint32_t *source)
 {
     int64_t *const *waits = join->waits.values, *const *events = join->events.values;
-    size_t known = join->event_ids.count, begin, end;
-    uint32_t id = keys_add(&join->event_ids, (int64_t[]){ waits[WAIT_PROCESS][row], waits[WAIT_ID][row] });
+    uint32_t id = keys_find(&join->event_ids, (int64_t[]){ waits[WAIT_PROCESS][row], waits[WAIT_ID][row] });
+    size_t begin, end;
 
     *source = NO_WORK;
-    if (id >= known)
-        return id == NO_KEY ? ERR_NO_MEMORY : 0; /* it was recorded before the capture */
+    if (id == NO_KEY)
+        return 0; /* it was recorded before the capture */
     uint32_t event = join->event_rows[id];
     int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event], events[EVENT_STREAM][event] };
     cell_set_int(&cells[CELL_WAITED_FOR], stream[KEY_STREAM]);

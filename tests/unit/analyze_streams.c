@@ -118,12 +118,17 @@ static void waits_that_hold_nothing_up(void **state)
     kernel(writer, (struct kernel){ 450, 460, 1, 9, 8, 440, "w" });
     wait_for(writer, 500, 2, 1, 8, 10, 4294967295); /* no event at all */
     wait_for(writer, 510, 3, 1, 8, 11, 40);         /* not a stream that waits */
+    wait_for(writer, 520, 2, 1, 9, 12, 77);         /* both again: an unknown event, and a stream without work */
+    record(writer, 1, 11, 13, 42);
+    wait_for(writer, 530, 2, 1, 9, 14, 42);         /* a stream without work is recorded on again */
     struct report *report = finish(writer);
     expect(report, "cuda_stream_wait", &all,
            "0,300,1,0,8,340,z,7,200,a,140,9\n"
            ",310,1,0,9,,,7,200,a,,9\n"
            ",320,1,0,8,450,w,,,,,9\n"
-           ",325,1,0,8,450,w,11,,,,9\n");
+           ",325,1,0,8,450,w,11,,,,9\n"
+           ",520,1,0,9,,,,,,,9\n"
+           ",530,1,0,9,,,11,,,,9\n");
     report_close(report);
 }
 
