@@ -78,29 +78,36 @@ static int read_values(struct totals *totals, struct report *report, const struc
     static const char *const event_names[EVENT_COLUMNS] = { "start", "end", "counter_id" }, *const value_names[VALUE_COLUMNS] = { "id", "idx", "value" };
     struct report_columns events = {0}, values = {0};
     struct keys ids = { .width = 1 };
+    size_t *rows = NULL; /* of an id, its reading: the first, where a file has several */
     int code = columns_read(report, "PMU_EVENTS", event_names, EVENT_COLUMNS, &events, err);
 
     if (code == 0)
         code = columns_read(report, "PMU_EVENT_COUNTERS", value_names, VALUE_COLUMNS, &values, err);
+    if (code == 0 && !(rows = malloc((events.rows + 1) * sizeof *rows)))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
     for (size_t row = 0; row < events.rows && code == 0; row++) {
         int64_t start = events.values[START][row], end = events.values[END][row];
-        uint32_t key = keys_add(&ids, (int64_t[]){ columns_is_null(&events, COUNTER, row) ? -1 - (int64_t)row : events.values[COUNTER][row] });
+        totals->first_ns = row == 0 || start < totals->first_ns ? start : totals->first_ns;
+        totals->last_ns = row == 0 || end > totals->last_ns ? end : totals->last_ns;
+        if (columns_is_null(&events, COUNTER, row))
+            continue;
+        size_t known = ids.count;
+        uint32_t key = keys_add(&ids, &events.values[COUNTER][row]);
         if (key == NO_KEY)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
-        if (key == row && (row == 0 || start < totals->first_ns))
-            totals->first_ns = start;
-        if (key == row && (row == 0 || end > totals->last_ns))
-            totals->last_ns = end;
+        else if (key == known)
+            rows[key] = row;
     }
-    for (size_t row = 0; row < values.rows && code == 0; row++) {
-        uint32_t key = keys_find(&ids, &values.values[ID][row]);
-        if (key == NO_KEY || key >= events.rows)
+    for (size_t i = 0; i < values.rows && code == 0; i++) {
+        uint32_t key = keys_find(&ids, &values.values[ID][i]);
+        if (key == NO_KEY)
             continue;
-        int64_t start = events.values[START][key], end = events.values[END][key];
+        int64_t start = events.values[START][rows[key]], end = events.values[END][rows[key]];
         if (!span || (start < span->to_ns && end > span->from_ns))
-            add(totals, values.values[REQUEST][row], values.values[VALUE][row], start, end);
+            add(totals, values.values[REQUEST][i], values.values[VALUE][i], start, end);
     }
     keys_free(&ids);
+    free(rows);
     if (events.values)
         report_columns_free(&events);
     if (values.values)

@@ -75,9 +75,30 @@ static void sums_rates_and_quotients(void **state)
     report_close(report);
 }
 
+/* A file may have two readings of one id: those after them keep their own times. */
+static void readings_of_one_id(void **state)
+{
+    struct writer *writer = start();
+    struct table *table = NULL;
+    struct report_span span = { 210, 290 };
+    struct error err;
+
+    request(writer, 9, "cycles");
+    request(writer, 10, "instructions");
+    reading(writer, 1, 0, 0, 10, 20);
+    reading(writer, 1, 100, 0, 30, 60);
+    reading(writer, 2, 200, 0, 7, 14);
+    struct report *report = finish(writer);
+    assert_int_equal(analysis_run(analysis_find("cpu_event_sum"), report, &(struct analysis_request){ .span = &span }, &table, &err), 0);
+    check(table, 0, "cycles", 7, 7 * 1e9 / 80, 7 * 1e9 / 100, 0);
+    check(table, 1, "instructions", 14, 14 * 1e9 / 80, 14 * 1e9 / 100, 0);
+    table_delete(table);
+    report_close(report);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_rates_and_quotients) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(sums_rates_and_quotients), cmocka_unit_test(readings_of_one_id) };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
