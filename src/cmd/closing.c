@@ -512,7 +512,7 @@ static size_t count_lines(const struct text *text)
 void closing_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
-    enum { LAST_LINES = 4, MOST_WARNINGS = 2 }; /* events, cost, report, next */
+    enum { LAST_LINES = 4, ROOM = CLOSING_LINES - LAST_LINES, MOST_WARNINGS = 2 }; /* events, cost, report, next */
     struct tables tables = {0};
     struct text first = {0};
 
@@ -525,8 +525,8 @@ void closing_add(struct text *out, const struct closing *closing)
     add_warnings(&first, result, result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS);
     closing_cuda_add_truth(&first, result, has_gpu);
     text_add(out, text_string(&first));
-    (has_gpu ? add_gpu_tables : tables.operators ? add_operator_tables : add_host_tables)
-        (out, closing, &tables, CLOSING_LINES - LAST_LINES - count_lines(&first));
+    size_t taken = count_lines(&first);
+    (has_gpu ? add_gpu_tables : tables.operators ? add_operator_tables : add_host_tables)(out, closing, &tables, taken < ROOM ? ROOM - taken : 0);
     text_free(&first);
     add_events(out, closing);
     add_cost(out, result);
