@@ -173,22 +173,39 @@ struct agent_thread *agent_enter_slow(uint32_t source_bits)
     return thread;
 }
 
+struct note {
+    uint16_t a;
+    const uint64_t *head;
+    uint32_t head_words;
+    const char *text; /* NULL: none */
+    size_t length;
+};
+
+static void write_note(struct agent_thread *thread, struct wire_record *record, const struct note *note)
+{
+    record->a = note->a;
+    record->ticks = agent_ticks();
+    for (uint32_t i = 0; i < note->head_words; i++)
+        record->body[i] = note->head[i];
+    if (note->text)
+        emit_text(record->body + note->head_words, note->text, note->length);
+    emit_commit(thread, record);
+    thread_close_note(thread);
+}
+
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
 {
     struct agent_thread *thread = agent_thread();
-    if (!thread)
+    if (!thread) {
+        if (agent_attached() && agent_self != AGENT_OWN_THREAD && agent_self != AGENT_HIDDEN_THREAD)
+            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_NO_THREAD], 1, memory_order_relaxed);
         return;
+    }
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
-    enum wire_fate fate;
-    struct wire_record *record = emit_reserve(thread, type, words, &fate);
-    if (!record)
-        return;
-    record->a = a;
-    record->ticks = agent_ticks();
-    for (uint32_t i = 0; i < head_words; i++)
-        record->body[i] = head[i];
-    if (text)
-        emit_text(record->body + head_words, text, length);
-    emit_commit(thread, record);
+    thread->notes++;
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NOTES, type, words);
+    if (record)
+        write_note(thread, record, &(struct note){ a, head, head_words, text, length });
+    thread->notes--;
 }

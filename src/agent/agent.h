@@ -87,6 +87,7 @@ struct agent_thread {
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
+    uint32_t notes;                 /* a note is being written: it may take a chunk that events may not */
     uint32_t timer;                 /* sample.c */
     char *signal_stack;             /* the same */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
@@ -289,7 +290,8 @@ static inline void emit_text(uint64_t *to, const char *text, size_t length)
     }
 }
 
-/* A record with text for bookkeeping (names, paths, diagnostics): not counted when it is lost, errno kept. */
+/* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when the
+ * buffer is full; those that are lost even so are counted as such. Keeps errno. */
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
 
 /* ---- Between the files of the agent ----------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* What a program may ask of its capture: begin and end recording, from NVTX ranges or from the public API.
  *
- * This process switches at once; the record tells the collector, who switches the others and keeps count.           */
+ * This process switches at once; struct wire_switch tells the collector, which switches the others and keeps count.   */
 #include "core.h"
 
 /* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
@@ -10,25 +10,59 @@ static int counts(enum wire_capture cause)
     return cause == WIRE_CAPTURE_CUDA ? capture == WIRE_CAPTURE_API : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
 }
 
+/* All switches are unread: the collector has been stopped for long. The last one counts. */
+static void miss_switch(enum wire_capture cause, int on)
+{
+    _Atomic uint64_t *missed = &agent.arena->switches_missed;
+    uint64_t before = atomic_load_explicit(missed, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(missed, &before, ((before >> 32) + 1) << 32 | (uint64_t)on << 16 | cause))
+        ;
+}
+
+/* Safe in signal handlers: a handler that interrupts this gets a later number. */
+static void tell_switch(enum wire_capture cause, int on)
+{
+    struct wire_header *arena = agent.arena;
+    uint32_t made = atomic_load_explicit(&arena->switches_made, memory_order_relaxed);
+    do {
+        if (made - atomic_load_explicit(&arena->switches_read, memory_order_acquire) >= WIRE_SWITCHES) {
+            miss_switch(cause, on);
+            return;
+        }
+    } while (!atomic_compare_exchange_weak(&arena->switches_made, &made, made + 1));
+    struct wire_switch *to = &arena->switches[made % WIRE_SWITCHES];
+    to->cause = (uint16_t)cause;
+    to->on = (uint16_t)on;
+    to->ticks = agent_ticks();
+    atomic_store_explicit(&to->number, made + 1, memory_order_release);
+}
+
+/* With or without a slot for the calling thread. */
+static int is_attached(void)
+{
+    agent_thread();
+    return agent_attached();
+}
+
 void agent_capture_begin(enum wire_capture cause)
 {
-    if (!agent_thread() || !counts(cause))
+    if (!is_attached() || !counts(cause))
         return;
     uint32_t left = atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed);
     do {
         if (left == 0)
             return;
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
-    emit_note(WIRE_CAPTURE_BEGIN, (uint16_t)cause, NULL, 0, NULL);
+    tell_switch(cause, 1);
     atomic_store(&agent.arena->recording, atomic_load(&agent.chosen));
     cuda_follow(0);
 }
 
 void agent_capture_end(enum wire_capture cause)
 {
-    if (!agent_thread() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
+    if (!is_attached() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
-    cuda_follow(0); /* first: the collector may end the capture as soon as it reads the record */
-    emit_note(WIRE_CAPTURE_END, (uint16_t)cause, NULL, 0, NULL);
+    cuda_follow(0); /* first: the collector may end the capture as soon as it reads of this */
+    tell_switch(cause, 0);
 }

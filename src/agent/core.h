@@ -12,6 +12,7 @@ int attach_flush(void);                        /* waits until the collector has 
 
 void thread_prepare(void);                     /* once per process, before the first thread_attach() */
 struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
+void thread_close_note(struct agent_thread *thread); /* after a note: a chunk for notes takes no event */
 
 /* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
 void agent_note_modules(void);

@@ -43,12 +43,7 @@ static void thread_end(struct agent_thread *thread)
     note_last_name(thread->slot);
     sample_note_sums();
     sample_thread_end(thread);
-    enum wire_fate fate;
-    struct wire_record *record = emit_reserve(thread, WIRE_THREAD_END, WIRE_HEAD_WORDS, &fate);
-    if (record) {
-        record->ticks = agent_ticks();
-        emit_commit(thread, record);
-    }
+    emit_note(WIRE_THREAD_END, 0, NULL, 0, NULL);
     agent_self = AGENT_NO_THREAD;
     nvtx_thread_end(thread);
     atomic_signal_fence(memory_order_seq_cst);
@@ -126,15 +121,44 @@ static void populate(struct wire_chunk *chunk, uint32_t index)
     sys_madvise(chunk, WIRE_CHUNK_BYTES, ADVICE_POPULATE_WRITE);
 }
 
+static int is_for_notes(const struct wire_chunk *chunk)
+{
+    return chunk && chunk >= agent.chunks + agent.arena->chunk_count;
+}
+
+static unsigned char *end_of(struct wire_chunk *chunk)
+{
+    return chunk->data + WIRE_CHUNK_DATA;
+}
+
+void thread_close_note(struct agent_thread *thread)
+{
+    if (unlikely(is_for_notes(thread->chunk)))
+        thread->limit = thread->cursor;
+}
+
+/* A chunk for notes that this thread has may have room still: its limit keeps events out. */
+static int reopen_for_note(struct agent_thread *thread, uint32_t words)
+{
+    if (!thread->notes || !is_for_notes(thread->chunk) || (size_t)(end_of(thread->chunk) - thread->cursor) < (size_t)words * 8)
+        return 0;
+    thread->limit = end_of(thread->chunk);
+    return 1;
+}
+
 int agent_next_chunk(struct agent_thread *thread, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8)
         return -1;
     uint32_t index = wire_take_chunk(agent.arena);
+    if (index == WIRE_NONE && reopen_for_note(thread, words))
+        return 0;
+    if (index == WIRE_NONE && thread->notes)
+        index = wire_take_note_chunk(agent.arena);
     if (index == WIRE_NONE)
         return -1;
     struct wire_chunk *chunk = &agent.chunks[index];
-    if (thread->chunk)
+    if (thread->chunk && !is_for_notes(chunk))
         populate(chunk, index);
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
@@ -144,6 +168,6 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
     atomic_store_explicit(link, index, memory_order_release);
     thread->chunk = chunk;
     thread->cursor = chunk->data;
-    thread->limit = chunk->data + WIRE_CHUNK_DATA;
+    thread->limit = end_of(chunk);
     return 0;
 }

@@ -212,7 +212,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
 
 /* ---- Ranges ------------------------------------------------------------------------------------------------------------------------ */
 
-void capture_range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
+static void range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
     if (capture->done)
@@ -236,7 +236,7 @@ static void last_range_over(struct collector *collector, int64_t time_ns)
     life_ask_to_shut_down(collector);
 }
 
-void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
+static void range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
     if (capture->done || cause > WIRE_CAPTURE_CUDA)
@@ -256,10 +256,51 @@ void capture_range_ends(struct collector *collector, struct process *process, en
         last_range_over(collector, time_ns);
 }
 
+/* A switch was pressed after the capture began and before now, whatever it says. */
+static int64_t switch_time(const struct collector *collector, uint64_t ticks)
+{
+    int64_t time = clock_map_time(&collector->clock, ticks), now = collector_now(collector);
+    return time < 0 ? 0 : time > now ? now : time;
+}
+
+static void hear_switch(struct collector *collector, struct process *process, enum wire_capture cause, int on, int64_t time_ns)
+{
+    if (on)
+        range_begins(collector, process, cause, time_ns);
+    else
+        range_ends(collector, process, cause, time_ns);
+}
+
+/* Of switches that found no place only the last is known: the others are lost, but not how it ended. */
+static void hear_missed(struct collector *collector, struct process *process)
+{
+    uint64_t missed = atomic_load_explicit(&process->arena->switches_missed, memory_order_acquire);
+    uint32_t count = (uint32_t)(missed >> 32) - process->switches_missed;
+    if (!count)
+        return;
+    process->switches_missed += count;
+    process->counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL] += count - 1;
+    hear_switch(collector, process, missed & 0xffff, missed >> 16 & 1, collector_now(collector));
+}
+
+void capture_hear(struct collector *collector, struct process *process)
+{
+    struct wire_header *arena = process->arena;
+    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* more in one go would be damage */
+        const struct wire_switch *next = &arena->switches[process->switches_read % WIRE_SWITCHES];
+        if (atomic_load_explicit(&next->number, memory_order_acquire) != process->switches_read + 1)
+            break;
+        struct wire_switch copy = {.cause = next->cause, .on = next->on, .ticks = next->ticks};
+        atomic_store_explicit(&arena->switches_read, ++process->switches_read, memory_order_release);
+        hear_switch(collector, process, copy.cause, copy.on, switch_time(collector, copy.ticks));
+    }
+    hear_missed(collector, process);
+}
+
 void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns)
 {
     if (process->open_ranges > 0)
-        capture_range_ends(collector, process, WIRE_CAPTURE_ALWAYS, time_ns);
+        range_ends(collector, process, WIRE_CAPTURE_ALWAYS, time_ns);
 }
 
 void capture_end(struct collector *collector, int64_t time_ns)

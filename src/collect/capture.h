@@ -1,7 +1,7 @@
 /* When recording is on: delay, duration, capture ranges, and who switches what.
  *
- * The agent of the process that asks flips its own switch at once and leaves a record; the collector flips the others
- * when it reads that record, and decides alone what the end of a range means. */
+ * The agent of the process that asks flips its own switch at once and leaves word (struct wire_switch); the collector flips
+ * the others when it reads of it, and decides alone what the end of a range means. */
 #ifndef TACHO_COLLECT_CAPTURE_H
 #define TACHO_COLLECT_CAPTURE_H
 
@@ -35,9 +35,8 @@ void capture_begin(struct collector *collector);
 /* Settings and switch of a new arena. */
 void capture_prepare_arena(struct collector *collector, struct wire_header *arena);
 
-/* WIRE_CAPTURE_BEGIN and _END, as they are drained. */
-void capture_range_begins(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns);
-void capture_range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns);
+/* Takes the switches that a process has pressed since the last time. */
+void capture_hear(struct collector *collector, struct process *process);
 
 /* Ranges that a process had open end with it. */
 void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns);

@@ -129,12 +129,17 @@ void drain_counts(struct process *process)
                 atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
 }
 
+static int is_chunk(const struct process *process, uint32_t index)
+{
+    return index < process->chunk_count + WIRE_NOTE_CHUNKS;
+}
+
 static void recycle_chunk(struct process *process, uint32_t index)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
-    wire_free_chunk(process->arena, index);
+    wire_free_chunk(process->arena, process->chunk_count, index);
 }
 
 static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
@@ -181,7 +186,7 @@ static size_t read_chunk(const struct origin *origin, uint32_t *next)
     struct wire_chunk *chunk = &wire_chunks(process->arena)[reader->chunk];
     *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
     uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
-    if (committed < reader->offset || committed > WIRE_CHUNK_DATA || committed % 8 || (*next != WIRE_NONE && *next >= process->chunk_count)) {
+    if (committed < reader->offset || committed > WIRE_CHUNK_DATA || committed % 8 || (*next != WIRE_NONE && !is_chunk(process, *next))) {
         damaged(process, reader);
         *next = WIRE_NONE;
         return 0;
@@ -207,7 +212,7 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         begin_thread(process, reader, slot);
     if (reader->chunk == WIRE_NONE && !reader->damaged) {
         uint32_t first = atomic_load_explicit(&slot->first_chunk, memory_order_acquire);
-        if (first != WIRE_NONE && first >= process->chunk_count)
+        if (first != WIRE_NONE && !is_chunk(process, first))
             damaged(process, reader);
         else
             reader->chunk = first;
@@ -243,6 +248,7 @@ size_t drain_process(struct process *process, size_t budget)
     if (!process->arena)
         return 0;
     size_t bytes = 0;
+    capture_hear(process->collector, process);
     if (process->cuda)
         cuda_note(process->cuda);
     process->behind = 0;
@@ -261,10 +267,11 @@ void drain_finish(struct process *process, int64_t end_ns)
 {
     if (!process->arena)
         return;
+    capture_hear(process->collector, process);
     uint32_t taken = slots_taken(process);
     for (uint32_t i = 0; i < taken; i++) {
-        /* The arena holds at most chunk_count chunks, and no one adds to it: more would be a circle. */
-        drain_slot(process, i, (int)process->chunk_count + 1);
+        /* The arena holds so many chunks, and no one adds to it: more would be a circle. */
+        drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);
         if (i < process->reader_count && process->readers[i].active) {
             record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
                              &wire_threads(process->arena)[i], end_ns);

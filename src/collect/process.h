@@ -90,6 +90,7 @@ struct process {
     uint64_t threads_seen;
     int behind;                    /* its threads have written more than the last round could read */
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
+    uint32_t switches_read, switches_missed; /* struct wire_switch: taken over already */
     struct nvtx_process *nvtx;
     uint64_t nvtx_end_lost, nvtx_damaged, library_end_lost; /* of its counts, those taken over already */
     struct torch_process *torch;   /* NULL: no operator of PyTorch has run here yet */

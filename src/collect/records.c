@@ -161,23 +161,6 @@ static void diagnostic(const struct origin *origin, const struct wire_record *re
     collector_diagnostic(origin->collector, time_of(origin, record), record->a, origin->process->global_pid, copy);
 }
 
-/* A switch was pressed after the capture began and before now, whatever the record says. */
-static int64_t switch_time(const struct origin *origin, const struct wire_record *record)
-{
-    int64_t time = time_of(origin, record), now = collector_now(origin->collector);
-    return time < 0 ? 0 : time > now ? now : time;
-}
-
-static void capture_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
-{
-    capture_range_begins(origin->collector, origin->process, record->a, switch_time(origin, record));
-}
-
-static void capture_ends(const struct origin *origin, const struct wire_record *record, uint32_t words)
-{
-    capture_range_ends(origin->collector, origin->process, record->a, switch_time(origin, record));
-}
-
 static void capture_elsewhere(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     size_t length;
@@ -376,8 +359,6 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_MODULE] = module,
     [WIRE_MODULE_END] = module_end,
     [WIRE_DIAGNOSTIC] = diagnostic,
-    [WIRE_CAPTURE_BEGIN] = capture_begins,
-    [WIRE_CAPTURE_END] = capture_ends,
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_STACK] = stack,
     [WIRE_PYTHON_STACK] = python_stack,

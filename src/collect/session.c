@@ -76,6 +76,7 @@ static struct wire_header *make_arena(struct collector *collector, int *descript
     arena->arena_bytes = session->arena_bytes;
     arena->chunk_count = session->chunk_count;
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     capture_prepare_arena(collector, arena);

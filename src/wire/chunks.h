@@ -50,9 +50,20 @@ static inline uint32_t wire_take_chunk(struct wire_header *arena)
     return wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,
                          &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
 }
-static inline void wire_free_chunk(struct wire_header *arena, uint32_t index)
+/* Their indices follow those of the chunks for events. */
+static inline uint32_t wire_take_note_chunk(struct wire_header *arena)
 {
-    wire_list_push(&arena->free_chunks, index, &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
+    uint32_t index = wire_list_pop(&arena->free_note_chunks, &arena->note_chunks_taken, WIRE_NOTE_CHUNKS,
+                                   &wire_chunks(arena)[arena->chunk_count].next_free, sizeof(struct wire_chunk));
+    return index == WIRE_NONE ? WIRE_NONE : arena->chunk_count + index;
+}
+static inline void wire_free_chunk(struct wire_header *arena, uint32_t chunk_count, uint32_t index)
+{
+    struct wire_chunk *chunks = wire_chunks(arena);
+    if (index < chunk_count)
+        wire_list_push(&arena->free_chunks, index, &chunks->next_free, sizeof *chunks);
+    else
+        wire_list_push(&arena->free_note_chunks, index - chunk_count, &chunks[chunk_count].next_free, sizeof *chunks);
 }
 static inline uint32_t wire_take_thread(struct wire_header *arena)
 {

@@ -22,7 +22,8 @@
     X(CUDA, "cuda")                                                                                                  \
     X(LIBRARY, "libraries") /* calls into cuBLAS, cuDNN and their like */                                             \
     X(TORCH, "pytorch")     /* operators and memory, through PyTorch's own observers */                               \
-    X(SAMPLES, "samples")   /* of CPU time; the agent takes them only where the kernel's perf events are refused */
+    X(SAMPLES, "samples")   /* of CPU time; the agent takes them only where the kernel's perf events are refused */    \
+    X(NOTES, "notes")       /* no source of events: bookkeeping (modules, exits, names). Only its losses are counted */
 
 enum wire_source {
 #define WIRE_SOURCE_ID(name, text) WIRE_SOURCE_##name,
@@ -57,6 +58,7 @@ enum wire_fate {
 /* ---- The arena ---------------------------------------------------------------------------------------------- */
 
 #define WIRE_CHUNK_BYTES 65536u
+#define WIRE_NOTE_CHUNKS 64u        /* behind the chunks for events: notes may use them when those are all taken */
 #define WIRE_THREAD_SLOTS 65536u
 #define WIRE_TEXT_BYTES 32768u      /* settings text behind the header */
 #define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
@@ -106,6 +108,18 @@ struct wire_cuda_settings {
 };
 #define WIRE_SCALE_SHIFT 40
 
+/* The program has begun or ended a capture range. These are words of the header and no records: a full buffer must not
+ * keep a capture from ending. The writer claims a number (switches_made), fills the switch, and publishes it with the
+ * release store of `number`. The collector reads them in order. A writer that finds all of them unread adds to
+ * switches_missed, whose low half is the last such switch, so that the outcome is known even then. */
+#define WIRE_SWITCHES 256u
+struct wire_switch {
+    _Atomic uint32_t number;        /* counts from 1; any other: not written yet */
+    uint16_t cause;                 /* enum wire_capture */
+    uint16_t on;
+    uint64_t ticks;
+};
+
 struct wire_sample_settings {       /* where SAMPLES is among the sources */
     uint64_t period_ns;             /* of a thread's CPU time */
     uint32_t stack_bytes;           /* copied with each sample; 0: an address alone */
@@ -140,10 +154,16 @@ struct wire_header {
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
     _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
+    _Alignas(64) _Atomic uint32_t switches_made;
+    _Atomic uint32_t switches_read;          /* the collector's */
+    _Atomic uint64_t switches_missed;        /* how many << 32 | on << 16 | cause of the last of them */
+    struct wire_switch switches[WIRE_SWITCHES]; /* by number - 1, modulo their count */
 
     /* Free lists: low half an index, high half a tag that changes with every pop (chunks.h). */
     _Alignas(64) _Atomic uint64_t free_chunks;
     _Atomic uint32_t chunks_taken; /* chunks below this one have been used at least once */
+    _Atomic uint32_t note_chunks_taken;
+    _Atomic uint64_t free_note_chunks; /* counted from the first of them */
     _Alignas(64) _Atomic uint64_t free_threads;
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
@@ -177,7 +197,7 @@ struct wire_thread {
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
     _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 576, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 640, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
@@ -205,7 +225,7 @@ static inline struct wire_chunk *wire_chunks(struct wire_header *arena)
 /* The end of the chunks, where the area for CUDA begins: cuda.h. */
 static inline uint64_t wire_chunks_end(uint32_t chunk_count)
 {
-    return WIRE_CHUNKS_OFFSET + (uint64_t)chunk_count * WIRE_CHUNK_BYTES;
+    return WIRE_CHUNKS_OFFSET + (uint64_t)(chunk_count + WIRE_NOTE_CHUNKS) * WIRE_CHUNK_BYTES;
 }
 
 /* ---- Records ------------------------------------------------------------------------------------------------ */
@@ -236,9 +256,7 @@ enum wire_type {
     WIRE_MODULE_END,     /* body: [address] */
     WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
 
-    /* The capture range. */
-    WIRE_CAPTURE_BEGIN,  /* a: enum wire_capture that asked for it */
-    WIRE_CAPTURE_END,    /* a: the same */
+    /* The capture range; its begin and end are no records: struct wire_switch. */
     WIRE_CAPTURE_ELSEWHERE, /* a range as the capture awaits it, but in another domain; body: text, that domain's name */
 
     /* The stack of a thread, copied, for the collector to walk: who called. a: enum wire_stack_of, whose record follows from the same

@@ -5,9 +5,13 @@
  *                              of stdin (which may be at once) nothing
  *     capture domains          one range in each of three domains and in the default one
  *     capture repeat N         N ranges called "work", each around a mark with its number; then until the end of stdin
+ *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work", and a thread called
+ *                              "crowded"; after the range its parent goes on, and it waits until the end of stdin
  *     capture sleeps           one sleep of 1 ms, one of 30 ms
  *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its own
  *     capture range NAME       one range                                                                              */
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +109,27 @@ static void repeat(int times)
     until_stdin_ends();
 }
 
+static void *named(void *unused)
+{
+    pthread_setname_np(pthread_self(), "crowded");
+    return unused;
+}
+
+static void crowded(int count)
+{
+    pthread_t thread;
+
+    nvtx_push("work");
+    kill(getppid(), SIGSTOP);
+    for (int i = 0; i < count; i++)
+        nvtx_mark("crowd");
+    pthread_create(&thread, NULL, named, NULL);
+    pthread_join(thread, NULL);
+    nvtx_pop();
+    kill(getppid(), SIGCONT);
+    until_stdin_ends();
+}
+
 static void domains(void)
 {
     static const char *const names[] = { "one", "two", "three, with a comma" };
@@ -146,6 +171,8 @@ int main(int argc, char **argv)
         domains();
     else if (strcmp(mode, "repeat") == 0)
         repeat(atoi(argv[2]));
+    else if (strcmp(mode, "crowded") == 0)
+        crowded(atoi(argv[2]));
     else if (strcmp(mode, "sleeps") == 0)
         sleep_ms(1), sleep_ms(30);
     else if (strcmp(mode, "fork") == 0)

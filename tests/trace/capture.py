@@ -101,6 +101,20 @@ class Ranges(lib.Case):
         self.assertEqual(self.repeat(6, "repeat-shutdown:2", stdin=read_end, status=0), ["inside 0", "inside 1"])
         os.close(read_end)
 
+    def test_end_comes_through_a_full_buffer(self):
+        """Nobody empties the buffer of 4 MB while the program makes 20 MB of marks: the end of the range ends the capture all the same,
+        and what is no event (the name of a thread, its end) has its own room."""
+        read_end, write_end = os.pipe()
+        self.addCleanup(os.close, write_end)
+        report = self.profile(CAPTURE, "crowded", "400000", stdin=read_end, status=0, timeout=60,
+                              options=["-t", "nvtx", "-c", "nvtx", "-p", "work", "--capture-range-end", "stop-shutdown", "--buffer-limit", "4M"])
+        os.close(read_end)
+        self.assertGreater(report.count("nvtx", "lost", "buffer-full"), 0)
+        self.assertEqual(report.produced("nvtx"), 400000 + 1)
+        self.assertEqual(report.produced("notes"), 0, "none was lost")
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_RANGE WHERE cause = 'nvtx'"), 1)
+        self.assertEqual(report.value("SELECT count(*) FROM ThreadNames JOIN StringIds ON id = nameId WHERE value = 'crowded'"), 1)
+
     def test_range_that_never_comes(self):
         report = self.profile("true", options=["-c", "nvtx", "-p", "nothing"])
         self.assertEqual(report.produced("nvtx") + report.produced("osrt"), 0)

@@ -47,6 +47,7 @@ static int set_scene(void **state)
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = CHUNKS;
     atomic_store(&scene->arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&scene->arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&scene->arena->free_threads, WIRE_LIST_EMPTY);
     scene->process = process_add(collector, PID, 0, "launch");
     process_attach(scene->process, scene->arena, wire_arena_bytes(CHUNKS, 0), CHUNKS);
@@ -331,6 +332,24 @@ static struct process *add_process(struct scene *scene, pid_t pid)
     return process;
 }
 
+/* As the agent does it; report time 0 is tick 1000. */
+static void press_switch(struct process *process, int on, uint64_t time_ns)
+{
+    uint32_t number = atomic_load(&process->arena->switches_made);
+    atomic_store(&process->arena->switches_made, number + 1);
+    struct wire_switch *to = &process->arena->switches[number % WIRE_SWITCHES];
+    to->cause = WIRE_CAPTURE_NVTX;
+    to->on = (uint16_t)on;
+    to->ticks = 1000 + time_ns;
+    atomic_store(&to->number, number + 1);
+}
+
+static void press_and_hear(struct process *process, int on, uint64_t time_ns)
+{
+    press_switch(process, on, time_ns);
+    drain_process(process, SIZE_MAX);
+}
+
 /* The program has been in three of four ranges, the third still on, before we read of the first. */
 static void a_process_switches_itself(void **state)
 {
@@ -345,24 +364,72 @@ static void a_process_switches_itself(void **state)
     atomic_store(&scene->arena->ranges_left, 1);
     atomic_store(&scene->arena->recording, sources);
     for (uint32_t range = 1; range <= 3; range++) {
-        capture_range_begins(collector, scene->process, WIRE_CAPTURE_NVTX, range * 10);
+        press_and_hear(scene->process, 1, range * 10);
         assert_int_equal(atomic_load(&other->arena->recording), sources);
         assert_int_equal(atomic_load(&other->arena->ranges_left), 4 - range);
         assert_int_equal(atomic_load(&scene->arena->ranges_left), 1);
         if (range == 3)
             break;
-        capture_range_ends(collector, scene->process, WIRE_CAPTURE_NVTX, range * 10 + 5);
+        press_and_hear(scene->process, 0, range * 10 + 5);
         assert_int_equal(atomic_load(&other->arena->recording), 0);
         assert_int_equal(atomic_load(&scene->arena->recording), sources);
     }
     atomic_store(&scene->arena->recording, 0); /* the third is over, too */
-    capture_range_begins(collector, other, WIRE_CAPTURE_NVTX, 34);
-    capture_range_ends(collector, scene->process, WIRE_CAPTURE_NVTX, 35);
+    press_and_hear(other, 1, 34);
+    press_and_hear(scene->process, 0, 35);
     assert_int_equal(atomic_load(&scene->arena->recording), sources); /* for the other, which is inside the fourth */
-    capture_range_ends(collector, other, WIRE_CAPTURE_NVTX, 40);
+    press_and_hear(other, 0, 40);
     assert_int_equal(atomic_load(&scene->arena->recording), 0);
     assert_true(collector->capture.done);
     assert_int_equal(collector->capture.recorded_ns, 5 + 5 + 10);
+}
+
+/* More ranges than there are places, while nobody reads: those that were told are rows, and how it ended is known. */
+static void the_last_switch_counts_even_if_there_was_no_place_for_it(void **state)
+{
+    struct scene *scene = *state;
+    struct collector *collector = scene->collector;
+    scene->options.range = COLLECT_RANGE_NVTX;
+    scene->options.range_end = COLLECT_END_REPEAT;
+    collector->capture = (struct capture){.armed = 1, .ranges_left = UINT32_MAX};
+    for (uint32_t i = 0; i < WIRE_SWITCHES; i++)
+        press_switch(scene->process, i % 2 == 0, i);
+    atomic_store(&scene->arena->switches_missed, UINT64_C(2) << 32 | 0 << 16 | WIRE_CAPTURE_NVTX); /* one on, one off */
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(atomic_load(&scene->arena->switches_read), WIRE_SWITCHES);
+    assert_false(collector->capture.on);
+    assert_int_equal(collector->capture.recorded_ns, WIRE_SWITCHES / 2);
+    atomic_store(&scene->arena->switches_missed, UINT64_C(3) << 32 | 1 << 16 | WIRE_CAPTURE_NVTX);
+    drain_process(scene->process, SIZE_MAX);
+    assert_true(collector->capture.on);
+    struct report *report = finish(scene);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL], 1);
+    report_close(report);
+}
+
+/* The chunks behind those for events are read and given back as any others. */
+static void notes_have_chunks_when_events_have_none(void **state)
+{
+    struct scene *scene = *state;
+    struct thread full = begin_thread(scene, 77), quiet = begin_thread(scene, 78);
+    while (write_call(scene, &full, 2000, 1, 0) == 0)
+        ;
+    quiet.chunk = wire_take_note_chunk(scene->arena);
+    assert_int_equal(quiet.chunk, CHUNKS);
+    struct wire_chunk *chunk = &wire_chunks(scene->arena)[quiet.chunk];
+    atomic_store(&chunk->next, WIRE_NONE);
+    atomic_store(&wire_threads(scene->arena)[quiet.slot].first_chunk, quiet.chunk);
+    struct wire_record *record = reserve(scene, &quiet, WIRE_EXIT, WIRE_HEAD_WORDS + 1);
+    record->body[0] = 7;
+    commit(scene, &quiet, record);
+    atomic_store(&wire_threads(scene->arena)[quiet.slot].state, WIRE_THREAD_ENDED);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->exit_status, 7);
+    assert_int_equal(scene->process->counts[WIRE_SOURCE_NVTX].damaged, 0);
+    assert_int_equal(wire_take_note_chunk(scene->arena), CHUNKS); /* it was given back */
+    for (uint32_t i = 1; i < WIRE_NOTE_CHUNKS; i++)
+        assert_int_equal(wire_take_note_chunk(scene->arena), CHUNKS + i);
+    assert_int_equal(wire_take_note_chunk(scene->arena), WIRE_NONE);
 }
 
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
@@ -371,7 +438,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
-        SCENE_TEST(a_call_in_progress_at_death_is_told), SCENE_TEST(an_unknown_record_is_counted_as_damage),
+        SCENE_TEST(a_call_in_progress_at_death_is_told),
+        SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
+        SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
         SCENE_TEST(a_process_switches_itself), SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
