@@ -4,7 +4,9 @@
  *
  * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
  * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
- * All signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes.         */
+ * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes.
+ * libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread and
+ * wait until each has answered.                                                                                          */
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -203,11 +205,12 @@ static void *run(void *unused)
 
 int cuda_thread_start(void)
 {
-    uint64_t all = UINT64_MAX, before;
+    sigset_t all, before;
     pthread_t thread;
-    sys_sigprocmask(SIG_SETMASK, &all, &before);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     int result = OS_REAL(pthread_create)(&thread, NULL, run, NULL);
-    sys_sigprocmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return result == 0 ? 0 : -1;
 }
 

@@ -175,11 +175,6 @@ static inline int sys_sched_yield(void)
 {
     return (int)sys_call3(SYS_sched_yield, 0, 0, 0);
 }
-/* Sets are the kernel's: one bit for each of 64 signals. */
-static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
-{
-    return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof *set, 0, 0);
-}
 /* Sleeps while the word holds this value, so long at most. The word is of this process alone. */
 static inline int sys_futex_wait(const _Atomic uint32_t *word, uint32_t value, uint64_t most_ns)
 {

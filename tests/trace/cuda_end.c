@@ -66,6 +66,22 @@ static void fork_after(int kernels)
     printf("{\"what\": \"child status\", \"status\": %d}\n", status);
 }
 
+static void *wait_for_ever(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* libc asks every thread to change, and waits for all of them: also for those that CUDA and its tools have made since. */
+static int change_ids(int kernels)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_for_ever, NULL);
+    work("work", kernels);
+    return setgid(getgid()) == 0 && setuid(getuid()) == 0 ? 0 : 93;
+}
+
 static void fork_before(int kernels)
 {
     pid_t child = fork();
@@ -84,6 +100,8 @@ int main(int argc, char **argv)
         for (;;)
             pause();
     }
+    if (strcmp(ending, "set-ids") == 0)
+        return change_ids(kernels);
     if (strcmp(ending, "fork-before") == 0) {
         fork_before(kernels);
         return 0;
