@@ -142,32 +142,11 @@ static inline void os_emit(const struct os_call *call, enum osrt_function functi
     os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
 }
 
-/* By the `fails` of a row: what happens around the call, the value to record, and the error number if it failed.
- * Streams return the same at the end of a file and on an error; whether the call sets errno tells them apart. */
-#define OS_BEFORE_MINUS_ONE
-#define OS_BEFORE_NULL_ERRNO
-#define OS_BEFORE_ERROR_NUMBER
-#define OS_BEFORE_NOT_ZERO
-#define OS_BEFORE_NO_POINTER
-#define OS_BEFORE_NEVER
-#define OS_BEFORE_VOID
-#define OS_BEFORE_STREAM int old_error = errno; errno = 0;
-#define OS_BEFORE_STREAM_EOF OS_BEFORE_STREAM
-#define OS_BEFORE_STREAM_NULL OS_BEFORE_STREAM
-#define OS_BEFORE_STREAM_SHORT OS_BEFORE_STREAM
+/* Reading functions return the same at the end of a stream as on an error; which it was, the stream knows. It is asked without
+ * its lock, which another thread may hold for as long as it waits for input. (libc's header would put its own FILE here.) */
+extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
 
-#define OS_AFTER_MINUS_ONE
-#define OS_AFTER_NULL_ERRNO
-#define OS_AFTER_ERROR_NUMBER
-#define OS_AFTER_NOT_ZERO
-#define OS_AFTER_NO_POINTER
-#define OS_AFTER_NEVER
-#define OS_AFTER_VOID
-#define OS_AFTER_STREAM int new_error = errno; if (!new_error) errno = old_error;
-#define OS_AFTER_STREAM_EOF OS_AFTER_STREAM
-#define OS_AFTER_STREAM_NULL OS_AFTER_STREAM
-#define OS_AFTER_STREAM_SHORT OS_AFTER_STREAM
-
+/* By the `fails` of a row: the error number of a call with this result, 0 if it did not fail. */
 #define OS_ERROR_MINUS_ONE(result) ((int64_t)(result) == -1 ? errno : 0)
 #define OS_ERROR_NULL_ERRNO(result) ((result) ? 0 : errno)
 #define OS_ERROR_ERROR_NUMBER(result) (result)
@@ -175,19 +154,17 @@ static inline void os_emit(const struct os_call *call, enum osrt_function functi
 #define OS_ERROR_NO_POINTER(result) 0
 #define OS_ERROR_NEVER(result) 0
 #define OS_ERROR_VOID(result) 0
-#define OS_ERROR_STREAM_EOF(result) ((int64_t)(result) == -1 ? new_error : 0)
-#define OS_ERROR_STREAM_NULL(result) ((result) ? 0 : new_error)
-#define OS_ERROR_STREAM_SHORT(result) ((result) < count ? new_error : 0)
+#define OS_ERROR_STREAM_EOF(result) ((int64_t)(result) == -1 && !os_stream_has_ended(stream) ? errno : 0)
+#define OS_ERROR_STREAM_NULL(result) (!(result) && !os_stream_has_ended(stream) ? errno : 0)
+#define OS_ERROR_STREAM_SHORT(result) ((result) < count && size && !os_stream_has_ended(stream) ? errno : 0)
 
 /* The body of a hook from here on: call the real function, timed, and return its result. */
 #define OS_TIMED(os_thread, type, symbol, arguments, fails) OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
 
 /* The same with another value in the record. */
 #define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
-    OS_BEFORE_##fails                                                                                                \
     struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
     type os_result = OS_REAL(symbol) arguments;                                                                      \
-    OS_AFTER_##fails                                                                                                 \
     if (os_end(&os_call))                                                                                            \
         os_emit(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result));                                        \
     return os_result;

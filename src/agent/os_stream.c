@@ -17,24 +17,25 @@ static inline int has_room(const FILE *stream)
     return gnu_get_libc_version && stream->_IO_write_ptr < stream->_IO_write_end;
 }
 
-#define CHARACTER(symbol, parameters, arguments, in_buffer)                                                          \
+#define CHARACTER(symbol, parameters, arguments, stream_is, in_buffer, fails)                                        \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
+        stream_is                                                                                                    \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
         if (unlikely(!thread))                                                                                       \
             return OS_REAL(symbol) arguments;                                                                        \
-        if (likely(in_buffer)) {                                                                                     \
+        if (likely(in_buffer(stream))) {                                                                             \
             agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
             return OS_REAL(symbol) arguments;                                                                        \
         }                                                                                                            \
-        OS_TIMED(thread, int, symbol, arguments, STREAM_EOF)                                                         \
+        OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
     }
 
-CHARACTER(fgetc, (void *stream), (stream), has_input(stream))
-CHARACTER(getc, (void *stream), (stream), has_input(stream))
-CHARACTER(_IO_getc, (void *stream), (stream), has_input(stream))
-CHARACTER(getchar, (void), (), has_input(stdin))
-CHARACTER(fputc, (int character, void *stream), (character, stream), has_room(stream))
-CHARACTER(putc, (int character, void *stream), (character, stream), has_room(stream))
-CHARACTER(_IO_putc, (int character, void *stream), (character, stream), has_room(stream))
-CHARACTER(putchar, (int character), (character), has_room(stdout))
+CHARACTER(fgetc, (void *stream), (stream), , has_input, STREAM_EOF)
+CHARACTER(getc, (void *stream), (stream), , has_input, STREAM_EOF)
+CHARACTER(_IO_getc, (void *stream), (stream), , has_input, STREAM_EOF)
+CHARACTER(getchar, (void), (), void *stream = stdin;, has_input, STREAM_EOF)
+CHARACTER(fputc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
+CHARACTER(putc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
+CHARACTER(_IO_putc, (int character, void *stream), (character, stream), , has_room, MINUS_ONE)
+CHARACTER(putchar, (int character), (character), void *stream = stdout;, has_room, MINUS_ONE)

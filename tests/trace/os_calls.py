@@ -66,6 +66,12 @@ class Calls(lib.Case):
             self.assertIn(row, rows)
         self.assertEqual(report.value("SELECT count(*) FROM OSRT_API WHERE end < start OR eventClass != 27 OR (callchainId != 0) != (end - start >= 80000)"), 0)
 
+    def test_end_of_a_stream_is_no_error(self):
+        rows = self.profile_calls("os_threads").rows("""SELECT value, returnValue, errnoValue FROM OSRT_API JOIN StringIds ON id = nameId""")
+        for row in [("fgets", 0, None), ("fgets", 0, errno.EIO), ("fread", 0, errno.EIO), ("getc", -1, None), ("getc", -1, errno.EIO),
+                    ("getchar", -1, None), ("fputc", -1, errno.EBADF), ("fseek", -1, errno.EINVAL)]:
+            self.assertIn(row, rows)
+
     def test_nesting_and_jumps(self):
         report = self.profile_calls("os_threads")
         nested = report.rows("""SELECT value, nestingLevel, returnValue FROM OSRT_API JOIN StringIds ON id = nameId

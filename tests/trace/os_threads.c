@@ -542,6 +542,32 @@ static void handlers(void)
 
 /* ---- Streams --------------------------------------------------------------------------------------------------- */
 
+/* A stream of the program's own making: libc calls these inside its functions, with errno as the caller left it. */
+static ssize_t cookie_read(void *unused, char *to, size_t bytes)
+{
+    printf("errno while reading: %d\n", errno);
+    errno = EIO;
+    return -1;
+}
+static ssize_t cookie_write(void *unused, const char *from, size_t bytes)
+{
+    printf("errno while writing: %d\n", errno);
+    return (ssize_t)bytes;
+}
+
+static void streams_of_its_own(void)
+{
+    char text[8];
+    FILE *file = fopencookie(NULL, "r+", (cookie_io_functions_t){ .read = cookie_read, .write = cookie_write });
+    CALL(fgets(text, sizeof text, file) == NULL);
+    CALL(fread(text, 1, 2, file));
+    CALL(getc(file));
+    clearerr(file);
+    CALL(fputs("written", file));
+    CALL(fflush(file));
+    CALL(fclose(file));
+}
+
 static void streams(void)
 {
     char text[64] = "", *line = NULL;
@@ -614,6 +640,7 @@ static void streams(void)
     CALL(pclose(file));
     CALL(system("exit 3"));
     CALL(system(NULL));
+    streams_of_its_own();
 }
 
 /* ---- Processes ------------------------------------------------------------------------------------------------- */
