@@ -200,9 +200,20 @@ __attribute__((destructor)) static void send_last(void)
     }
 }
 
+/* Two texts share the room of one: the second is cut to what the first leaves, the zero between them included. So every
+ * entry fits into a chunk; one that did not would never be sent, and hold up all that wait behind it. */
+static uint32_t more_length(const struct nvtx_note *note)
+{
+    uint32_t room = note->text.length < WIRE_TEXT_MAX ? WIRE_TEXT_MAX - note->text.length - 1 : 0;
+    return note->more.length < room ? note->more.length : room;
+}
+#define HEAD_WORDS_MAX 8u
+_Static_assert((WIRE_HEAD_WORDS + HEAD_WORDS_MAX) * 8 + WIRE_TEXT_MAX + 8 <= WIRE_CHUNK_DATA, "every entry fits into a chunk");
+_Static_assert(WIRE_ENTRY_WORDS <= HEAD_WORDS_MAX && WIRE_SCHEMA_WORDS <= HEAD_WORDS_MAX, "the longest heads there are");
+
 static uint32_t note_words(const struct nvtx_note *note)
 {
-    uint32_t more = note->more.kind == NVTX_TEXT_NONE ? 0 : note->more.length + 1;
+    uint32_t more = more_length(note) ? more_length(note) + 1 : 0;
     uint32_t text = note->text.kind == NVTX_TEXT_REGISTERED ? 1 : emit_text_words(note->text.length + more);
     return WIRE_HEAD_WORDS + note->head_words + text;
 }
@@ -217,7 +228,7 @@ static void fill_note(struct wire_record *record, const struct nvtx_note *note, 
     uint64_t *text = record->body + note->head_words;
     nvtx_put_text(text, &note->text);
     if (note->more.kind == NVTX_TEXT_UTF8) /* the memory is fresh: zeros stand behind it */
-        memcpy((char *)text + note->text.length + 1, note->more.pointer, note->more.length);
+        memcpy((char *)text + note->text.length + 1, note->more.pointer, more_length(note));
 }
 
 void nvtx_tell(const struct nvtx_note *note)
@@ -226,8 +237,11 @@ void nvtx_tell(const struct nvtx_note *note)
         return; /* what libraries say of themselves was asked for, and nothing else */
     uint32_t words = note_words(note);
     struct entry *entry = take_entry(words);
-    if (!entry)
+    if (!entry) { /* no memory, or as much as the journal may ever have */
+        if (agent_attached())
+            atomic_fetch_add_explicit(&agent.arena->process_counts[nvtx_source(note->domain)][WIRE_LOST_BUFFER_FULL], 1, memory_order_relaxed);
         return;
+    }
     fill_note(&entry->record, note, words);
     atomic_store_explicit(&entry->ready, 1, memory_order_release);
     struct agent_thread *thread = agent_thread();

@@ -100,15 +100,15 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
         return pointer;
     pointer.unit = string ? wire_character_size(entry->type) : wire_type_size(entry->type);
     switch (entry->flags & WIRE_ENTRY_ARRAY) {
-    case WIRE_ENTRY_FIXED:
+    case WIRE_ENTRY_FIXED: /* of none there is nothing to follow */
         pointer.count = entry->detail < POINTED_BYTES_MAX ? (uint32_t)entry->detail : POINTED_BYTES_MAX;
+        pointer.unit = pointer.count ? pointer.unit : 0;
         break;
-    case WIRE_ENTRY_LENGTH_INDEX:
+    case WIRE_ENTRY_LENGTH_INDEX: /* and of a number that cannot be read neither */
         pointer.count = 1;
-        if (entry->detail < index) {
-            pointer.length_at = (uint32_t)offsets[entry->detail];
-            pointer.length_bytes = wire_type_size(schema->entries[entry->detail].type);
-        }
+        pointer.length_at = entry->detail < index ? (uint32_t)offsets[entry->detail] : 0;
+        pointer.length_bytes = entry->detail < index ? wire_type_size(schema->entries[entry->detail].type) : 0;
+        pointer.unit = pointer.length_bytes ? pointer.unit : 0;
         break;
     case WIRE_ENTRY_ZERO_TERMINATED:
         break;

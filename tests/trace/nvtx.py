@@ -118,6 +118,18 @@ class Nvtx(lib.Case):
                          [("none", 0, 0), ("send", 1, 0), ("receive", 2, 0), ("urgent", 1, 1), ("last", 4, 1)])
         self.assertEqual(report.rows("SELECT path, parentScopeId FROM NVTX_SCOPES"), [("a/b", 1)])
 
+    def test_long_texts_are_cut_and_hold_nothing_up(self):
+        report = self.all("long")
+        self.assertEqual(self.counts(report), {"registered afterwards": 1})
+        self.assertEqual(report.value("SELECT length(rtrim(name, 'L')) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), 0)
+        self.assertGreater(report.value("SELECT length(name) FROM NVTX_PAYLOAD_SCHEMA_ENTRIES"), 16000, "cut, but not to nothing")
+        self.check_balance(report, 1)
+
+    def test_empty_arrays_are_not_followed(self):
+        report = self.all("empty")
+        value = report.value("SELECT jsonText FROM NVTX_EVENTS WHERE jsonText IS NOT NULL")
+        self.assertEqual(json.loads(value)["count"], 0)
+
     def test_counters(self):
         report = self.all("counters")
         self.assertEqual(report.rows("SELECT intValue FROM TACHO_COUNTER JOIN StringIds ON id = nameId WHERE StringIds.value = 'queue' ORDER BY timestamp"),

@@ -3,6 +3,7 @@
 #include "nvtx_client.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,7 +142,7 @@ static void deep(void)
 
 enum { SCHEMA_FIELDS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6, ENUM_FIELDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 enum { TYPE_INT = 5, TYPE_UINT8 = 12, TYPE_UINT64 = 18, TYPE_FLOAT = 19, TYPE_DOUBLE = 20, TYPE_CSTRING = 75, TYPE_REGISTERED = 80 };
-enum { FIXED = 1 << 4, MESSAGE = 1 << 10 };
+enum { POINTER = 1 << 1, FIXED = 1 << 4, LENGTH_INDEX = 3 << 4, DEEP_COPY = 1 << 8, MESSAGE = 1 << 10 };
 
 struct point { int x, y; };
 struct packet {
@@ -224,6 +225,40 @@ static void counters(const void *domain)
     nvtx_sample(domain, position, &point, sizeof point);
 }
 
+/* Names and descriptions that do not fit into a record, and what is said after them. */
+static void long_texts(const void *domain)
+{
+    enum { BYTES = 100000 };
+    char *text = malloc(BYTES + 1);
+    memset(text, 'L', BYTES);
+    text[BYTES] = 0;
+    struct nvtx_schema_entry entry = { 0, TYPE_INT, text, text, 0, 0, NULL, NULL };
+    struct nvtx_schema schema = { SCHEMA_FIELDS, text, 1, 0, &entry, 1, sizeof(int), 0, 0, NULL };
+    expect("schema", 1, nvtx_register_schema(domain, &schema) != 0);
+    struct nvtx_counter counter = { sizeof counter, 17, text, text, 0, NULL, 0 };
+    expect("counter", 1, nvtx_register_counter(domain, &counter) != 0);
+    nvtx_register(domain, text);
+    struct nvtx_attributes a = nvtx_registered(nvtx_register(domain, "registered afterwards"));
+    nvtx_domain_mark(domain, &a);
+    free(text);
+}
+
+/* Arrays that the program says are empty are not looked at: these lie where nothing may be read. */
+static void empty_arrays(const void *domain)
+{
+    struct { uint64_t count; const void *none, *counted, *unknown; } payload = { 0 };
+    static const struct nvtx_schema_entry entries[] = {
+        { 0, TYPE_UINT64, "count", NULL, 0, 0, NULL, NULL },
+        { POINTER | FIXED | DEEP_COPY, TYPE_UINT8, "none", NULL, 0, 8, NULL, NULL },
+        { POINTER | LENGTH_INDEX | DEEP_COPY, TYPE_UINT8, "counted", NULL, 0, 16, NULL, NULL },
+        { POINTER | LENGTH_INDEX | DEEP_COPY, TYPE_UINT8, "unknown", NULL, 7, 24, NULL, NULL },
+    };
+    struct nvtx_schema schema = { SCHEMA_FIELDS, "arrays", 1, 0, entries, 4, sizeof payload, 0, 0, NULL };
+    payload.none = payload.counted = payload.unknown = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct nvtx_payload_data data = { nvtx_register_schema(domain, &schema), sizeof payload, &payload };
+    nvtx_mark_payload(domain, &data, 1);
+}
+
 /* Children of a fork use what their parent registered, and end without a word. */
 static void forks(const void *domain)
 {
@@ -260,6 +295,10 @@ int main(int argc, char **argv)
         payloads(domain);
     if (!*only || !strcmp(only, "counters"))
         counters(domain);
+    if (!*only || !strcmp(only, "long"))
+        long_texts(domain);
+    if (!*only || !strcmp(only, "empty"))
+        empty_arrays(domain);
     if (!*only || !strcmp(only, "forks"))
         forks(domain);
     printf("attached %d, tool version %u\n", nvtx_client.attached, nvtx_client.tool_version);
