@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What profiling costs, and how fast events become a report: every figure beside a bare run in the same minute.
 
-    bench/pipeline.py [cost|finish|pace|threads|floors ...] [--json FILE] [--pairs N] [--nsys PROGRAM]
+    bench/pipeline.py [cost|finish|pace|threads|floors ...] [--json FILE] [--pairs N] [--nsys PROGRAM] [--before PROGRAM]
 
 Takes Tacho from the variable TACHO, from build/bin/tacho, or from the PATH; the bench programs from PROGRAMS, or compiles
 them with cc. It needs Python and a C compiler, so it also runs where only the tarball was unpacked.
@@ -31,9 +31,14 @@ def bench_program(name, folder):
 
 
 class Bench:
-    def __init__(self, folder, pairs, nsys=None):
-        self.folder, self.pairs, self.nsys = folder, pairs, nsys
+    def __init__(self, folder, pairs, nsys=None, before=None):
+        self.folder, self.pairs = folder, pairs
         self.tacho = find_tacho()
+        self.peers = {}  # name: a function like profiled(), measured in the same rounds
+        if before:
+            self.peers["before"] = lambda *arguments, options: self.profiled(*arguments, options=options, tacho=before)
+        if nsys:
+            self.peers["nsys"] = lambda *arguments, options: self.under_nsys(nsys, *arguments, options=options)
         self.storm = bench_program("storm", folder)
         self.result = {"host": host(), "tacho": version(self.tacho)}
 
@@ -41,10 +46,10 @@ class Bench:
         done = subprocess.run([self.storm, *map(str, arguments)], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
-    def profiled(self, *arguments, options=(), name="bench"):
+    def profiled(self, *arguments, options=(), name="bench", tacho=None):
         """What storm says, plus: report (path), bytes, finish_ns (storm's end to tacho's)."""
         path = os.path.join(self.folder, name + ".tacho")
-        done = subprocess.run([self.tacho, "profile", "-o", path, "-f", "true", *options, self.storm, *map(str, arguments)],
+        done = subprocess.run([tacho or self.tacho, "profile", "-o", path, "-f", "true", *options, self.storm, *map(str, arguments)],
                               capture_output=True, text=True)
         end = time.monotonic_ns()
         if done.returncode:
@@ -53,9 +58,9 @@ class Bench:
         said.update(report=path, bytes=os.path.getsize(path), finish_ns=end - said["end_monotonic_ns"])
         return said
 
-    def under_nsys(self, *arguments, options=()):
+    def under_nsys(self, nsys, *arguments, options=()):
         """What storm says under nsys with the same sources. Whether nsys can make a report afterwards does not matter here."""
-        done = subprocess.run([self.nsys, "profile", *options, "-s", "none", "--cpuctxsw=none", "-f", "true",
+        done = subprocess.run([nsys, "profile", *options, "-s", "none", "--cpuctxsw=none", "-f", "true",
                                "-o", os.path.join(self.folder, "nsys"), self.storm, *map(str, arguments)], capture_output=True, text=True)
         said = [line for line in done.stdout.splitlines() if line.startswith("{")]
         if not said:
@@ -98,19 +103,20 @@ def cost(bench):
         runs = []
         for _ in range(bench.pairs):
             run = [bench.bare(source, 1, events), bench.profiled(source, 1, events, options=options)]
-            if bench.nsys:
-                run.append(bench.under_nsys(source, 1, events, options=options))
+            run += [peer(source, 1, events, options=options) for peer in bench.peers.values()]
             runs.append([one["cpu_ns_per_event"] for one in run])
         bare = statistics.median(run[0] for run in runs)
         middle, low, high = median_interval([run[1] - run[0] for run in runs])
         kept[source] = {"bare_ns": bare, "added_ns": middle, "low_ns": low, "high_ns": high, "runs": runs}
         row = [what, f"{bare:.1f}", f"{middle:+.1f}", f"{low:.1f} … {high:.1f}", verdict(middle, limit)]
-        if bench.nsys:
-            nsys, nsys_low, nsys_high = median_interval([run[2] - run[0] for run in runs])
-            kept[source].update(nsys_added_ns=nsys, nsys_low_ns=nsys_low, nsys_high_ns=nsys_high)
-            row += [f"{nsys:+.1f}", f"{nsys_low:.1f} … {nsys_high:.1f}"]
+        for column, peer in enumerate(bench.peers, 2):
+            added, peer_low, peer_high = median_interval([run[column] - run[0] for run in runs])
+            kept[source].update({f"{peer}_added_ns": added, f"{peer}_low_ns": peer_low, f"{peer}_high_ns": peer_high})
+            row += [f"{added:+.1f}", f"{peer_low:.1f} … {peer_high:.1f}"]
         rows.append(row)
-    header = ["event", "bare", "added (median)", "95 % interval", "aim"] + ["nsys adds", "95 % interval"] * bool(bench.nsys)
+    header = ["event", "bare", "added (median)", "95 % interval", "aim"]
+    for peer in bench.peers:
+        header += [f"{peer} adds", "95 % interval"]
     table(f"Cost of one event, ns of its thread's CPU time ({bench.pairs} interleaved rounds)", header, rows)
     return kept
 
@@ -197,13 +203,14 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="keep the figures; a folder gets a file named after host and date")
     parser.add_argument("--pairs", type=int, default=15, help="interleaved pairs for `cost` (15)")
     parser.add_argument("--nsys", metavar="PROGRAM", help="measure nsys beside us in `cost`")
+    parser.add_argument("--before", metavar="PROGRAM", help="measure another build of tacho in the same rounds of `cost`")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; there are: {', '.join(BENCHMARKS)}")
     folder = tempfile.mkdtemp(prefix="tacho-bench-")
     try:
-        bench = Bench(folder, options.pairs, options.nsys)
+        bench = Bench(folder, options.pairs, options.nsys, options.before)
         print(f"{bench.result['tacho']} on {bench.result['host']['cpu']}, {CORES} cores, "
               f"Linux {bench.result['host']['kernel']}, load {os.getloadavg()[0]:.1f}")
         for name, run in BENCHMARKS.items():
