@@ -265,13 +265,16 @@ size_t drain_process(struct process *process, size_t budget)
 
 void drain_finish(struct process *process, int64_t end_ns)
 {
-    if (!process->arena)
+    if (!process->arena || process->finished)
         return;
+    process->finished = 1;
     capture_hear(process->collector, process);
     uint32_t taken = slots_taken(process);
-    for (uint32_t i = 0; i < taken; i++) {
-        /* The arena holds so many chunks, and no one adds to it: more would be a circle. */
+    for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to it: more would be a circle */
         drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);
+    if (end_ns != PROCESS_NO_TIME && process->exec_ns != PROCESS_NO_TIME && !process->exit_seen)
+        end_ns = process->exec_ns; /* another program has run in it since then */
+    for (uint32_t i = 0; i < taken; i++) {
         if (i < process->reader_count && process->readers[i].active) {
             record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
                              &wire_threads(process->arena)[i], end_ns);

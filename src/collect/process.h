@@ -89,6 +89,7 @@ struct process {
     uint32_t chunks_seen, chunks_ready; /* of those never used: taken by the last round, made ready ahead */
     uint64_t threads_seen;
     int behind;                    /* its threads have written more than the last round could read */
+    int finished;                  /* drain_finish() has read all of it */
     unsigned open_ranges;          /* capture ranges that it has begun and not ended */
     uint32_t switches_read, switches_missed; /* struct wire_switch: taken over already */
     struct nvtx_process *nvtx;
