@@ -10,6 +10,7 @@
 
 #include "agent.h"
 #include "core.h"
+#include "jail.h"
 #include "python.h"
 #include "sys.h"
 
@@ -60,17 +61,33 @@ static void find_own_path(void)
         strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
 }
 
+static int find_session(void)
+{
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session || strlen(session) >= sizeof agent.session)
+        return 0;
+    strcpy(agent.session, session);
+    find_own_path();
+    return 1;
+}
+
+/* Behind a filter that the program has set, no system call is safe. */
+static int is_free(void)
+{
+    if (!agent.left && jail_is_new())
+        agent.left = agent.jailed = 1;
+    return !agent.left;
+}
+
 static void start(void)
 {
-    uint64_t cpu_before_ns = sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    int wanted = find_session() && is_free();
+    uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     os_resolve();
-    const char *session = getenv(WIRE_SESSION_VARIABLE);
-    if (!session || strlen(session) >= sizeof agent.session) {
+    if (!wanted) {
         set_state(AGENT_OFF);
         return;
     }
-    strcpy(agent.session, session);
-    find_own_path();
     /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(), which is nearly all of it. */
     sys_madvise(&agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     if (__register_atfork)
@@ -109,7 +126,7 @@ static void restart(void)
     cuda_after_fork_in_child();
     agent.arena = NULL;
     agent_self = NULL;
-    if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
+    if ((flags & WIRE_FLAG_TRACE_FORK) && is_free())
         attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     else
         set_state(AGENT_OFF);

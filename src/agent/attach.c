@@ -38,7 +38,10 @@ static int parse_session(const char *text, struct session *session)
     }
     if (text[32] != ':')
         return -EINVAL;
-    session->name = text + 33;
+    const char *filters = text + 33; /* jail.c reads them */
+    session->name = filters + strspn(filters, "0123456789");
+    if (*session->name++ != ':')
+        return -EINVAL;
     const char *colon = strchr(session->name, ':');
     session->name_length = colon ? (size_t)(colon - session->name) : strlen(session->name);
     session->path = colon ? colon + 1 : NULL;

@@ -213,7 +213,7 @@ static int run_followed(const struct request *request)
     struct found found = look_at(request->environment);
     if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return request->run(request, request->environment);
-    if (!agent.left && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT)
+    if (agent.jailed || (!agent.left && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT))
         return run_changed(request, &found, remove_agent);
     int complete = found.preload && names_agent(found.preload) && found.session;
     for (size_t i = 0; i < INJECTIONS; i++)

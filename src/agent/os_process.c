@@ -1,11 +1,9 @@
-/* Processes: fork, the wait calls (which tell how a child ended), exits, and names that a thread gives itself.
+/* Processes: fork, the wait calls (which tell how a child ended), exits, and names of threads.
  *
  * fork() needs no care here beyond not touching the parent's memory in the child: the handler that agent.c registers has
  * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
  * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
-#include <linux/seccomp.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 
 #include "core.h"
 #include "os.h"
@@ -130,45 +128,6 @@ EXIT(_Exit)
 EXIT(quick_exit)
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
-
-static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
-{
-    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
-    if (!thread)
-        return OS_REAL(prctl)(option, a, b, c, d);
-    OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
-}
-
-/* Does the process limit itself with this, so that a system call of the agent, or reading the counter (which strict mode
- * forbids too), could be its death? Whoever gives up privileges for good does it to set a filter next, often not through
- * libc. A filter of NULL only asks whether there are filters. */
-static int limits_itself(int option, unsigned long a, unsigned long b)
-{
-    return (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b)) || (option == PR_SET_NO_NEW_PRIVS && a) ||
-           (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
-}
-
-/* A vfork child would switch off its parent, whose memory it runs in: it goes on to exec or to its end in any case. */
-static int limiting_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
-{
-    int own = os_is_own_process();
-    if (own)
-        agent_leave("A process that limits its own system calls (seccomp, no_new_privs) or clock was not recorded from then on.");
-    int result = OS_REAL(prctl)(option, a, b, c, d);
-    if (own && result != 0)
-        agent_come_back();
-    return result;
-}
-
-int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
-{
-    if (limits_itself(option, a, b))
-        return limiting_prctl(option, a, b, c, d);
-    int result = timed_prctl(option, a, b, c, d);
-    if (option == PR_SET_NAME && result == 0 && agent_attached())
-        agent_set_thread_name((const char *)a);
-    return result;
-}
 
 static int timed_pthread_setname_np(pthread_t thread, const char *name)
 {

@@ -119,7 +119,7 @@ class CollectorKill(lib.Case):
             tacho = subprocess.Popen(self.command("sh", "-c", 'echo "$TACHO_SESSION"; exec sleep 1000', output=output), stdout=subprocess.PIPE,
                                      stderr=subprocess.DEVNULL, text=True, start_new_session=True)
             self.addCleanup(lib.end_group, tacho)
-            return tacho, os.path.dirname(tacho.stdout.readline().strip().split(":")[2])
+            return tacho, os.path.dirname(tacho.stdout.readline().strip().split(":")[3])
         killed, left_behind = start("killed.tacho")
         running, in_use = start("running.tacho")
         killed.kill()

@@ -433,6 +433,25 @@ static void signals(void)
     timer_delete(timer);
 }
 
+/* All six arguments arrive, errno is left as the kernel has it, and a child may come back on its parent's stack. */
+static void system_calls(void)
+{
+    int status = 0;
+    fflush(stdout);
+    CALL(syscall(SYS_close, -1));
+    CALL(syscall(100000));
+    CALL(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 1));
+    IS(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 4096) != -1);
+    IS(syscall(SYS_getpid) == getpid());
+    CALL(syscall(SYS_prctl, 1000000, 1, 2, 3, 4));
+    CALL(syscall(SYS_seccomp, 1000000, 0, NULL));
+    fflush(stdout);
+    long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0)
+        syscall(SYS_exit_group, 9);
+    CALL(syscall(SYS_wait4, child, &status, 0, NULL) == child && status == 9 << 8);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
@@ -444,5 +463,6 @@ int main(void)
     memory();
     messages();
     signals();
+    system_calls();
     return 0;
 }

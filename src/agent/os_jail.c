@@ -1,0 +1,164 @@
+/* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one system call
+ * of its own, or a look at the counter, could be the program's death.
+ *
+ * A filter for system calls outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only
+ * gives up privileges is left alone as well, since a filter often comes next and not through libc; but the programs that it
+ * starts find out by themselves whether they are in a jail (jail.c).                                                     */
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include "core.h"
+#include "os.h"
+#include "os_process.h"
+#include "sys.h"
+
+enum limit { NO_LIMIT, LIMIT, FILTER };
+
+/* Strict mode forbids the counter too. A filter of NULL only asks whether there are filters. */
+static enum limit limit_of_prctl(int option, unsigned long a, unsigned long b)
+{
+    if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
+        return FILTER;
+    if ((option == PR_SET_NO_NEW_PRIVS && a) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
+        return LIMIT;
+    return NO_LIMIT;
+}
+
+static enum limit limit_of_seccomp(unsigned operation, const void *filter)
+{
+    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? FILTER : NO_LIMIT;
+}
+
+/* A vfork child would switch off its parent, whose memory it runs in: it goes on to exec or to its end in any case. */
+static int begin_limit(enum limit limit)
+{
+    if (limit == NO_LIMIT || !os_is_own_process())
+        return 0;
+    agent_leave(limit == FILTER ? "A process that filters its own system calls (seccomp) was not recorded from then on, nor were the programs that it started."
+                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on.");
+    return 1;
+}
+
+static void end_limit(enum limit limit, int has_left, int failed)
+{
+    if (failed && has_left)
+        agent_come_back();
+    else if (!failed && limit == FILTER && agent.left)
+        agent.jailed = 1;
+}
+
+/* ---- prctl ----------------------------------------------------------------------------------------------------- */
+
+static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(prctl)(option, a, b, c, d);
+    OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
+}
+
+static int limiting_prctl(enum limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    int has_left = begin_limit(limit);
+    int result = OS_REAL(prctl)(option, a, b, c, d);
+    end_limit(limit, has_left, result != 0);
+    return result;
+}
+
+int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    enum limit limit = limit_of_prctl(option, a, b);
+    if (limit != NO_LIMIT)
+        return limiting_prctl(limit, option, a, b, c, d);
+    int result = timed_prctl(option, a, b, c, d);
+    if (option == PR_SET_NAME && result == 0 && agent_attached())
+        agent_set_thread_name((const char *)a);
+    return result;
+}
+
+/* ---- syscall --------------------------------------------------------------------------------------------------- */
+
+/* Called by the instructions below alone: for the two system calls that can limit a process, and to find the real function. */
+__attribute__((used)) long os_limiting_syscall(long number, long a, long b, long c, long d, long e);
+__attribute__((used)) void *os_find_syscall(void);
+__attribute__((used, visibility("hidden"))) void *os_real_syscall;
+
+long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
+{
+    enum limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
+                                             : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
+    int has_left = begin_limit(limit);
+    long result = OS_REAL(syscall)(number, a, b, c, d, e);
+    end_limit(limit, has_left, result == -1);
+    return result;
+}
+
+void *os_find_syscall(void)
+{
+    os_real_syscall = (void *)OS_REAL(syscall);
+    return os_real_syscall;
+}
+
+/* All other numbers go on to the real function by a jump, with all registers and the stack as they are: the call may be one that
+ * returns twice, in a child on the same stack (vfork), or not at all. */
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+#if defined(__x86_64__)
+__asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, @function\nsyscall:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "cmp $" TEXT(__NR_prctl) ", %rdi\n"
+        "je os_limiting_syscall\n"
+        "cmp $" TEXT(__NR_seccomp) ", %rdi\n"
+        "je os_limiting_syscall\n"
+        "mov os_real_syscall(%rip), %rax\n"
+        "test %rax, %rax\n"
+        "je 1f\n"
+        "jmp *%rax\n"
+        "1:\n"
+        "push %rdi\n.cfi_adjust_cfa_offset 8\n"
+        "push %rsi\n.cfi_adjust_cfa_offset 8\n"
+        "push %rdx\n.cfi_adjust_cfa_offset 8\n"
+        "push %rcx\n.cfi_adjust_cfa_offset 8\n"
+        "push %r8\n.cfi_adjust_cfa_offset 8\n"
+        "push %r9\n.cfi_adjust_cfa_offset 8\n"
+        "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
+        "call os_find_syscall\n"
+        "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+        "pop %r9\n.cfi_adjust_cfa_offset -8\n"
+        "pop %r8\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rcx\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rdx\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rsi\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
+        "jmp *%rax\n"
+        ".cfi_endproc\n.size syscall, . - syscall\n");
+#elif defined(__aarch64__)
+__asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, %function\nsyscall:\n"
+        ".cfi_startproc\n"
+        "hint 34\n"
+        "cmp x0, " TEXT(__NR_prctl) "\n"
+        "b.eq os_limiting_syscall\n"
+        "cmp x0, " TEXT(__NR_seccomp) "\n"
+        "b.eq os_limiting_syscall\n"
+        "adrp x16, os_real_syscall\n"
+        "ldr x16, [x16, :lo12:os_real_syscall]\n"
+        "cbz x16, 1f\n"
+        "br x16\n"
+        "1:\n"
+        "stp x29, x30, [sp, -80]!\n.cfi_def_cfa_offset 80\n.cfi_offset 29, -80\n.cfi_offset 30, -72\n"
+        "mov x29, sp\n"
+        "stp x0, x1, [sp, 16]\n"
+        "stp x2, x3, [sp, 32]\n"
+        "stp x4, x5, [sp, 48]\n"
+        "str x6, [sp, 64]\n"
+        "bl os_find_syscall\n"
+        "mov x16, x0\n"
+        "ldp x0, x1, [sp, 16]\n"
+        "ldp x2, x3, [sp, 32]\n"
+        "ldp x4, x5, [sp, 48]\n"
+        "ldr x6, [sp, 64]\n"
+        "ldp x29, x30, [sp], 80\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"
+        "br x16\n"
+        ".cfi_endproc\n.size syscall, . - syscall\n");
+#endif

@@ -1,0 +1,98 @@
+/* A program that builds a jail of filters for system calls around itself, and then becomes another program:
+ *
+ *     jail HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without libc)
+ *                                    FORBIDDEN: nothing; socket; agent, all that only an agent would call
+ *     jail HOW FORBIDDEN work        does without another program
+ *     jail work                      forks, waits and prints, all without what is forbidden; status 5
+ *     jail question                  asks for filters as libseccomp does, which limits nothing; status 5
+ *
+ * There is a range called like the first argument before the jail. No new privileges are given up first: that takes root. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nvtx_client.h"
+
+static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime };
+
+static long call_kernel(long number, long a, long b, long c)
+{
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+#endif
+}
+
+static long set_filter(const char *how, struct sock_fprog *filter)
+{
+    if (strcmp(how, "prctl") == 0)
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0);
+    if (strcmp(how, "syscall") == 0)
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, filter);
+    if (strcmp(how, "syscall-prctl") == 0)
+        return syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0);
+    return call_kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)filter);
+}
+
+static long build(const char *how, const char *forbidden)
+{
+    size_t calls = strcmp(forbidden, "nothing") == 0 ? 0 : strcmp(forbidden, "socket") == 0 ? 1 : sizeof agent_calls / sizeof *agent_calls;
+    struct sock_filter lines[2 * sizeof agent_calls / sizeof *agent_calls + 2];
+    unsigned short count = 0;
+
+    lines[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < calls; i++) {
+        lines[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, agent_calls[i], 0, 1);
+        lines[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    }
+    lines[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return set_filter(how, &(struct sock_fprog){ count, lines });
+}
+
+static int work(void)
+{
+    int status = 0;
+
+    puts("behind");
+    fflush(stdout);
+    if (fork() == 0)
+        _exit(6);
+    return wait(&status) > 0 && status == 6 << 8 ? 5 : 1;
+}
+
+/* The second is how libseccomp finds out what the kernel has. */
+static int question(void)
+{
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0);
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) != -1 || errno != EFAULT)
+        return 1;
+    nvtx_push("free");
+    nvtx_pop();
+    return 5;
+}
+
+int main(int argc, char **argv)
+{
+    nvtx_push(argc > 1 ? argv[1] : "");
+    nvtx_pop();
+    if (argc == 2)
+        return strcmp(argv[1], "work") == 0 ? work() : question();
+    if (argc < 4 || build(argv[1], argv[2]) != 0)
+        return 77;
+    if (strcmp(argv[3], "work") == 0)
+        return work();
+    execvp(argv[3], argv + 3);
+    return 1;
+}

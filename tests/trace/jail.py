@@ -1,0 +1,85 @@
+"""Programs behind filters for system calls (seccomp), as nsjail, bubblewrap, systemd and libseccomp set them: a call that a
+filter does not expect is the program's death, so the agent makes none, and is not handed on."""
+import os
+import shutil
+import struct
+import subprocess
+
+import lib
+
+JAIL = lib.program("jail")
+
+
+class Jail(lib.Case):
+    def bare(self, *arguments):
+        """What the program does without tacho: its status and output."""
+        done = subprocess.run([JAIL, *arguments], capture_output=True, text=True, timeout=60)
+        if done.returncode == 77:
+            self.skipTest("the kernel takes no filter from this user")
+        self.assertEqual(done.returncode, 5, done)
+        return done
+
+    def same(self, *arguments, **more):
+        """The same with tacho, and the report."""
+        bare = self.bare(*arguments)
+        report = self.profile(JAIL, *arguments, status=bare.returncode, **more)
+        self.assertEqual(self.output.stdout, bare.stdout)
+        self.assertNotIn("ld.so", self.output.stderr)
+        return report
+
+    def test_filter_and_exec(self):
+        for how in ("prctl", "syscall", "syscall-prctl"):
+            with self.subTest(how=how):
+                report = self.same(how, "agent", JAIL, "work", options=["--osrt-threshold=0"])
+                self.assertEqual(report.ranges(), {how: 1})
+                self.assertIn("filters its own system calls", self.output.stderr)
+
+    def test_filter_set_by_an_instruction(self):
+        """No hook sees it: the new program finds out, and so does a child."""
+        report = self.same("instruction", "socket", JAIL, "work")
+        self.assertEqual(report.ranges(), {"instruction": 1})
+
+    def test_filter_and_fork(self):
+        for how in ("prctl", "syscall", "syscall-prctl"):
+            self.same(how, "agent", "work")
+        self.same("instruction", "socket", "work")
+
+    def test_programs_in_between(self):
+        """…change nothing: filters are inherited."""
+        self.same("prctl", "socket", "env", "-i", JAIL, "work")
+        self.same("instruction", "socket", "sh", "-c", f"{JAIL} work; exit $?")
+
+    def test_asking_limits_nothing(self):
+        self.assertEqual(self.same("question").ranges(), {"question": 1, "free": 1})
+
+    def test_capture_inside_a_jail(self):
+        """Filters from outside, as every container has them, are the collector's too."""
+        self.bare("prctl", "nothing", JAIL, "work")
+        done = subprocess.run([JAIL, "syscall", "nothing", *self.command(JAIL, "work")], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (5, "behind\n"), done.stderr)
+        self.assertEqual(self.report().ranges(), {"work": 1})
+
+    def test_no_new_privileges_alone(self):
+        """…are no filter: the next program is recorded."""
+        report = self.profile("setpriv", "--no-new-privs", JAIL, "work", status=5)
+        self.assertEqual(report.ranges(), {"work": 1})
+
+    def test_bubblewrap(self):
+        if not shutil.which("bwrap"):
+            self.skipTest("bubblewrap is not installed")
+        socket = {"x86_64": 41, "aarch64": 198}[os.uname().machine]
+        lines = [(0x20, 0, 0, 0), (0x15, 0, 1, socket), (0x06, 0, 0, 0x80000000), (0x06, 0, 0, 0x7fff0000)]  # kill the process for socket()
+        with open(self.path("filter"), "wb") as file:
+            file.write(b"".join(struct.pack("=HBBI", *line) for line in lines))
+        for options in ([], ["--seccomp", "9"]):
+            wrapped = ["sh", "-c", 'exec "$@" 9<filter', "sh", "bwrap", "--bind", "/", "/", "--dev", "/dev", *options, JAIL, "work"]
+            bare = subprocess.run(wrapped, cwd=self.folder, capture_output=True, text=True, timeout=60)
+            if bare.returncode != 5 and not options:
+                self.skipTest("bubblewrap cannot work here: " + bare.stderr.strip())
+            report = self.profile(*wrapped, status=bare.returncode)
+            self.assertEqual((self.output.stdout, bare.returncode), (bare.stdout, 5))
+            self.assertEqual(report.ranges(), {} if options else {"work": 1})
+
+
+if __name__ == "__main__":
+    lib.main()
