@@ -123,17 +123,17 @@ static void flush(struct collector *collector)
     collector_warn(collector, 0, "The report could not be written completely: %s.", err.text);
 }
 
-int collector_catch_up(struct collector *collector)
+static void report_counts(struct collector *collector)
 {
     for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
-        /* As many rounds as its buffer has chunks at most: it may record on all the while. */
-        uint32_t rounds = 0;
-        do
-            drain_process(process, SIZE_MAX);
-        while (process->behind && ++rounds < process->chunk_count);
         drain_counts(process);
         process_report_counts(process);
     }
+}
+
+int collector_write_down(struct collector *collector)
+{
+    report_counts(collector);
     return writer_flush(collector->writer, NULL);
 }
 
@@ -141,10 +141,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     process_poll(collector);
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
-        drain_counts(process);
-        process_report_counts(process);
-    }
+    report_counts(collector);
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
     cpu_tick(collector);

@@ -82,7 +82,7 @@ int64_t collector_now(const struct collector *collector);
 
 int64_t collector_string(struct collector *collector, const char *text);
 
-/* Reads all that the program has recorded so far and writes it down: 0, or an ERR_ code. */
-int collector_catch_up(struct collector *collector);
+/* Writes all that was read so far, and its counts, into the report: 0, or an ERR_ code. */
+int collector_write_down(struct collector *collector);
 
 #endif

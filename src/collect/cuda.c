@@ -255,6 +255,22 @@ size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read)
     return bytes;
 }
 
+void cuda_set_goal(struct cuda_process *cuda)
+{
+    cuda->goal_ticks = ticks_now(cuda->clock.map);
+    cuda->goal = atomic_load_explicit(&cuda->setup.arena->cuda_deliveries, memory_order_relaxed);
+}
+
+int cuda_reached_goal(struct cuda_process *cuda)
+{
+    const struct wire_cuda_buffer *buffers = buffers_of(cuda);
+    for (uint32_t i = 0, taken = buffers_taken(cuda); i < taken; i++)
+        if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED && buffers[i].number < cuda->goal)
+            return 0;
+    cuda_waits_settle(cuda, cuda->goal_ticks);
+    return 1;
+}
+
 /* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */
 
 static const cuda_told told[] = {

@@ -67,6 +67,11 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
+/* Notes which buffers are delivered by now. Once cuda_read() has read those, and the threads are read up to here too, the goal is
+ * reached: what is known of this time has its rows. */
+void cuda_set_goal(struct cuda_process *cuda);
+int cuda_reached_goal(struct cuda_process *cuda);
+
 /* Who made a call that is still to come. */
 void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, struct call_chains chains);
 

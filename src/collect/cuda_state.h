@@ -115,6 +115,7 @@ struct cuda_process {
     uint32_t noted_count, noted_next, noted_capacity;
     uint32_t buffers_seen;                 /* the most that were taken at any time */
     uint64_t noted_ticks;                  /* when */
+    uint64_t goal, goal_ticks;             /* cuda_set_goal(): buffers with lower numbers; and when */
     unsigned char *copy;                   /* of the buffer that is being read */
     int recovering;                        /* it was never delivered */
     uint64_t latest_ns;                    /* then: no timestamp can be later */

@@ -21,7 +21,7 @@
 #define INTERVAL_MIN_US 1000
 #define INTERVAL_MAX_US 20000
 #define BUSY_BYTES (256u << 10)   /* in a round: poll as fast as it goes */
-#define ROUND_BYTES (8u << 20)    /* then look after sockets and signals */
+#define ROUND_BYTES (2u << 20)    /* then look after sockets and signals */
 #define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
 #define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
 #define PAGE 4096u
@@ -195,19 +195,20 @@ static size_t read_chunk(const struct origin *origin, uint32_t *next)
     if (length) {
         memcpy(origin->collector->drain.copy, chunk->data + reader->offset, length);
         reader->offset = committed;
+        reader->read_bytes += length;
         read_records(origin, origin->collector->drain.copy, length);
     }
     return length;
 }
 
-/* Follows a slot's chain for at most so many chunks. */
-static size_t drain_slot(struct process *process, uint32_t index, int chunks)
+/* The reader of a slot with a thread in it, at the thread's first chunk if it was at none; NULL: no thread, or no memory. */
+static struct reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
     struct wire_thread *slot = &wire_threads(process->arena)[index];
-    uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    *state = atomic_load_explicit(&slot->state, memory_order_acquire);
     struct reader *reader = reader_of(process, index);
-    if (!reader || (state != WIRE_THREAD_LIVE && state != WIRE_THREAD_ENDED))
-        return 0;
+    if (!reader || (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED))
+        return NULL;
     if (!reader->active)
         begin_thread(process, reader, slot);
     if (reader->chunk == WIRE_NONE && !reader->damaged) {
@@ -217,6 +218,16 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
         else
             reader->chunk = first;
     }
+    return reader;
+}
+
+/* Follows a slot's chain for at most so many chunks. */
+static size_t drain_slot(struct process *process, uint32_t index, int chunks)
+{
+    uint32_t state;
+    struct reader *reader = enter_slot(process, index, &state);
+    if (!reader)
+        return 0;
     const struct origin origin = {process->collector, process, reader};
     size_t bytes = 0;
     for (; chunks > 0 && reader->chunk != WIRE_NONE && !reader->damaged; chunks--) {
@@ -261,6 +272,63 @@ size_t drain_process(struct process *process, size_t budget)
     if (process->cuda)
         bytes += cuda_read(process->cuda, bytes < budget ? budget - bytes : 0, i == taken && !process->behind);
     return bytes;
+}
+
+/* ---- How far is far enough -------------------------------------------------------------------------------------------- */
+
+static void schedule(struct drain *drain, int64_t interval_us)
+{
+    struct timeval wait = {0, (suseconds_t)interval_us};
+    event_add(drain->timer, &wait);
+}
+
+static uint64_t unread_bytes(const struct process *process, const struct reader *reader)
+{
+    uint64_t bytes = 0;
+    uint32_t index = reader->chunk, offset = reader->offset;
+    for (uint32_t i = 0; i < process->chunk_count && index < process->chunk_count; i++) {
+        struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
+        index = atomic_load_explicit(&chunk->next, memory_order_acquire);
+        uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+        if (committed < offset || committed > WIRE_CHUNK_DATA)
+            break; /* damaged, as read_chunk() will find */
+        bytes += committed - offset;
+        offset = 0;
+    }
+    return bytes;
+}
+
+void drain_set_goals(struct collector *collector)
+{
+    uint32_t state;
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+        if (process->cuda)
+            cuda_set_goal(process->cuda);
+        for (uint32_t i = 0, taken = slots_taken(process); i < taken; i++) {
+            struct reader *reader = enter_slot(process, i, &state);
+            if (reader)
+                reader->goal_bytes = reader->read_bytes + unread_bytes(process, reader);
+        }
+    }
+    schedule(&collector->drain, 0);
+}
+
+static int reached_goals(struct process *process)
+{
+    for (uint32_t i = 0; i < process->reader_count; i++) {
+        const struct reader *reader = &process->readers[i];
+        if (reader->active && !reader->damaged && reader->read_bytes < reader->goal_bytes)
+            return 0;
+    }
+    return !process->cuda || cuda_reached_goal(process->cuda);
+}
+
+int drain_reached_goals(const struct collector *collector)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        if (!reached_goals(process))
+            return 0;
+    return 1;
 }
 
 void drain_finish(struct process *process, int64_t end_ns)
@@ -347,12 +415,6 @@ static void make_ready(struct process *process)
 
 /* ---- Rounds ---------------------------------------------------------------------------------------------------------- */
 
-static void schedule(struct drain *drain, int64_t interval_us)
-{
-    struct timeval wait = {0, (suseconds_t)interval_us};
-    event_add(drain->timer, &wait);
-}
-
 static void round_once(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
@@ -370,17 +432,14 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
             break;
     }
     drain->next = process;
-    if (total >= ROUND_BYTES) {
-        schedule(drain, 0);
-        return;
-    }
     if (total >= BUSY_BYTES)
         drain->interval_us = INTERVAL_MIN_US;
     else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
         drain->interval_us += drain->interval_us / 4; /* slowly: bursts come soon after one another */
     else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
         drain->interval_us -= drain->interval_us / 4;
-    schedule(drain, drain->interval_us);
+    schedule(drain, total >= ROUND_BYTES ? 0 : drain->interval_us);
+    session_answer_flushes(collector);
 }
 
 int drain_init(struct collector *collector)

@@ -33,6 +33,7 @@ struct reader {
     uint32_t damaged;         /* its chain makes no sense: not read any more */
     uint32_t is_agents;       /* a thread of the agent: its records are read, it has no row */
     uint32_t chunk, offset;   /* the next byte to read; WIRE_NONE: no chunk yet */
+    uint64_t read_bytes, goal_bytes; /* of the thread's records, in all; drain_set_goals() */
     uint32_t tid, priority;
     int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
     int64_t name_id;          /* in the writer's string pool; 0: none */

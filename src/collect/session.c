@@ -1,12 +1,20 @@
 /* Where agents come in: see session.h.
  *
  * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and tokens
- * are random, so captures on one machine never meet; whoever lacks the token is turned away. */
+ * are random, so captures on one machine never meet; whoever lacks the token is turned away.
+ *
+ * Every local user can connect to an abstract socket. A connection costs us a descriptor until it has said hello, and must not cost
+ * others theirs: those that are silent are few, for each user, and the oldest of them makes room for the next.
+ *
+ * An agent that asks for a flush waits until the records that it and all others had written by then are in the report. The rounds of
+ * drain.c read them, as ever, and others come in meanwhile. Who asks while one is under way has the next, so that none waits for
+ * what was recorded after it asked. */
 #include "session.h"
 
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +37,25 @@
 #define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
 #define BACKLOG 4096
 #define PARENT_BYTES (1u << 20) /* read of the parent's records before a child is answered: some milliseconds at most */
-#define CONNECTIONS_MAX 32 /* at a time, well below the descriptors that watch.c leaves: the others wait in the backlog */
+#define FLUSH_PATIENCE_SECONDS 60
+#define ACCEPTED_MAX 64 /* at a stretch */
 
-/* One that has connected and not yet said hello. */
+/* One that has connected: it is silent until its hello is read. A hello is answered and over, but for a flush. */
+enum connection_state { SILENT, WANTS_FLUSH, FLUSHING };
+
+/* Connections that are silent at a time, far below the descriptors that watch.c leaves. */
+static const struct { int of_user, of_all; } silent_max[] = {
+    {4, 12},  /* of users that no process of the capture has run as */
+    {24, 24}, /* of ours, root's and the program's */
+};
+
 struct connection {
     struct collector *collector;
     struct connection *next, **link;
     struct event *event;
     int socket;
+    enum connection_state state;
+    struct ucred peer;
 };
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
@@ -96,7 +115,6 @@ void session_release_arena(struct process *process)
 
 static void close_connection(struct connection *connection)
 {
-    connection->collector->session.connection_count--;
     *connection->link = connection->next;
     if (connection->next)
         connection->next->link = connection->link;
@@ -184,56 +202,157 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
     close(descriptor);
 }
 
-/* Whoever asks to have its records written waits for that, and all others in the backlog with it. */
-static void answer(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
+/* ---- Flushes ----------------------------------------------------------------------------------------------------------------- */
+
+static void begin_flush(struct collector *collector)
 {
-    if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
-        send_welcome(socket, -EPROTO, 0, -1);
-    else if (hello->origin == WIRE_ORIGIN_KNOWN)
-        send_welcome(socket, collector_catch_up(collector) == 0 ? 0 : -EIO, 0, -1);
-    else
-        admit(collector, socket, hello, pid);
+    for (struct connection *connection = collector->session.connections; connection; connection = connection->next)
+        if (connection->state == WANTS_FLUSH) {
+            connection->state = FLUSHING;
+            collector->session.flushing = 1;
+        }
+    if (collector->session.flushing)
+        drain_set_goals(collector);
 }
 
+void session_answer_flushes(struct collector *collector)
+{
+    struct connection *next;
+    if (!collector->session.flushing || !drain_reached_goals(collector))
+        return;
+    int status = collector_write_down(collector) == 0 ? 0 : -EIO;
+    for (struct connection *connection = collector->session.connections; connection; connection = next) {
+        next = connection->next;
+        if (connection->state != FLUSHING)
+            continue;
+        send_welcome(connection->socket, status, 0, -1);
+        close_connection(connection);
+    }
+    collector->session.flushing = 0;
+    begin_flush(collector);
+}
+
+static int want_flush(struct connection *connection)
+{
+    struct timeval patience = {FLUSH_PATIENCE_SECONDS, 0};
+    if (!process_descriptor_is_spare(connection->collector, connection->socket) || event_add(connection->event, &patience) != 0)
+        return -1;
+    connection->state = WANTS_FLUSH;
+    if (!connection->collector->session.flushing)
+        begin_flush(connection->collector);
+    return 0;
+}
+
+/* ---- Connections ------------------------------------------------------------------------------------------------------------- */
+
+static void note_user(struct session *session, uid_t uid)
+{
+    uint32_t room = sizeof session->uids / sizeof *session->uids;
+    for (uint32_t i = 0; i < session->uid_count && i < room; i++)
+        if (session->uids[i] == uid)
+            return;
+    session->uids[session->uid_count++ % room] = uid;
+}
+
+static int is_users(const struct session *session, uid_t uid)
+{
+    if (uid == 0 || uid == getuid() || uid == geteuid())
+        return 1;
+    for (uint32_t i = 0; i < session->uid_count && i < sizeof session->uids / sizeof *session->uids; i++)
+        if (session->uids[i] == uid)
+            return 1;
+    return 0;
+}
+
+/* 0: it is answered, or turned away. */
+static int answer(struct connection *connection, const struct wire_hello *hello)
+{
+    struct collector *collector = connection->collector;
+    /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
+    pid_t pid = connection->peer.pid > 0 ? connection->peer.pid : (pid_t)(hello->pid & 0xffffff);
+    if (memcmp(hello->token, collector->session.token, sizeof hello->token) != 0)
+        return 0;
+    note_user(&collector->session, connection->peer.uid);
+    if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
+        send_welcome(connection->socket, -EPROTO, 0, -1);
+    else if (hello->origin != WIRE_ORIGIN_KNOWN)
+        admit(collector, connection->socket, hello, pid);
+    else if (want_flush(connection) == 0)
+        return 1;
+    else
+        send_welcome(connection->socket, -EAGAIN, 0, -1);
+    return 0;
+}
+
+/* Reads the hello if it is there. One that waits for its flush says no more: it has gone, or its time is over. */
 static void hear(evutil_socket_t socket, short what, void *argument)
 {
     struct connection *connection = argument;
-    struct collector *collector = connection->collector;
     struct wire_hello hello;
-    struct ucred peer = {0};
-    socklen_t peer_size = sizeof peer;
     ssize_t got = what & EV_READ ? recv(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_TRUNC) : -1;
-    getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size);
-    if (got == (ssize_t)sizeof hello && memcmp(hello.token, collector->session.token, sizeof hello.token) == 0) {
-        /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
-        pid_t pid = peer.pid > 0 ? peer.pid : (pid_t)(hello.pid & 0xffffff);
-        answer(collector, socket, &hello, pid);
-    }
-    close_connection(connection);
+    if (connection->state != SILENT || got != (ssize_t)sizeof hello || answer(connection, &hello) == 0)
+        close_connection(connection);
 }
 
+/* So that the next may be silent too. The one that gives way may have spoken meanwhile, and is heard first. */
+static void make_room(struct session *session, uid_t uid)
+{
+    struct connection *oldest = NULL, *oldest_of_user = NULL;
+    int is_ours = is_users(session, uid), count = 0, count_of_user = 0;
+    for (struct connection *other = session->connections; other; other = other->next) {
+        if (other->state != SILENT || is_users(session, other->peer.uid) != is_ours)
+            continue;
+        oldest = other;
+        count++;
+        if (other->peer.uid == uid) {
+            oldest_of_user = other;
+            count_of_user++;
+        }
+    }
+    if (count_of_user >= silent_max[is_ours].of_user)
+        hear(oldest_of_user->socket, EV_READ, oldest_of_user);
+    else if (count >= silent_max[is_ours].of_all)
+        hear(oldest->socket, EV_READ, oldest);
+}
+
+/* NULL when memory is short; the socket is closed then. */
+static struct connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        close(socket);
+        return NULL;
+    }
+    *connection = (struct connection){.collector = collector, .socket = socket, .peer = *peer,
+                                      .next = collector->session.connections, .link = &collector->session.connections};
+    if (connection->next)
+        connection->next->link = &connection->next;
+    collector->session.connections = connection;
+    connection->event = event_new(collector->base, socket, EV_READ, hear, connection);
+    if (connection->event)
+        return connection;
+    close_connection(connection);
+    return NULL;
+}
+
+/* Most have said hello by the time that they are accepted, and are never among the silent ones. */
 static void accept_all(evutil_socket_t listener, short what, void *argument)
 {
     struct collector *collector = argument;
+    struct timeval patience = {PATIENCE_SECONDS, 0};
     int socket;
-    while (collector->session.connection_count < CONNECTIONS_MAX &&
-           (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        struct connection *connection = calloc(1, sizeof *connection);
-        if (!connection) {
-            close(socket);
-            return;
-        }
-        connection->collector = collector;
-        connection->socket = socket;
-        connection->next = collector->session.connections;
-        connection->link = &collector->session.connections;
-        if (connection->next)
-            connection->next->link = &connection->next;
-        collector->session.connections = connection;
-        collector->session.connection_count++;
-        struct timeval patience = {PATIENCE_SECONDS, 0};
-        connection->event = event_new(collector->base, socket, EV_READ, hear, connection);
-        if (!connection->event || event_add(connection->event, &patience) != 0)
+    for (int i = 0; i < ACCEPTED_MAX && (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; i++) {
+        struct ucred peer = {.uid = (uid_t)-1};
+        socklen_t size = sizeof peer;
+        struct pollfd hello = {.fd = socket, .events = POLLIN};
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+        int is_silent = poll(&hello, 1, 0) == 0;
+        if (is_silent)
+            make_room(&collector->session, peer.uid);
+        struct connection *connection = add_connection(collector, socket, &peer);
+        if (connection && !is_silent)
+            hear(socket, EV_READ, connection);
+        else if (connection && event_add(connection->event, &patience) != 0)
             close_connection(connection);
     }
 }

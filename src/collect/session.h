@@ -20,8 +20,10 @@ struct session {
     char agent_link[96];           /* session_agent_path() */
     uint64_t arena_bytes;
     uint32_t chunk_count, cuda_buffer_count;
-    struct connection *connections;
-    int connection_count;
+    struct connection *connections; /* the newest first */
+    uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
+    uint32_t uid_count;
+    int flushing;                  /* some wait for what was recorded by then to be in the report */
     int refused_told;
 };
 
@@ -30,6 +32,9 @@ void session_close(struct collector *collector);
 
 /* The agent's path in a form that LD_PRELOAD can hold: where it has blanks or colons, a link to it in our folder. */
 const char *session_agent_path(struct session *session, const char *agent_path);
+
+/* Records were read: answers those who wait for theirs to be in the report, if they are. */
+void session_answer_flushes(struct collector *collector);
 
 /* Unmaps; the program keeps its own mapping. */
 void session_release_arena(struct process *process);
