@@ -15,7 +15,7 @@ aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 esac
 packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 sqlite3 strace bubblewrap make git file"
 # Programs that the tests profile. What a release does not have is left out, and its tests are skipped.
-packages_profiled="perl nodejs libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
+packages_profiled="perl nodejs libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
 # Browsers that the tests look at the timeline with; a release that has neither skips those tests.
 packages_browsers="chromium firefox-esr"
 

@@ -68,6 +68,7 @@ static int find_session(void)
         return 0;
     strcpy(agent.session, session);
     find_own_path();
+    os_exec_prepare();
     return 1;
 }
 

@@ -305,6 +305,7 @@ void agent_thread_begin(void);         /* a new thread, called from the pthread_
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
 void agent_capture_end(enum wire_capture cause);
+void os_exec_prepare(void);          /* takes out of this process's environment what was for its start alone; once */
 void os_resolve(void);               /* real functions behind the hooks; once, before anything is recorded */
 
 #endif

@@ -2,13 +2,16 @@
  *
  * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers on the stack: a
  * vfork child shares its parent's memory, and malloc is not for signal handlers. The program's own strings are passed as
- * they are. Stacks can be small: a copy that is large is mapped (a vfork child that succeeds leaves it to its parent). */
+ * they are. Stacks can be small: a copy that is large is mapped (a vfork child that succeeds leaves it to its parent).
+ * A program that cannot have the agent (image.c) gets an environment without it. */
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../wire/sanitizer.h"
 #include "core.h"
+#include "image.h"
 #include "os.h"
 #include "os_process.h"
 #include "sys.h"
@@ -28,6 +31,7 @@ struct request {
     strings arguments;
     strings environment;
     int file, flags;
+    int searched; /* along PATH */
     pid_t *pid; /* of posix_spawn */
     const void *actions, *attributes;
 };
@@ -62,6 +66,7 @@ static const struct { const char name[INJECTION_BYTES]; uint32_t source; } injec
 struct found {
     size_t count;
     const char *preload, *session; /* values, or NULL */
+    int has_runtime; /* in LD_PRELOAD, for another program: `preload` is without it */
     const char *injections[INJECTIONS];
 };
 
@@ -76,9 +81,10 @@ static struct found look_at(strings environment)
     struct found found = { 0 };
     for (; environment && environment[found.count]; found.count++) {
         const char *entry = environment[found.count], *value;
-        if ((value = value_of(entry, PRELOAD_VARIABLE)) != NULL)
-            found.preload = value;
-        else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
+        if ((value = value_of(entry, PRELOAD_VARIABLE)) != NULL) {
+            found.preload = wire_without_runtime(value);
+            found.has_runtime = found.preload != value;
+        } else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
             found.session = value;
         for (size_t i = 0; i < INJECTIONS; i++)
             if ((value = value_of(entry, injections[i].name)) != NULL)
@@ -87,47 +93,57 @@ static struct found look_at(strings environment)
     return found;
 }
 
-static char *join(char *to, const char *a, const char *b, const char *c, const char *d)
+/* Writes NAME=value, and returns its end. */
+static char *set(char *to, const char *name, const char *value)
 {
-    char *end = to;
-    const char *parts[] = { a, b, c, d };
-    for (int i = 0; i < 4; i++) {
-        size_t length = strlen(parts[i]);
-        memcpy(end, parts[i], length);
-        end += length;
-    }
-    *end = 0;
-    return to;
+    return stpcpy(stpcpy(stpcpy(to, name), "="), value);
 }
 
-/* The agent goes first, except that ASan's runtime insists on being first itself. */
-static void make_preload(char *to, const char *own)
+static int has_sanitizer(const char *list)
 {
-    if (!own || !*own)
-        join(to, PRELOAD_VARIABLE "=", agent.preload, "", "");
-    else if (names_agent(own))
-        join(to, PRELOAD_VARIABLE "=", own, "", "");
-    else if (strstr(own, "asan"))
-        join(to, PRELOAD_VARIABLE "=", own, ":", agent.preload);
+    for (const char *at = list; *at; at += strspn(at, " :")) {
+        size_t length = strcspn(at, " :");
+        if (wire_is_sanitizer(at, length))
+            return 1;
+        at += length;
+    }
+    return 0;
+}
+
+/* The agent goes first, except that a sanitizer's runtime insists on being first itself. */
+static void make_preload(char *to, const char *own, const char *runtime)
+{
+    int is_first = !own || !*own, has_own = !is_first && has_sanitizer(own);
+    to = set(to, PRELOAD_VARIABLE, "");
+    if (*runtime && !has_own)
+        to = stpcpy(stpcpy(to, runtime), "::");
+    if (!is_first && names_agent(own))
+        stpcpy(to, own);
+    else if (has_own)
+        stpcpy(stpcpy(stpcpy(to, own), ":"), agent.preload);
     else
-        join(to, PRELOAD_VARIABLE "=", agent.preload, ":", own);
+        stpcpy(stpcpy(stpcpy(to, agent.preload), is_first ? "" : ":"), is_first ? "" : own);
 }
 
 /* Fills a changed environment: room for its pointers, and for the texts that are new. */
-typedef void environment_change(char **environment, char *texts, const struct request *request, const struct found *found);
+typedef void environment_change(char **environment, char *texts, const struct request *request, const struct found *found,
+                                const char *runtime);
 
-static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found)
+static void add_agent(char **environment, char *texts, const struct request *request, const struct found *found, const char *runtime)
 {
     char *session = texts, *injection = session + sizeof WIRE_SESSION_VARIABLE + sizeof agent.session;
     size_t count = 0;
-    environment[count++] = join(session, WIRE_SESSION_VARIABLE "=", agent.session, "", "");
+    set(session, WIRE_SESSION_VARIABLE, agent.session);
+    environment[count++] = session;
     for (size_t i = 0; i < INJECTIONS; i++) {
-        if (lacks(found, i))
-            environment[count++] = join(injection, injections[i].name, "=", agent.library, "");
+        if (lacks(found, i)) {
+            set(injection, injections[i].name, agent.library);
+            environment[count++] = injection;
+        }
         injection += INJECTION_BYTES + strlen(agent.library) + 1;
     }
     char *preload = injection;
-    make_preload(preload, found->preload);
+    make_preload(preload, found->preload, runtime);
     environment[count++] = preload;
     for (size_t i = 0; i < found->count; i++) {
         char *entry = request->environment[i];
@@ -152,7 +168,7 @@ static int is_ours(const char *name, size_t length)
 /* A list of LD_PRELOAD without the agent. */
 static char *without_agent(char *to, const char *list)
 {
-    char *end = join(to, PRELOAD_VARIABLE "=", "", "", "") + sizeof PRELOAD_VARIABLE;
+    char *end = set(to, PRELOAD_VARIABLE, "");
     for (const char *at = list; *at;) {
         size_t length = strcspn(at, ": ");
         if (length && !is_ours(at, length)) {
@@ -167,8 +183,7 @@ static char *without_agent(char *to, const char *list)
     return to;
 }
 
-/* In another root the agent may not be there: the loader would complain of it on the program's stderr. */
-static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found)
+static void remove_agent(char **environment, char *texts, const struct request *request, const struct found *found, const char *runtime)
 {
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
@@ -186,24 +201,58 @@ static void remove_agent(char **environment, char *texts, const struct request *
     environment[count] = NULL;
 }
 
-static int run_changed(const struct request *request, const struct found *found, environment_change *change)
+static int run_changed(const struct request *request, const struct found *found, environment_change *change, const char *runtime)
 {
     size_t pointers = found->count + ADDED + 1;
     size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
-                   sizeof PRELOAD_VARIABLE + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
+                   sizeof PRELOAD_VARIABLE + strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
     size_t words = pointers + (texts + 7) / 8;
     if (words * 8 <= STACK_MAX) {
         char *environment[words];
-        change(environment, (char *)(environment + pointers), request, found);
+        change(environment, (char *)(environment + pointers), request, found, runtime);
         return request->run(request, environment);
     }
     char **environment = agent.left ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(environment))
         return request->run(request, request->environment);
-    change(environment, (char *)(environment + pointers), request, found);
+    change(environment, (char *)(environment + pointers), request, found, runtime);
     int result = request->run(request, environment);
     sys_munmap(environment, words * 8);
     return result;
+}
+
+/* ---- Who gets the agent ---------------------------------------------------------------------------------------- */
+
+enum reason { FOLLOWED, JAILED, FOREIGN, UNREADABLE, REASONS };
+
+/* Why the new program is not to have the agent. Its loader would complain of what it cannot load on the program's stderr. */
+static enum reason reason_against(const struct image *image)
+{
+    if (image->is_foreign)
+        return FOREIGN;
+    return sys_access(agent.library, R_OK) < 0 ? UNREADABLE : FOLLOWED;
+}
+
+/* Once in a process, and not in what it forks. Of a jail its beginning has told. */
+static void tell(enum reason reason, const char *path)
+{
+    static const char *const texts[REASONS] = {
+        [FOREIGN] = "Programs that are 32-bit or made for another architecture were started without the agent and are not recorded, nor are the programs that they start; the first: ",
+        [UNREADABLE] = "Programs were started where the agent cannot be read, by another user or in another root, and are not recorded; the first: ",
+    };
+    static _Atomic uint32_t told[REASONS];
+    char text[512];
+    if (!texts[reason] || atomic_exchange(&told[reason], 1))
+        return;
+    char *end = stpcpy(text, texts[reason]);
+    strncat(end, path ? path : "?", sizeof text - 1 - (size_t)(end - text));
+    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, text);
+}
+
+static struct image look_at_program(const struct request *request)
+{
+    int is_file = !request->path || ((request->flags & AT_EMPTY_PATH) && !*request->path);
+    return image_look(request->file, is_file ? NULL : request->path, request->searched);
 }
 
 static int run_followed(const struct request *request)
@@ -213,14 +262,32 @@ static int run_followed(const struct request *request)
     struct found found = look_at(request->environment);
     if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return request->run(request, request->environment);
-    if (agent.jailed || (!agent.left && sys_faccessat(AT_FDCWD, agent.library, F_OK) == -ENOENT))
-        return run_changed(request, &found, remove_agent);
-    int complete = found.preload && names_agent(found.preload) && found.session;
+    struct image image = { 0 };
+    enum reason reason = JAILED;
+    if (!agent.jailed) {
+        image = look_at_program(request);
+        reason = reason_against(&image);
+    }
+    if (reason != FOLLOWED) {
+        tell(reason, request->path);
+        return run_changed(request, &found, remove_agent, "");
+    }
+    int complete = found.preload && names_agent(found.preload) && found.session && !found.has_runtime && !image.runtime[0];
     for (size_t i = 0; i < INJECTIONS; i++)
         complete &= !lacks(&found, i);
     if (complete)
         return request->run(request, request->environment);
-    return run_changed(request, &found, add_agent);
+    return run_changed(request, &found, add_agent, image.runtime);
+}
+
+void os_exec_prepare(void)
+{
+    for (char **entry = environ; *entry; entry++) {
+        char *value = (char *)(uintptr_t)value_of(*entry, PRELOAD_VARIABLE);
+        const char *without = value ? wire_without_runtime(value) : NULL;
+        if (without != value)
+            memmove(value, without, strlen(without) + 1);
+    }
 }
 
 /* ---- exec ------------------------------------------------------------------------------------------------------ */
@@ -269,11 +336,11 @@ static int run_execveat(const struct request *request, strings environment)
 
 int os_hook_execve(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){ .run = run_execve, .function = OSRT_execve, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execve, .path = path, .arguments = arguments, .environment = environment });
 }
 int os_hook_execvpe(const char *path, strings arguments, strings environment)
 {
-    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execvpe, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execvpe, .path = path, .arguments = arguments, .environment = environment });
 }
 int os_hook_fexecve(int file, strings arguments, strings environment)
 {
@@ -285,11 +352,11 @@ int os_hook_execveat(int folder, const char *path, strings arguments, strings en
 }
 int os_hook_execv(const char *path, strings arguments)
 {
-    return execute(&(struct request){ .run = run_execve, .function = OSRT_execv, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execv, .path = path, .arguments = arguments, .environment = environ });
 }
 int os_hook_execvp(const char *path, strings arguments)
 {
-    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execvp, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execvp, .path = path, .arguments = arguments, .environment = environ });
 }
 
 /* The argument list of execl and its kin, up to its NULL, as an array on the stack of the caller. */
@@ -313,14 +380,14 @@ int os_hook_execl(const char *path, const char *first, ...)
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){ .run = run_execve, .function = OSRT_execl, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execl, .path = path, .arguments = arguments, .environment = environ });
 }
 int os_hook_execlp(const char *path, const char *first, ...)
 {
     COUNT_ARGUMENTS(first, count)
     TAKE_ARGUMENTS(first, count, arguments)
     va_end(list);
-    return execute(&(struct request){ .run = run_execvpe, .function = OSRT_execlp, .path = path, .arguments = arguments, .environment = environ });
+    return execute(&(struct request){ .file = AT_FDCWD, .searched = 1, .run = run_execvpe, .function = OSRT_execlp, .path = path, .arguments = arguments, .environment = environ });
 }
 int os_hook_execle(const char *path, const char *first, ...)
 {
@@ -328,12 +395,12 @@ int os_hook_execle(const char *path, const char *first, ...)
     TAKE_ARGUMENTS(first, count, arguments)
     strings environment = va_arg(list, strings); /* behind the NULL */
     va_end(list);
-    return execute(&(struct request){ .run = run_execve, .function = OSRT_execle, .path = path, .arguments = arguments, .environment = environment });
+    return execute(&(struct request){ .file = AT_FDCWD, .run = run_execve, .function = OSRT_execle, .path = path, .arguments = arguments, .environment = environment });
 }
 
 /* ---- posix_spawn ----------------------------------------------------------------------------------------------- */
 
-#define SPAWN(symbol)                                                                                                \
+#define SPAWN(symbol, is_searched)                                                                                          \
     static int run_##symbol(const struct request *request, strings environment)                                      \
     {                                                                                                                \
         return OS_REAL(symbol)(request->pid, request->path, request->actions, request->attributes,                   \
@@ -342,9 +409,9 @@ int os_hook_execle(const char *path, const char *first, ...)
     int os_hook_##symbol(pid_t *pid, const char *path, const void *actions, const void *attributes,                  \
                          strings arguments, strings environment)                                                     \
     {                                                                                                                \
-        return spawn(&(struct request){ .run = run_##symbol, .function = OSRT_##symbol, .path = path, .pid = pid,    \
-                                        .arguments = arguments, .environment = environment, .actions = actions,      \
-                                        .attributes = attributes });                                                 \
+        return spawn(&(struct request){ .file = AT_FDCWD, .searched = is_searched, .run = run_##symbol,              \
+                                        .function = OSRT_##symbol, .path = path, .pid = pid, .arguments = arguments, \
+                                        .environment = environment, .actions = actions, .attributes = attributes }); \
     }
 
 static int spawn(const struct request *request)
@@ -359,11 +426,11 @@ static int spawn(const struct request *request)
     return result;
 }
 
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, 0)
+SPAWN(posix_spawnp, 1)
 #if defined(__x86_64__)
-SPAWN(os_old_posix_spawn)
-SPAWN(os_old_posix_spawnp)
+SPAWN(os_old_posix_spawn, 0)
+SPAWN(os_old_posix_spawnp, 1)
 OS_OLD(posix_spawn)
 OS_OLD(posix_spawnp)
 #endif

@@ -69,9 +69,14 @@ static inline long sys_readlink(const char *path, char *to, size_t bytes)
 {
     return sys_readlinkat(AT_FDCWD, path, to, bytes);
 }
-static inline int sys_faccessat(int folder, const char *path, int mode)
+/* As access(), by the same call that libc makes: with the rights of the real user, without capabilities that exec would take. */
+static inline int sys_access(const char *path, int mode)
 {
-    return (int)sys_call3(SYS_faccessat, folder, (long)path, mode);
+#if defined(SYS_access)
+    return (int)sys_call3(SYS_access, (long)path, mode, 0);
+#else
+    return (int)sys_call3(SYS_faccessat, AT_FDCWD, (long)path, mode);
+#endif
 }
 
 static inline int sys_openat(int folder, const char *path, int flags)
@@ -81,6 +86,11 @@ static inline int sys_openat(int folder, const char *path, int flags)
 static inline long sys_read(int file, void *to, size_t bytes)
 {
     return sys_call3(SYS_read, file, (long)to, (long)bytes);
+}
+
+static inline long sys_pread(int file, void *to, size_t bytes, int64_t offset)
+{
+    return sys_call6(SYS_pread64, file, (long)to, (long)bytes, offset, 0, 0);
 }
 
 /* ---- Sockets --------------------------------------------------------------------------------------------------- */

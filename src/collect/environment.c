@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../wire/sanitizer.h"
 #include "folder.h"
 #include "machine.h"
 
@@ -70,7 +71,7 @@ static void add_libraries(struct text *to, const char *list, int sanitizers)
 {
     for (const char *at = list + strspn(list, " :"); *at; at += strspn(at, " :")) {
         size_t length = strcspn(at, " :");
-        if (program_is_sanitizer(at, length) == sanitizers) {
+        if (wire_is_sanitizer(at, length) == sanitizers) {
             text_add_char(to, ':');
             text_add_bytes(to, at, length);
         }
@@ -101,7 +102,7 @@ static void set_preload(struct list *list, const struct collect_options *options
     const char *own = environment_value(options, "LD_PRELOAD");
     add_libraries(&preload, own ? own : "", 1);
     if (program->first_library[0] && !preload.length)
-        text_addf(&preload, ":%s", program->first_library);
+        text_addf(&preload, ":%s:", program->first_library); /* wire_without_runtime() */
     text_addf(&preload, ":%s", agent_path);
     add_stubs(&preload, options, agent_path);
     add_libraries(&preload, own ? own : "", 0);

@@ -10,6 +10,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../wire/sanitizer.h"
+
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SCRIPT_DEPTH 4        /* as deep as the kernel follows "#!" */
 #define HEADERS_MAX 256       /* program headers */
@@ -137,17 +139,6 @@ static uint64_t file_offset(const struct image *image, uint64_t address)
     return 0;
 }
 
-int program_is_sanitizer(const char *library, size_t length)
-{
-    static const char *const runtimes[] = {"libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan", "libclang_rt.tsan"};
-    const char *slash = memrchr(library, '/', length);
-    size_t name_length = slash ? length - (size_t)(slash + 1 - library) : length;
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-        if (name_length >= strlen(runtimes[i]) && memcmp(library + length - name_length, runtimes[i], strlen(runtimes[i])) == 0)
-            return 1;
-    return 0;
-}
-
 static void look_for_sanitizer(struct program *program, const struct image *image)
 {
     const Elf64_Phdr *dynamic = find_part(image, PT_DYNAMIC);
@@ -165,7 +156,7 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
         char name[sizeof program->first_library] = "";
         if (entries[i].d_tag != DT_NEEDED || pread(image->file, name, sizeof name - 1, (off_t)(strings + entries[i].d_un.d_val)) <= 0)
             continue;
-        if (program_is_sanitizer(name, strlen(name)))
+        if (wire_is_sanitizer(name, strlen(name)))
             strcpy(program->first_library, name);
     }
 }

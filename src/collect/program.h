@@ -23,7 +23,4 @@ int program_find(struct program *program, const char *name, const char *search_p
 /* Fills all but the path; follows the "#!" of scripts. */
 void program_inspect(struct program *program, const char *search_path);
 
-/* Whether a library is a sanitizer's runtime, which refuses to start behind another preloaded library. */
-int program_is_sanitizer(const char *library, size_t length);
-
 #endif

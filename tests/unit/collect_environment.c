@@ -41,7 +41,7 @@ static void a_sanitizer_comes_before_the_agent(void **state)
     struct collect_options options = {.clean_environment = 1};
     struct program program = {.first_library = "libasan.so.8"};
     char **environment = environment_build(&options, &program, "/lib/agent.so", "s");
-    assert_string_equal(value_in(environment, "LD_PRELOAD"), "libasan.so.8:/lib/agent.so");
+    assert_string_equal(value_in(environment, "LD_PRELOAD"), "libasan.so.8::/lib/agent.so");
     environment_free(environment);
 }
 

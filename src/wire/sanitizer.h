@@ -1,0 +1,28 @@
+/* Runtimes of sanitizers, which refuse to start when another library was preloaded before them. */
+#ifndef TACHO_WIRE_SANITIZER_H
+#define TACHO_WIRE_SANITIZER_H
+
+#include <string.h>
+
+/* Is this library, a name or a path of so many bytes, such a runtime? */
+static inline int wire_is_sanitizer(const char *library, size_t length)
+{
+    static const char *const runtimes[] = { "libasan.so", "libtsan.so", "libmsan.so", "libclang_rt.asan", "libclang_rt.tsan" };
+    const char *slash = memrchr(library, '/', length);
+    const char *name = slash ? slash + 1 : library;
+    size_t name_length = length - (size_t)(name - library);
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        if (name_length >= strlen(runtimes[i]) && memcmp(name, runtimes[i], strlen(runtimes[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* LD_PRELOAD without the runtime that we have put first for one program alone: an empty entry stands behind it. Loaders
+ * skip that. The programs that it starts must not get the runtime as well. */
+static inline const char *wire_without_runtime(const char *preload)
+{
+    size_t length = strcspn(preload, ": ");
+    return strncmp(preload + length, "::", 2) == 0 && wire_is_sanitizer(preload, length) ? preload + length + 2 : preload;
+}
+
+#endif

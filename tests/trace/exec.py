@@ -1,0 +1,107 @@
+"""Programs that are started by profiled programs and take no agent, or not as others do: 32-bit ones, those linked with a
+sanitizer's runtime, those that may not read the agent. They run as without tacho, and what the loader says is not heard."""
+import os
+import shutil
+import subprocess
+
+import lib
+
+EXEC = lib.program("exec")
+WAYS = ("execve", "execvp", "execl", "execveat", "fexecve", "posix_spawn", "posix_spawnp", "vfork", "system")
+
+# Prints whether its own children would get the runtime too, and has one, which must not have it: a shell leaks.
+SANITIZED = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    printf("asan in LD_PRELOAD: %d\\n", preload && strstr(preload, "asan"));
+    fflush(stdout);
+    usleep(10);
+    return system("case $LD_PRELOAD in *asan*) exit 9;; esac; x=$(echo 1); exit 4") >> 8;
+}
+"""
+# Needs no headers and no start files of a 32-bit C library, but its loader.
+FOREIGN = """
+static int call(int number, int a, const void *b, int c)
+{
+    int result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c) : "memory");
+    return result;
+}
+void _start(void)
+{
+    call(4, 1, "32-bit\\n", 7);
+    call(1, 4, 0, 0);
+}
+"""
+
+
+class Exec(lib.Case):
+    def compile(self, name, source, *flags):
+        with open(self.path(name + ".c"), "w") as file:
+            file.write(source)
+        done = subprocess.run(["gcc", *flags, "-o", self.path(name), self.path(name + ".c")], capture_output=True, text=True)
+        if done.returncode != 0:
+            self.skipTest("cannot build: " + done.stderr.strip().splitlines()[-1])
+
+    def script(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        os.chmod(self.path(name), 0o755)
+
+    def same(self, *command, status=4):
+        """The same output with and without tacho, which adds nothing on stderr before its own lines."""
+        bare = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual((bare.returncode, bare.stderr), (status, ""), bare)
+        report = self.profile(*command, status=status, options=["--osrt-threshold=0"])
+        self.assertEqual(self.output.stdout, bare.stdout)
+        self.assertRegex(self.output.stderr, r"^tacho: ")
+        return report
+
+    def ways(self, program, check):
+        self.script("script", f"#!{program}\n")
+        self.script("by-shell", f"exec {program}\n")
+        for how in WAYS:
+            with self.subTest(how=how):
+                check(self.same(EXEC, how, program))
+        for how, command in (("execve", self.path("script")), ("posix_spawn", self.path("script")), ("execvp", self.path("by-shell")),
+                             ("system", self.path("script")), ("execvp", "env")):
+            with self.subTest(how=how, command=command):
+                check(self.same(EXEC, how, command, *([program] if command == "env" else [])))
+
+    def test_program_with_the_runtime_of_asan(self):
+        self.compile("sanitized", SANITIZED, "-fsanitize=address")
+        recorded = lambda report: self.assertEqual(report.calls().get("usleep"), 1)
+        recorded(self.same(self.path("sanitized")))
+        self.ways(self.path("sanitized"), recorded)
+
+    def test_program_of_32_bits(self):
+        if not os.path.exists("/lib/ld-linux.so.2"):
+            self.skipTest("there is no loader for 32-bit programs (package libc6-i386)")
+        self.compile("foreign", FOREIGN, "-m32", "-O", "-fno-pic", "-no-pie", "-nostdlib", "-ffreestanding", "-fno-stack-protector",
+                     "-Wl,--dynamic-linker=/lib/ld-linux.so.2,--no-as-needed", "/lib32/libc.so.6")
+        self.ways(self.path("foreign"), lambda report: None)
+        self.assertIn("32-bit", self.output.stderr)
+
+    def test_user_who_may_not_read_the_agent(self):
+        self.need_root()
+        for folder in ("bin", "lib"):
+            shutil.copytree(os.path.join(os.path.dirname(lib.TACHO), "..", folder), self.path("tacho/" + folder), symlinks=True)
+        self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
+        command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "sh", "-c", "echo here; exit 4"]
+        for more in ([], ["--no-new-privs"]):
+            program = command[:1] + more + command[1:]
+            done = subprocess.run([self.path("tacho/bin/tacho"), "profile", "-s", "none", "-o", self.path("report.tacho"), "-f", "true", *program],
+                                  cwd="/", capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (4, "here\n"), done.stderr)
+            self.assertRegex(done.stderr, r"^tacho: ")
+            if not more:
+                self.assertIn("the agent cannot be read", done.stderr)
+
+
+if __name__ == "__main__":
+    lib.main()
