@@ -97,6 +97,8 @@ struct agent_thread {
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
     struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
     struct agent_cuda cuda;
+    void *scratch;                  /* thread.c: mapped when it is first needed */
+    uint32_t scratch_taken;
     uint32_t library_depth;
     uintptr_t library_frames[AGENT_LIBRARY_FRAMES]; /* library.c */
 };
@@ -294,6 +296,14 @@ static inline void emit_text(uint64_t *to, const char *text, size_t length)
 /* A record for bookkeeping (names, paths, exits, diagnostics), with or without text. There are chunks for these when the
  * buffer is full; those that are lost even so are counted as such. Keeps errno. */
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text);
+
+/* ---- Room for what is large ------------------------------------------------------------------------------------- */
+
+/* Hooks run on coroutines' stacks and on handlers', which may have a few kilobytes: buffers of more than a few hundred bytes are
+ * taken here, once at a time. NULL: there is no memory, or this is a handler that has interrupted the one that has it. */
+#define AGENT_SCRATCH_BYTES 16384u
+void *agent_scratch_take(struct agent_thread *thread);
+void agent_scratch_give(struct agent_thread *thread);
 
 /* ---- Between the files of the agent ----------------------------------------------------------------------------- */
 

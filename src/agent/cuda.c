@@ -68,7 +68,8 @@ static const char *sentence_of(int result)
 
 static void refuse(int result, const char *detail)
 {
-    char text[1024] = "CUDA is not recorded. ";
+    static char text[1024]; /* large for a stack; whoever is here has the lock */
+    strcpy(text, "CUDA is not recorded. ");
     strcat(text, result ? sentence_of(result) : "");
     strncat(text, detail ? detail : "", sizeof text - 1 - strlen(text));
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_REFUSED, .a = (uint16_t)result, .text = text });

@@ -20,6 +20,7 @@ struct module { uint64_t address; uint32_t round; };
 static struct module modules[MODULES_MAX];
 static size_t module_count;
 static uint32_t current_round;
+static char torch_path[PATH_BYTES]; /* written when its library is met, which is once */
 static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
 static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
 
@@ -91,16 +92,19 @@ static void extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *b
     *bytes = low > high ? 0 : high - low;
 }
 
-/* The one library that is to be observed as soon as it is there. */
-static void note_torch(const char *path, char *torch_path)
+/* The one library that is to be observed as soon as it is there: whether this is it. */
+static int note_torch(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) == 0 && strlen(path) < PATH_BYTES)
-        strcpy(torch_path, path);
+    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= PATH_BYTES)
+        return 0;
+    strcpy(torch_path, path);
+    return 1;
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
+    static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
     extent(info, &head[0], &head[1]);
     for (size_t i = 0; i < module_count; i++)
@@ -112,7 +116,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
         return 1;
     modules[module_count++] = (struct module){ head[0], current_round };
     size_t id_bytes = build_id(info, head + 2);
-    char program[PATH_BYTES];
     const char *path = info->dlpi_name;
     if (!path || !*path) { /* the program itself */
         long length = sys_readlink("/proc/self/exe", program, sizeof program - 1);
@@ -120,18 +123,18 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
         path = program;
     }
     emit_note(WIRE_MODULE, (uint16_t)id_bytes, head, 2 + BUILD_ID_WORDS, path);
-    note_torch(path, context);
+    *(int *)context |= note_torch(path);
     return 0;
 }
 
 void agent_note_modules(void)
 {
-    char torch_path[PATH_BYTES] = "";
+    int torch_is_new = 0;
     if (!agent_attached() || atomic_exchange(&walking, 1))
         return;
     atomic_store(&stale, 0);
     current_round++;
-    dl_iterate_phdr(visit, torch_path);
+    dl_iterate_phdr(visit, &torch_is_new);
     size_t kept = 0;
     for (size_t i = 0; i < module_count; i++) {
         if (modules[i].round == current_round)
@@ -142,7 +145,7 @@ void agent_note_modules(void)
     module_count = kept;
     atomic_store(&walking, 0);
     python_found();
-    if (torch_path[0])
+    if (torch_is_new)
         torch_found(torch_path);
     else
         torch_follow();

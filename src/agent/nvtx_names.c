@@ -281,16 +281,11 @@ static const char *setting(uint32_t offset)
     return offset && offset < WIRE_TEXT_BYTES ? agent.arena->text + offset : NULL;
 }
 
-static int same(const char *wanted, size_t length, const struct nvtx_text *text)
-{
-    return length == text->length && (text->kind == NVTX_TEXT_UTF8 || length == 0) && memcmp(wanted, text->pointer, length) == 0;
-}
-
 /* The default domain is called "default" in settings; a domain that the program calls so is meant as well. */
 static int listed(const char *list, const struct nvtx_text *name)
 {
     for (; *list; list += strlen(list) + 1)
-        if (name ? same(list, strlen(list), name) : strcmp(list, "default") == 0)
+        if (name ? nvtx_text_is(name, list) : strcmp(list, "default") == 0)
             return 1;
     return 0;
 }
@@ -301,7 +296,7 @@ static uint8_t domain_flags(const struct nvtx_text *name)
     const char *include = setting(agent.arena->domain_include), *exclude = setting(agent.arena->domain_exclude);
     const char *trigger = setting(agent.arena->capture_domain);
     int on = (agent.sources & WIRE_BIT(NVTX)) && (!include || listed(include, name)) && !(exclude && listed(exclude, name));
-    int begins = !trigger ? !name : strcmp(trigger, "*") == 0 || (name && same(trigger, strlen(trigger), name)) ||
+    int begins = !trigger ? !name : strcmp(trigger, "*") == 0 || (name && nvtx_text_is(name, trigger)) ||
                                         (!name && strcmp(trigger, "default") == 0);
     return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (name && library_owns(name) ? NVTX_DOMAIN_LIBRARY : 0) |
                      (begins ? NVTX_DOMAIN_TRIGGER : 0));
@@ -314,16 +309,16 @@ void nvtx_apply_settings(void)
 }
 
 /* The names of the first domains whose ranges do not begin the capture, in case one of them has the range. */
-static char other_domains[32][64];
+static _Alignas(8) char other_domains[32][64];
 static _Atomic uint32_t told_elsewhere;
 
 static void keep_name(uint32_t id, const struct nvtx_text *name)
 {
-    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || id >= sizeof other_domains / sizeof *other_domains ||
-        name->kind != NVTX_TEXT_UTF8)
+    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || id >= sizeof other_domains / sizeof *other_domains)
         return;
-    size_t length = name->length < sizeof *other_domains ? name->length : sizeof *other_domains - 1;
-    memcpy(other_domains[id], name->pointer, length);
+    struct nvtx_text start = *name;
+    start.length = name->length < sizeof *other_domains ? name->length : sizeof *other_domains - 1;
+    nvtx_put_text((uint64_t *)other_domains[id], &start);
 }
 
 int nvtx_elsewhere_told(void)
@@ -367,7 +362,7 @@ static int wide_is(const wchar_t *text, const char *wanted)
 int nvtx_text_is(const struct nvtx_text *text, const char *wanted)
 {
     if (text->kind == NVTX_TEXT_UTF8)
-        return same(wanted, strlen(wanted), text);
+        return strlen(wanted) == text->length && memcmp(wanted, text->pointer, text->length) == 0;
     if (text->kind == NVTX_TEXT_WIDE)
         return wide_is(text->pointer, wanted);
     if (text->kind == NVTX_TEXT_REGISTERED)
@@ -394,16 +389,10 @@ static void tell_text(enum wire_type type, uint32_t domain, uint64_t number, str
     nvtx_tell(&(struct nvtx_note){ .type = type, .domain = domain, .head = &number, .head_words = 1, .text = text });
 }
 
-/* Filters compare bytes: a wide name is looked at as UTF-8, as far as names of domains go. */
 const void *nvtx_new_domain(struct nvtx_text name)
 {
     if (!agent_attached())
         return NULL;
-    char bytes[512];
-    if (name.kind == NVTX_TEXT_WIDE && name.length <= sizeof bytes) {
-        nvtx_put_wide(bytes, &name);
-        name = (struct nvtx_text){ .kind = NVTX_TEXT_UTF8, .pointer = bytes, .length = name.length };
-    }
     uint8_t flags = domain_flags(&name);
     uint32_t id = nvtx_take_number(&nvtx.domain_count, NVTX_DOMAIN_MAX - 1);
     if (!id)

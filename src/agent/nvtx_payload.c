@@ -91,10 +91,10 @@ static uint64_t entry_size(uint32_t domain, const struct abi_schema_entry *entry
 }
 
 /* What stands behind a pointer; unit 0: not to be followed. */
-static struct pointer describe_pointer(const struct abi_schema *schema, const uint64_t *offsets, size_t index)
+static struct pointer describe_pointer(const struct abi_schema *schema, const uint32_t *offsets, size_t index)
 {
     const struct abi_schema_entry *entry = &schema->entries[index];
-    struct pointer pointer = { .offset = (uint32_t)offsets[index] };
+    struct pointer pointer = { .offset = offsets[index] };
     int string = wire_is_string(entry->type);
     if (!string && !(entry->flags & WIRE_ENTRY_DEEP_COPY))
         return pointer;
@@ -106,7 +106,7 @@ static struct pointer describe_pointer(const struct abi_schema *schema, const ui
         break;
     case WIRE_ENTRY_LENGTH_INDEX: /* and of a number that cannot be read neither */
         pointer.count = 1;
-        pointer.length_at = entry->detail < index ? (uint32_t)offsets[entry->detail] : 0;
+        pointer.length_at = entry->detail < index ? offsets[entry->detail] : 0;
         pointer.length_bytes = entry->detail < index ? wire_type_size(schema->entries[entry->detail].type) : 0;
         pointer.unit = pointer.length_bytes ? pointer.unit : 0;
         break;
@@ -123,7 +123,8 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
     struct shape *shape = shape_slot(shape_key(domain, id), 1);
     if (!shape)
         return;
-    uint64_t offsets[64], at = 0, widest = 1;
+    uint32_t offsets[64];
+    uint64_t at = 0, widest = 1;
     size_t count = schema->entry_count < 64 ? schema->entry_count : 64, i;
     int is_union = schema->type == WIRE_SCHEMA_UNION || schema->type == WIRE_SCHEMA_UNION_INTERNAL;
     for (i = 0; i < count && at < UINT32_MAX; i++) {
@@ -133,11 +134,12 @@ static void keep_shape(uint32_t domain, const struct abi_schema *schema, uint64_
             align = 8; /* a nested schema */
         if ((schema->fields & ABI_SCHEMA_ALIGNMENT) && schema->alignment && align > schema->alignment)
             align = schema->alignment;
-        offsets[i] = entry->offset || is_union || !align ? entry->offset : (at + align - 1) / align * align;
-        if (!size || offsets[i] > UINT32_MAX)
+        uint64_t offset = entry->offset || is_union || !align ? entry->offset : (at + align - 1) / align * align;
+        if (!size || offset > UINT32_MAX)
             break;
+        offsets[i] = (uint32_t)offset;
         widest = align > widest ? align : widest;
-        at = offsets[i] + size > at ? offsets[i] + size : at;
+        at = offset + size > at ? offset + size : at;
         if (!wire_is_pointer(entry->type, entry->flags, entry->detail) || shape->pointer_count == POINTERS_MAX)
             continue;
         struct pointer pointer = describe_pointer(schema, offsets, i);

@@ -153,13 +153,16 @@ static uint64_t mix_text(uint64_t hash, uint64_t text)
     return hash;
 }
 
-/* A stack that is being read and told. */
+/* A stack that is being read and told: in the thread's scratch memory. */
 struct stack {
     enum python_use use;
-    const struct python_memory *memory;
+    struct python_memory memory;
+    struct window window;
     struct python_frame frames[FRAMES_MAX];
     int count;
+    struct python_code code; /* of the frame that is being told */
 };
+_Static_assert(sizeof(struct stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
 
 /* Of a code object with what tells it from one that lay there before: code that is made on the fly often has the same name, and its
  * texts lie where those of the one before lay. To read them through the kernel would cost more than all the rest: numbers of calls
@@ -172,7 +175,7 @@ static uint64_t number_of(const struct stack *stack)
     for (int i = 0; i < stack->count; i++) {
         const struct python_frame *frame = &stack->frames[i];
         struct python_code_mark mark = { 0 };
-        python_code_mark(&stacks.python, stack->memory, frame->code, &mark);
+        python_code_mark(&stacks.python, &stack->memory, frame->code, &mark);
         hash = mix(mix(hash, frame->code), (uint64_t)frame->instruction << 1 | frame->is_entry);
         hash = mix(mix(mix(hash, mark.name), mark.file), mark.lines ^ (uint64_t)mark.first_line);
         if (!is_call)
@@ -208,10 +211,10 @@ static void add_number(struct output *out, uint32_t number)
 static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code, int64_t instruction)
 {
     const unsigned char *table = (const unsigned char *)code->lines;
-    if (stack->memory != &own_memory) {
+    if (stack->use == PYTHON_OF_CALL) {
         table = (unsigned char *)out->bytes + out->used;
         if (code->lines_bytes > WIRE_TEXT_MAX - out->used ||
-            stack->memory->read_at(stack->memory->context, code->lines, out->bytes + out->used, code->lines_bytes) != 0)
+            stack->memory.read_at(stack->memory.context, code->lines, out->bytes + out->used, code->lines_bytes) != 0)
             return 0;
     }
     int32_t line = python_line(&stacks.python, code->first_line, table, code->lines_bytes, instruction);
@@ -244,20 +247,20 @@ static void add_call_frame(struct output *out, const struct python_code *code, u
     add_text(out, code->name);
 }
 
-static void add_frame(struct output *out, const struct stack *stack, const struct python_frame *frame)
+static void add_frame(struct output *out, struct stack *stack, const struct python_frame *frame)
 {
-    struct python_code code;
-    if (python_code_read(&stacks.python, stack->memory, frame->code, &code) != PYTHON_OK)
+    struct python_code *code = &stack->code;
+    if (python_code_read(&stacks.python, &stack->memory, frame->code, code) != PYTHON_OK)
         return;
-    uint32_t line = line_of(stack, out, &code, frame->instruction);
+    uint32_t line = line_of(stack, out, code, frame->instruction);
     if (stack->use == PYTHON_OF_CALL)
-        add_call_frame(out, &code, line, frame->is_entry != 0);
+        add_call_frame(out, code, line, frame->is_entry != 0);
     else
-        add_operator_frame(out, &code, line);
+        add_operator_frame(out, code, line);
 }
 
 /* 0: it had no room; that of an operator is counted as lost. */
-static int tell(struct agent_thread *thread, uint64_t number, const struct stack *stack)
+static int tell(struct agent_thread *thread, uint64_t number, struct stack *stack)
 {
     uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
     enum wire_fate fate;
@@ -283,10 +286,10 @@ static int read_stack(struct stack *stack)
 {
     struct python_thread state;
     uint64_t rest, self = (uint64_t)stacks.this_thread();
-    if (!self || python_thread_read(&stacks.python, stack->memory, self, &state) != PYTHON_OK || !state.frame ||
+    if (!self || python_thread_read(&stacks.python, &stack->memory, self, &state) != PYTHON_OK || !state.frame ||
         state.pthread != (uint64_t)pthread_self())
         return 0;
-    stack->count = python_frames(&stacks.python, stack->memory, state.frame, stack->frames, FRAMES_MAX, &rest);
+    stack->count = python_frames(&stacks.python, &stack->memory, state.frame, stack->frames, FRAMES_MAX, &rest);
     return stack->count > 0;
 }
 
@@ -304,24 +307,28 @@ static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack
     return number;
 }
 
+static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use)
+{
+    struct stack *stack = agent_scratch_take(thread);
+    if (!stack)
+        return 0;
+    stack->use = use;
+    stack->memory = use == PYTHON_OF_CALL ? (struct python_memory){ read_through_kernel, &stack->window } : own_memory;
+    stack->window.pid = sys_getpid();
+    stack->window.bytes = 0;
+    uint64_t number = number_and_tell(thread, stack);
+    agent_scratch_give(thread);
+    return number;
+}
+
 uint64_t python_stack_of_operator(struct agent_thread *thread)
 {
-    struct stack stack;
-    stack.use = PYTHON_OF_OPERATOR;
-    stack.memory = &own_memory;
-    return number_and_tell(thread, &stack);
+    return number_of_stack(thread, PYTHON_OF_OPERATOR);
 }
 
 uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use)
 {
-    struct stack stack;
-    struct window window;
-    const struct python_memory memory = { read_through_kernel, &window };
     if (!(agent.arena->python & use) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
-    window.pid = sys_getpid();
-    window.bytes = 0;
-    stack.use = PYTHON_OF_CALL;
-    stack.memory = &memory;
-    return number_and_tell(thread, &stack);
+    return number_of_stack(thread, PYTHON_OF_CALL);
 }

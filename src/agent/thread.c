@@ -5,6 +5,7 @@
  * collector (ENDED), who frees it once drained. Nothing here waits for anyone.                                       */
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "core.h"
@@ -19,6 +20,26 @@ __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec"
 static pthread_key_t end_key;
 static int has_end_key;
 static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
+
+void *agent_scratch_take(struct agent_thread *thread)
+{
+    if (thread->scratch_taken)
+        return NULL;
+    thread->scratch_taken = 1;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!thread->scratch) {
+        void *fresh = sys_mmap(NULL, AGENT_SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        thread->scratch = sys_failed(fresh) ? NULL : fresh;
+        thread->scratch_taken = thread->scratch != NULL;
+    }
+    return thread->scratch;
+}
+
+void agent_scratch_give(struct agent_thread *thread)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->scratch_taken = 0;
+}
 
 /* Other threads may have given it a name, which no hook of its own has seen. */
 static void note_last_name(const struct wire_thread *slot)
@@ -46,6 +67,8 @@ static void thread_end(struct agent_thread *thread)
     emit_note(WIRE_THREAD_END, 0, NULL, 0, NULL);
     agent_self = AGENT_NO_THREAD;
     nvtx_thread_end(thread);
+    if (thread->scratch)
+        sys_munmap(thread->scratch, AGENT_SCRATCH_BYTES);
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
 }

@@ -167,13 +167,18 @@ static uint32_t read_inputs(uint64_t *words, const void *fields)
 
 static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
 {
-    uint64_t inputs[WIRE_TORCH_INPUT_WORDS];
-    uint32_t words = is_set(&with_inputs) ? read_inputs(inputs, fields_of(function, &layout)) : 0;
+    _Static_assert(WIRE_TORCH_INPUT_WORDS * sizeof(uint64_t) <= AGENT_SCRATCH_BYTES, "there is room for them");
+    uint64_t stack = is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
+    uint64_t *inputs = is_set(&with_inputs) ? agent_scratch_take(thread) : NULL;
+    uint32_t words = inputs ? read_inputs(inputs, fields_of(function, &layout)) : 0;
     if (unlikely(torch_inputs_are_refuted())) {
         give_up_inputs();
         words = 0;
     }
-    return write_begin(thread, function, inputs, words, is_set(&with_stacks) ? python_stack_of_operator(thread) : 0);
+    void *recorded = write_begin(thread, function, inputs, words, stack);
+    if (inputs)
+        agent_scratch_give(thread);
+    return recorded;
 }
 
 static inline void *begin(const void *function)
@@ -282,7 +287,7 @@ START(torch_look, look)
 
 static void run_trial(void)
 {
-    _Alignas(64) unsigned char function[2048];
+    static _Alignas(64) unsigned char function[2048]; /* one thread tries, once */
     memset(function, 0, sizeof function);
     trial.function = function;
     if (calls.construct)
@@ -341,7 +346,7 @@ static void take_version(const char *text)
 /* A file beside the folder of the library: version.py of the Python package, build-version of the C++ one. */
 static int read_version(const char *library, const char *file, const char *mark)
 {
-    char path[4096], text[2048];
+    static char path[4096], text[2048]; /* one thread installs, once */
     const char *folder = strrchr(library, '/');
     size_t length = folder ? (size_t)(folder + 1 - library) : 0;
     if (length + strlen(file) >= sizeof path)

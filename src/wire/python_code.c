@@ -24,11 +24,10 @@ static size_t put_utf8(char *out, size_t room, uint32_t character)
     return length;
 }
 
-/* Characters of one, two or four bytes become UTF-8. Control characters and what Unicode has no place for become '?': a name of
+/* Characters of one, two or four bytes become UTF-8, behind what is there: how much that is then. Control characters and what Unicode has no place for become '?': a name of
  * a function is shown on terminals. */
-static void put_characters(char *out, size_t size, const unsigned char *characters, size_t count, unsigned width)
+static size_t put_characters(char *out, size_t size, size_t used, const unsigned char *characters, size_t count, unsigned width)
 {
-    size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t character = 0;
         memcpy(&character, characters + i * width, width);
@@ -39,14 +38,14 @@ static void put_characters(char *out, size_t size, const unsigned char *characte
             break;
         used += length;
     }
-    out[used] = 0;
+    return used;
 }
 
 /* A str object. state: two bits of no interest, three bits of width, then whether it is compact, and ASCII. */
 static enum python_status read_text(const struct python_runtime *python, const struct python_memory *memory, uint64_t address, char *out, size_t size)
 {
     enum { WIDTH_SHIFT = 2, WIDTH_MASK = 7, COMPACT = 1 << 5, ASCII = 1 << 6 };
-    unsigned char characters[PYTHON_TEXT_MAX], head[64];
+    unsigned char piece[256], head[64]; /* the whole would be much for the stacks that the agent runs on */
     size_t length_at = python->at[PYTHON_TEXT_LENGTH], state_at = python->at[PYTHON_TEXT_STATE];
     size_t head_bytes = (length_at > state_at ? length_at : state_at) + 8;
     if (head_bytes > sizeof head || python_read(memory, address, head, head_bytes) != 0)
@@ -56,11 +55,15 @@ static enum python_status read_text(const struct python_runtime *python, const s
     unsigned width = state >> WIDTH_SHIFT & WIDTH_MASK;
     if (!(state & COMPACT) || (width != 1 && width != 2 && width != 4) || length > CHARACTERS_MAX || ((state & ASCII) && width != 1))
         return PYTHON_TORN;
-    size_t count = length < sizeof characters / width ? (size_t)length : sizeof characters / width;
+    size_t left = length < PYTHON_TEXT_MAX / width ? (size_t)length : PYTHON_TEXT_MAX / width, used = 0;
     uint64_t data = address + python->at[state & ASCII ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
-    if (count && python_read(memory, data, characters, count * width) != 0)
-        return PYTHON_UNREADABLE;
-    put_characters(out, size, characters, count, width);
+    for (size_t count; left; left -= count, data += count * width) {
+        count = left < sizeof piece / width ? left : sizeof piece / width;
+        if (python_read(memory, data, piece, count * width) != 0)
+            return PYTHON_UNREADABLE;
+        used = put_characters(out, size, used, piece, count, width);
+    }
+    out[used] = 0;
     return PYTHON_OK;
 }
 

@@ -7,7 +7,7 @@
 
 enum { OLDEST = 9, FIRST_NUMBERED = 11, FIRST_DESCRIBED = 13, NEWEST = 14 };
 enum { OWNED_BY_C = 3 };                /* owners from this one on are frames of the interpreter itself: 3.12 brought them */
-enum { DESCRIPTION_BYTES = 1024, COOKIE_BYTES = 8, FREE_THREADED_AT = 16 };
+enum { FREE_THREADED_AT = 16 };
 #define FARTHEST 65536u                 /* no field lies farther into its struct, nor any struct of ours is larger */
 #define TAGS UINT64_C(3)                /* low bits of a reference that is not only a pointer: 3.14 */
 
@@ -66,17 +66,18 @@ static unsigned find_minor(const struct python_memory *memory, const uint64_t sy
 /* CPython 3.13 and later say themselves where things are. */
 static enum python_status take_description(struct python_runtime *python, const struct python_memory *memory, const struct version *version)
 {
-    unsigned char description[DESCRIPTION_BYTES];
-    if (python_read(memory, python->address, description, sizeof description) != 0)
+    uint64_t cookie, is_free_threaded, offset;
+    if (read_word(memory, python->address, &cookie) != 0 || read_word(memory, python->address + FREE_THREADED_AT, &is_free_threaded) != 0)
         return PYTHON_UNREADABLE;
-    if (memcmp(description, "xdebugpy", COOKIE_BYTES) != 0)
+    if (memcmp(&cookie, "xdebugpy", sizeof cookie) != 0)
         return PYTHON_TORN;
-    if (python_word(description + FREE_THREADED_AT))
+    if (is_free_threaded)
         return PYTHON_FREE_THREADED;
     for (size_t i = 0; i < PYTHON_FIELD_COUNT; i++) {
         if (!version->at[i])
             continue;
-        uint64_t offset = python_word(description + version->at[i] - 1);
+        if (read_word(memory, python->address + version->at[i] - 1, &offset) != 0)
+            return PYTHON_UNREADABLE;
         if (offset >= PYTHON_NO_FIELD)
             return PYTHON_TORN;
         python->at[i] = (uint16_t)offset;
