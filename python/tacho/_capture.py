@@ -192,8 +192,9 @@ _recording = _Recording()
 
 
 def _after_fork() -> None:
-    """A child has begun none of the windows, and its parent's threads, which may hold the lock, are not in it."""
-    global _recording
+    """A child has begun none of the windows, and its parent's threads, which may hold a lock, are not in it."""
+    global _lock, _recording
+    _lock = threading.Lock()
     _recording = _Recording()
 
 

@@ -125,6 +125,7 @@ static void restart(void)
 {
     uint32_t flags = agent.flags;
     cuda_after_fork_in_child();
+    modules_after_fork_in_child();
     agent.arena = NULL;
     agent_self = NULL;
     if ((flags & WIRE_FLAG_TRACE_FORK) && is_free())

@@ -345,8 +345,8 @@ int InitializeInjection(void)
     agent_start();
     int saved_errno = errno;
     struct agent_thread *thread = agent_thread();
-    if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1)) {
-        cuda_lock();
+    if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1) &&
+        cuda_lock()) {
         struct agent_thread *self = cuda_hide();
         cuda.starting = 1;
         set_up();

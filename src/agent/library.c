@@ -11,6 +11,7 @@
 #include "../wire/libraries.h"
 #include "core.h"
 #include "nvtx.h"
+#include "os.h"
 
 static const char *const domain_names[] = {
 #define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
@@ -73,6 +74,13 @@ static void pop_last(struct agent_thread *thread)
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
+/* The stack grows down: what lies at our place or below it was left, unless we are in a handler on another stack. (A coroutine
+ * whose stack lies above that of a call which it interrupts ends that call too early: stacks of programs' own are not known.) */
+static int was_left(uintptr_t frame, uintptr_t now)
+{
+    return frame <= now && os_is_on_this_stack(frame);
+}
+
 static int is_wanted(const struct agent_library_call *call)
 {
     uint32_t bit = call->is_small ? WIRE_LIBRARY_VERBOSE(call->library) : WIRE_LIBRARY_BIT(call->library);
@@ -84,8 +92,8 @@ static int begin(const struct agent_library_call *call)
     struct agent_thread *thread = agent_enter(WIRE_BIT(LIBRARY));
     if (!thread || !is_wanted(call))
         return 0;
-    while (thread->library_depth && (thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15) <= call->frame)
-        pop_last(thread); /* the stack grows down: what lies at our place or below it was left */
+    while (thread->library_depth && was_left(thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15, call->frame))
+        pop_last(thread);
     if (thread->library_depth == AGENT_LIBRARY_FRAMES) {
         agent_count(thread, WIRE_SOURCE_LIBRARY, WIRE_LOST_BUFFER_FULL);
         return 0;

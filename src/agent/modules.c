@@ -151,6 +151,12 @@ void agent_note_modules(void)
         torch_follow();
 }
 
+/* The thread that was walking when the process was forked is not in the child. */
+void modules_after_fork_in_child(void)
+{
+    atomic_store(&walking, 0);
+}
+
 /* ---- Functions behind ours --------------------------------------------------------------------------------------------- */
 
 struct wanted { const char *library, *symbol; void *function; };

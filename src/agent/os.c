@@ -4,21 +4,18 @@
 #include "chain.h"
 #include "sys.h"
 
-/* A handler may run on a stack of its own: where that lies says nothing of the frames on the thread's. */
-static int comparable(const stack_t *alternate, uintptr_t frame)
+int os_is_on_this_stack(uintptr_t frame)
 {
-    return !(alternate->ss_flags & SS_ONSTACK) || frame - (uintptr_t)alternate->ss_sp < alternate->ss_size;
+    stack_t alternate = { 0 };
+    sys_sigaltstack(NULL, &alternate);
+    return !(alternate.ss_flags & SS_ONSTACK) || frame - (uintptr_t)alternate.ss_sp < alternate.ss_size;
 }
 
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
 {
     uint32_t alive = level < AGENT_CALL_FRAMES ? level : AGENT_CALL_FRAMES;
     uint32_t known = alive;
-    if (thread->call_frames[known - 1] > frame)
-        return level;
-    stack_t alternate = { 0 };
-    sys_sigaltstack(NULL, &alternate);
-    while (alive > 0 && thread->call_frames[alive - 1] <= frame && comparable(&alternate, thread->call_frames[alive - 1]))
+    while (alive > 0 && thread->call_frames[alive - 1] <= frame && os_is_on_this_stack(thread->call_frames[alive - 1]))
         alive--;
     if (alive == known)
         return level;

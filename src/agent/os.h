@@ -78,6 +78,9 @@ struct os_call {
  * left by a jump are taken off, and counted as lost. */
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
 
+/* A handler may run on a stack of its own: where that lies says nothing of the frames on the thread's. A system call. */
+int os_is_on_this_stack(uintptr_t frame);
+
 /* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
 _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context);

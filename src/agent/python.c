@@ -113,6 +113,8 @@ void python_found(void)
 
 void python_forget(void)
 {
+    int opening = OPENING; /* by a thread that is not in this process: the next one opens it */
+    atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
     if (atomic_load_explicit(&stacks.state, memory_order_relaxed) != READABLE) /* most forked children: not a page is touched */
         return;
     for (uint32_t i = 0; i < TOLD_MAX; i++)

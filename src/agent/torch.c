@@ -524,7 +524,10 @@ void torch_found(const char *path)
 
 void torch_after_attach(void)
 {
+    uint32_t installing = INSTALLING;
     atomic_store(&asked, 0); /* whoever was at it is not in this process */
+    if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* and may have a lock of torch's */
+        refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
     if (!(agent.sources & WIRE_BIT(TORCH)))
         return;
     torch_follow();

@@ -88,6 +88,17 @@ with tacho.profile() as p:
 print(sorted(tacho.load(p.report())["NVTX_EVENTS"]["text"]))""")
         self.assertEqual(out, "['child', 'parent']\n")
 
+    def test_lock_that_a_thread_of_the_parent_holds(self):
+        """That thread is not in the child, which can begin a window all the same."""
+        self.run_text("""
+import os, tacho
+from tacho import _capture
+with _capture._lock:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _capture._lock.acquire(blocking=False) else 1)
+assert os.waitpid(child, 0)[1] == 0""")
+
     def test_child_that_stays(self):
         """A forked child that goes on has the pipe to the collector, too, which ends all the same."""
         self.run_text('''
