@@ -1,0 +1,198 @@
+"""What the tests of this ring share: run programs bare and under combinations of sources, and compare all that can be seen of them.
+
+A difference is a line such as "+ stdout: threads 2" (only in the profiled run) or "- status 0" (only in the bare one). It must match
+a row of visible.VISIBLE, which cannot be hidden, or of visible.EXPECTED_DIFFERENCES, which is to be mended.
+
+TACHO_TEST_ALL=1 runs every combination; without it those of GATE run. TACHO_TEST_PROGRAMS and TACHO_TEST_COMBINATIONS are regular expressions
+for who works on one: only what has a match in its name is run."""
+import collections
+import ctypes
+import difflib
+import itertools
+import json
+import os
+import platform
+import re
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace"))
+import lib  # noqa: E402
+import batch  # noqa: E402
+import visible  # noqa: E402
+
+ALL = os.environ.get("TACHO_TEST_ALL", "") not in ("", "0")
+GUESTS = os.environ["GUESTS"]  # the folder with the built programs
+WITH_CUDA = os.path.join(GUESTS, "with_cuda.so")
+
+# What a source is on the command line. Calls of the OS are recorded however short they are, the stack of each with them.
+TRACES = {
+    "nvtx": "nvtx",
+    "osrt": "osrt",
+    "cuda": "cuda",
+    "libraries": "cublas,cudnn,cusolver,cusparse,nccl",
+    "python": "python-gil",
+}
+MORE = {
+    "osrt": ["--osrt-threshold=0", "--osrt-backtrace-threshold=0"],
+    "cuda": ["--cudabacktrace=all:0", "--cuda-memory-usage=true", "--cuda-trace-all-apis=true"],
+    "python": ["--python-backtrace=cuda"],
+    "pytorch": ["--pytorch=functions-trace", "--pytorch-shapes=true", "--pytorch-memory=true", "--pytorch-modules=true"],
+    "counters": ["--os-events=0,1,2"],
+    "no-preload": ["--preload=no"],
+}
+
+Combination = collections.namedtuple("Combination", "name options by_timers cuda")
+
+
+def combination(name):
+    """Of a name such as "nvtx+osrt+timers": sources, "perf" or "timers" for samples, "standin" for a program that uses CUDA."""
+    parts = name.split("+")
+    traces = ",".join(TRACES[part] for part in parts if part in TRACES)
+    options = ["-t", traces or "none", "-s", "process-tree" if {"perf", "timers"} & set(parts) else "none"]
+    for part in parts:
+        options += MORE.get(part, [])
+    return Combination(name, options, "timers" in parts, "standin" in parts)
+
+
+# Under these every program runs in each test of the ring; together they have every source.
+GATE = ["none", "osrt+nvtx+perf", "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
+
+
+def every_combination():
+    """Each source alone, each pair, some others, and all at once."""
+    sources = ["nvtx", "osrt", "cuda+standin", "libraries", "python", "perf", "timers"]
+    names = GATE + sources + ["cuda", "pytorch", "no-preload+nvtx+cuda+standin", "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin"]
+    names += ["+".join(pair) for pair in itertools.combinations(sources, 2) if pair != ("perf", "timers")]
+    return list(dict.fromkeys(names))
+
+
+def combinations(gate=GATE):
+    """Those to run: all, or those given."""
+    wanted = os.environ.get("TACHO_TEST_COMBINATIONS", "")
+    return [combination(name) for name in (every_combination() if ALL else gate) if re.search(wanted, name)]
+
+
+def refuse_perf_events():
+    """A filter in which perf_event_open() is not permitted, for the program that is about to run: samples then come by timers."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    load, equal, answer = 0x20, 0x15, 0x06
+    program = b"".join(struct.pack("HBBI", *line) for line in (
+        (load, 0, 0, 0), (equal, 0, 1, number), (answer, 0, 0, 0x00050001), (answer, 0, 0, 0x7FFF0000)))
+    buffer = ctypes.create_string_buffer(program, len(program))
+    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None)
+    if libc.syscall({"x86_64": 317, "aarch64": 277}[platform.machine()], 1, 0, ctypes.create_string_buffer(head, len(head))) != 0:
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.create_string_buffer(head, len(head)), 0, 0) != 0:
+            os._exit(99)
+
+
+class Program:
+    """A command that is compared. rewrite makes two bare runs equal where they are not."""
+
+    def __init__(self, name, command, rewrite=lambda text: text, environment=None, **more):
+        self.name, self.command, self.rewrite, self.environment, self.more = name, command, rewrite, environment or {}, more
+
+
+def tiny_programs():
+    """All of the built files."""
+    found = []
+    for file in sorted(os.listdir(GUESTS)):
+        path = os.path.join(GUESTS, file)
+        if not file.endswith(".so"):
+            names = subprocess.run([path, "list"], capture_output=True, text=True, check=True).stdout.split()
+            found += [Program(f"{file}/{name}", [path, name]) for name in names]
+    return found
+
+
+def lines_of(result, program):
+    """All that can be seen of a run, as lines."""
+    lines = [f"status {result['status']}"]
+    for stream in ("stdout", "stderr"):
+        lines += [f"{stream}: {line}" for line in program.rewrite(result[stream]).splitlines()]
+    return lines + [f"file {name}" for name in result["files"]]
+
+
+def differences(bare, profiled, program):
+    """Lines that only one of the two has, with a sign before them."""
+    found = [f"{line[0]} {line[1:]}" for line in difflib.unified_diff(lines_of(bare, program), lines_of(profiled, program), lineterm="", n=0)
+             if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    if profiled["status"] != "hung" and profiled["seconds"] >= bare["seconds"] + batch.LONGER_SECONDS:
+        found.append("+ takes seconds longer")
+    return found
+
+
+class Case(lib.Case):
+    """Compares programs. The bare run is made once for each kind of surroundings that a combination has."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)  # programs that drop their rights work here too
+        self.bare = {}
+
+    def environment(self):
+        """Small, so that what a program prints of it is."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "JAVA_HOME", "GOROOT", "RUSTUP_HOME", "CARGO_HOME") if name in os.environ}
+        return dict(kept, TMPDIR=self.folder)
+
+    def jobs(self, programs, combination, bare=None):
+        return [{"name": program.name, "command": program.command, "environment": program.environment, **program.more,
+                 **({"preload_first": WITH_CUDA} if combination.cuda else {}),
+                 **({"seconds": bare[program.name]["seconds"]} if bare else {})} for program in programs]
+
+    def batch(self, jobs, combination, before=()):
+        """Results of a batch, which is started by a command before it."""
+        given, answer = self.path("jobs.json"), self.path("results.json")
+        with open(given, "w") as file:
+            json.dump({"jobs": jobs, "folder": self.path("work")}, file)
+        if os.path.exists(answer):
+            os.unlink(answer)
+        done = subprocess.run([*before, sys.executable, batch.__file__, given, answer], env=self.environment(), capture_output=True, text=True,
+                              errors="surrogateescape", cwd=self.folder, timeout=900,
+                              preexec_fn=refuse_perf_events if combination.by_timers else None)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(answer) as file:
+            return json.load(file)
+
+    def tacho(self, combination):
+        return [lib.TACHO, "profile", "-q", "--resolve-symbols=false", "-o", self.path("report.tacho"), "-f", "true", *combination.options]
+
+    def bare_run(self, programs, combination):
+        kind = (combination.by_timers, combination.cuda)
+        if kind not in self.bare:
+            self.bare[kind] = self.batch(self.jobs(programs, combination), combination)
+        return self.bare[kind]
+
+    def as_children(self, programs, combination):
+        """One capture of all of them."""
+        bare = self.bare_run(programs, combination)
+        return bare, self.batch(self.jobs(programs, combination, bare), combination, self.tacho(combination))
+
+    def as_first(self, programs, combination):
+        """A capture of each. What tacho itself says on stderr is not the program's."""
+        bare = self.bare_run(programs, combination)
+        jobs = self.jobs(programs, combination, bare)
+        for job in jobs:
+            job["command"] = self.tacho(combination) + job["command"]
+        results = self.batch(jobs, combination)
+        for result in results.values():
+            result["stderr"] = "".join(line for line in result["stderr"].splitlines(True) if not line.startswith("tacho profile: "))
+        return bare, results
+
+    def compare(self, programs, run, gate=GATE):
+        """Every program under every combination; what differs, and rows of EXPECTED_DIFFERENCES that no longer do, is a failure each. Where it
+        ran is told as "nvtx+osrt as_first"."""
+        programs = [program for program in programs if re.search(os.environ.get("TACHO_TEST_PROGRAMS", ""), program.name)]
+        skips, failures = {}, []
+        for combination in combinations(gate):
+            bare, profiled = run(programs, combination)
+            for program in programs:
+                first, second = bare[program.name], profiled[program.name]
+                if first["status"] == 77 and "skipped: " in first["stdout"]:
+                    skips[program.name] = first["stdout"].partition("skipped: ")[2].splitlines()[0]
+                failures += visible.judge(program.name, f"{combination.name} {run.__name__}", differences(first, second, program))
+        for name, why in sorted(skips.items()):
+            print(f"{name} was not run: {why}")
+        if failures:
+            self.fail("\n".join(failures))

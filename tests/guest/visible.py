@@ -1,0 +1,59 @@
+"""What a program can notice of being profiled, and what it notices today though it should not.
+
+A row of VISIBLE is a difference that cannot be hidden, with the reason; docs/guest.md has the same list, and a test compares both. A row of
+EXPECTED_DIFFERENCES is a fault that is known; the test fails when it is gone, so that the row goes too."""
+import collections
+import re
+
+Visible = collections.namedtuple("Visible", "what difference where why")
+Expected = collections.namedtuple("Expected", "program where difference why")
+
+# what and why: as in docs/guest.md. difference: all of a line; where: all of a combination's name and way ("nvtx+osrt as_first"); both regular
+# expressions.
+VISIBLE = [
+    Visible("`LD_PRELOAD`, `NVTX_INJECTION64_PATH`, `CUDA_INJECTION64_PATH`, `TACHO_SESSION` in the environment",
+            r"[-+] stdout: environment (LD_PRELOAD|NVTX_INJECTION64_PATH|CUDA_INJECTION64_PATH|TACHO_SESSION)=.*", ".*",
+            "The loader, NVTX and CUDA find the agent by them, and the agent the collector: programs that are started inherit them."),
+    Visible("`PYTHONPATH` and `TACHO_PYTHON` in the environment, with the options that change Python programs",
+            r"[-+] stdout: environment (PYTHONPATH|TACHO_PYTHON)=.*", ".*pytorch.*",
+            "Python finds the module that traces functions by them."),
+    Visible("the agent and its memory among the mappings of `/proc/self/maps`",
+            r"\+ stdout: mapped (.*/libtacho-(agent|libraries)\.so|/memfd:tacho \(deleted\)|.*/lib(rt|pthread|dl|cupti)\.so\.[0-9]+)", ".*",
+            "The agent is a library of the process, and its buffer is shared with the collector. The agent names parts of old versions of libc "
+            "(librt, libpthread, libdl) and loads CUPTI into programs that use CUDA."),
+    Visible("threads of Tacho and of CUPTI in a program that uses CUDA",
+            r"[-+] stdout: threads [123]", ".*cuda.*standin.*",
+            "CUPTI hands records over only when it is asked, which takes a thread; CUPTI has one of its own."),
+    Visible("libc's own signal handler for `setuid()`, as `SigCgt` of `/proc/self/status` shows it",
+            r"[-+] stdout: status SigCgt:\t0000000[01]00000000", ".*cuda.*standin.*",
+            "libc installs it with the first thread, and the program's first thread may be one of those above."),
+    Visible("a handler of SIGURG, as `SigCgt` shows it, where samples come by timers",
+            r"[-+] stdout: status SigCgt:\t0000000[01]00[04]00000", ".*timers.*",
+            "Each sample is a signal to the thread. `sigaction()` shows the program's own handler."),
+    Visible("an alternate signal stack in each thread, where samples come by timers",
+            r"[-+] stdout: alternate stack (0x2, 0|0, 327680)", ".*timers.*",
+            "A coroutine may have no room for the handler. A thread that sets a stack of its own keeps it."),
+    Visible("`tacho` as the parent of the first process, and as leader of the process group or session that was to be the program's",
+            r"[-+] stdout: leads its group [01], its session [01]", ".* as_first",
+            "`tacho` starts the program, waits for it and passes its status on, as `time` and `strace` do."),
+]
+
+EXPECTED_DIFFERENCES = [
+]
+
+
+def visible_row(where, difference):
+    for row in VISIBLE:
+        if re.fullmatch(row.difference, difference) and re.fullmatch(row.where, where):
+            return row
+    return None
+
+
+def judge(program, where, differences):
+    """Sentences on the differences that no row has, and on rows that no difference has."""
+    hidden = [line for line in differences if not visible_row(where, line)]
+    rows = [row for row in EXPECTED_DIFFERENCES if re.fullmatch(row.program, program) and re.fullmatch(row.where, where)]
+    unknown = [line for line in hidden if not any(re.fullmatch(row.difference, line) for row in rows)]
+    failures = ["\n    ".join([f"{program} differs under {where}:", *unknown])] if unknown else []
+    return failures + [f"{program} no longer differs under {where} ({row.why}): remove the row of EXPECTED_DIFFERENCES"
+                       for row in rows if not any(re.fullmatch(row.difference, line) for line in hidden)]
