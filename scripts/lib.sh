@@ -13,10 +13,15 @@ x86_64) packages_cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
 aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) packages_cross="" ;;
 esac
-packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 sqlite3 strace bubblewrap make git file"
-# Programs that the tests profile. What a release does not have is left out, and its tests are skipped.
+packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file"
+# The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
+# The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
+packages_sanitizers="libclang-rt-dev"
+# Programs that the tests profile.
 packages_profiled="perl nodejs libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
-# Browsers that the tests look at the timeline with; a release that has neither skips those tests.
+# Profilers that the tests compare with: perf, in Debian and in Ubuntu.
+packages_compared="linux-perf linux-tools-generic"
+# Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
 
 say() { printf '%s\n' "$*"; }
