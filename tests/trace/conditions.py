@@ -132,45 +132,30 @@ class Conditions(lib.Case):
 
     def test_setuid_binary(self):
         """The loader ignores preloads there: the program runs as it would, and the user is told."""
-        self.need_root()
-        self.as_nobody()
+        self.open_to_all_users()
         self.compile("setuid")
-        os.chmod(self.folder, 0o755)
         os.chmod(self.path("setuid"), 0o4755)
         done = self.run_as_nobody(self.path("setuid"))
         self.assertEqual((done.returncode, done.stdout), (4, "plain\n"), done.stderr)
         self.assertIn("set-user-ID", done.stderr)
-        self.assertEqual(lib.Report(self.nobody + "/report.tacho").value("SELECT count(*) FROM TACHO_PROCESS") > 0, True)
+        self.assertGreater(self.report().value("SELECT count(*) FROM TACHO_PROCESS"), 0)
 
     # ---- the user ---------------------------------------------------------------------------------------------
 
-    def as_nobody(self):
-        self.nobody = tempfile.mkdtemp(prefix="tacho-nobody-")
-        self.addCleanup(shutil.rmtree, self.nobody, ignore_errors=True)
-        os.chmod(self.nobody, 0o777)
-        probe = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", lib.TACHO, "version"], capture_output=True)
-        if probe.returncode != 0:
-            self.skipTest("the build is not readable for others")
-
-    def run_as_nobody(self, *arguments, options=()):
-        return subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
-                               lib.TACHO, "profile", "-o", self.nobody + "/report.tacho", "-f", "true", *options, *arguments],
-                              capture_output=True, text=True, cwd="/", timeout=60)
+    def run_as_nobody(self, *arguments):
+        return subprocess.run([*lib.AS_NOBODY, *self.command(*arguments)], capture_output=True, text=True, cwd="/", timeout=60)
 
     def test_user_who_is_not_root(self):
-        self.need_root()
-        self.as_nobody()
-        done = self.run_as_nobody(CONDITIONS, "range")
+        program, = self.open_to_all_users(CONDITIONS)
+        done = self.run_as_nobody(program, "range")
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.recorded(lib.Report(self.nobody + "/report.tacho"))
+        self.recorded(self.report())
 
     def test_folder_in_the_path_that_may_not_be_entered(self):
         """What a shell cannot see there it has not found: 127, not 126."""
-        self.need_root()
-        self.as_nobody()
+        self.open_to_all_users()
         os.mkdir(self.path("closed"), 0o700)
-        command = [lib.TACHO, "profile", "-o", self.nobody + "/report.tacho", "no-such-program"]
-        done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", f"PATH={self.path('closed')}:/usr/bin", *command],
+        done = subprocess.run([*lib.AS_NOBODY, "env", f"PATH={self.path('closed')}:/usr/bin", *self.command("no-such-program")],
                               capture_output=True, text=True, cwd="/", timeout=60)
         self.fails(done, 127, "no-such-program")
 
@@ -203,11 +188,9 @@ class Conditions(lib.Case):
         self.recorded(self.report("folder/report1.tacho"))
 
     def test_output_folder_is_not_mine(self):
-        self.need_root()
-        self.as_nobody()
-        os.chmod(self.nobody, 0o755)
-        done = self.run_as_nobody("touch", self.path("started"))
-        self.refused(done, self.nobody)
+        self.open_to_all_users()
+        os.chmod(self.folder, 0o755)
+        self.refused(self.run_as_nobody(*self.marker()), self.folder)
 
     def test_odd_names_for_the_output(self):
         for name in ("with space.tacho", "100%.tacho", "new\nline.tacho", "\udcff.tacho", "%%p.tacho"):

@@ -7,7 +7,6 @@ import math
 import os
 import platform
 import resource
-import shutil
 import struct
 import subprocess
 
@@ -17,6 +16,7 @@ SAMPLING = lib.program("sampling")
 PARTS = {"burn_sixty": 0.6, "burn_thirty": 0.3, "burn_ten": 0.1}
 SECONDS = 0.6
 MILLISECOND = 1000000
+WITHOUT_RIGHTS = [*lib.AS_NOBODY, "--bounding-set", "-all", "--inh-caps", "-all"]
 TICK = 1000 * MILLISECOND // os.sysconf("SC_CLK_TCK")
 
 
@@ -184,14 +184,10 @@ class ByPerf(Sampled):
 
     def test_how_much_of_a_stack_is_copied(self):
         """As much as a ring has room for 32 times: less where less memory may be locked; what was asked for in any case."""
-        self.need_root()
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv")
-        os.chmod(self.folder, 0o777)
-        few = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all", "sh", "-c",
-               'ulimit -l 0; exec "$@"', "sh"]
+        program, = self.open_to_all_users(SAMPLING)
+        few = [*WITHOUT_RIGHTS, "sh", "-c", 'ulimit -l 0; exec "$@"', "sh"]
         for before, options, least, most in (([], [], 65528, 65528), ([], ["--backtrace-stack-size=8192"], 8192, 8192), (few, [], 2048, 32768)):
-            command = [*before, *self.command(SAMPLING, "0.1", options=["-t", "none", *options])]
+            command = [*before, *self.command(program, "0.1", options=["-t", "none", *options])]
             done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
             self.assertEqual(done.returncode, 0, done.stderr)
             report = self.report()
@@ -252,12 +248,9 @@ class ByPerf(Sampled):
         self.assertIn("burn_sixty", {names[0] for tid, _, names in self.stacks(report) if tid in tids})
 
     def test_a_user_without_rights(self):
-        self.need_root()
-        if not shutil.which("setpriv"):
-            self.skipTest("needs setpriv")
-        os.chmod(self.folder, 0o777)
-        as_nobody = ["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", "--inh-caps", "-all"]
-        done = subprocess.run([*as_nobody, *self.command(SAMPLING, "0.3", options=["-t", "none"])], capture_output=True, text=True, cwd=self.folder)
+        program, = self.open_to_all_users(SAMPLING)
+        command = [*WITHOUT_RIGHTS, *self.command(program, "0.3", options=["-t", "none"])]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         report = self.report()
         with open("/proc/sys/kernel/perf_event_paranoid") as file:
