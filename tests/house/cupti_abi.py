@@ -148,9 +148,10 @@ def compile_checks(include, cuda):
     with tempfile.TemporaryDirectory() as folder:
         layouts.stand_in(os.path.join(folder, "crt"))
         with open(os.path.join(folder, "check.c"), "w") as source:
-            source.write("#include <stddef.h>\n#include <stdint.h>\n#include <cupti_activity.h>\n#include <cupti_callbacks.h>\n"
-                         "#include <cupti_driver_cbid.h>\n#include <driver_types.h>\n"
-                         f'#include "{WIRE}/cupti.h"\n' + "\n".join(lines) + "\n")
+            # Ours first: macros of cuda.h give functions the names of their newest versions (cuDeviceGetUuid, since 13.0).
+            source.write(f'#include <stddef.h>\n#include <stdint.h>\n#include "{WIRE}/cupti.h"\n'
+                         "#include <cupti_activity.h>\n#include <cupti_callbacks.h>\n#include <cupti_driver_cbid.h>\n#include <driver_types.h>\n" +
+                         "\n".join(lines) + "\n")
         answer = subprocess.run([CC, "-std=gnu11", "-w", "-fsyntax-only", "-I" + include, "-I" + cuda, "-idirafter", folder,
                                  os.path.join(folder, "check.c")], capture_output=True, text=True)
     if answer.returncode != 0:
