@@ -1,12 +1,16 @@
 /* A program to be killed: workers repeat six steps (push, push, read, mark, pop, pop) and count every finished step in a
  * file that is mapped shared, so that the truth survives; one more thread waits for ever in a read.
  *
- *     kill FILE WORKERS SPIN                                                                                          */
+ *     kill FILE WORKERS SPIN                   runs until it is killed
+ *     kill FILE WORKERS SPIN program STEPS     kills itself after that step of the first worker
+ *     kill FILE WORKERS SPIN collector STEPS   kills its parent, the collector, after that step, ends normally after twice as many */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,12 +27,22 @@ struct truth {
 };
 
 static struct truth *truth;
-static unsigned long spin;
-static int never[2], zero;
+static unsigned long spin, last_step;
+static int never[2], zero, kills_collector;
+
+static void kill_after(uint64_t steps)
+{
+    if (steps == last_step)
+        kill(kills_collector ? getppid() : getpid(), SIGKILL);
+    if (steps == 2 * last_step)
+        exit(0);
+}
 
 static void step_done(size_t worker)
 {
     truth->steps[worker]++;
+    if (last_step && worker == 0)
+        kill_after(truth->steps[0]);
     for (volatile unsigned long i = 0; i < spin; i++)
         ;
 }
@@ -75,7 +89,11 @@ int main(int argc, char **argv)
     spin = strtoul(argv[3], NULL, 10);
     zero = open("/dev/zero", O_RDONLY);
     truth = mmap(NULL, sizeof *truth, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (argc != 4 || truth == MAP_FAILED || zero < 0 || workers > WORKERS_MAX || pipe(never) != 0)
+    if (argc == 6) {
+        kills_collector = strcmp(argv[4], "collector") == 0;
+        last_step = strtoul(argv[5], NULL, 10);
+    }
+    if ((argc != 4 && argc != 6) || truth == MAP_FAILED || zero < 0 || workers > WORKERS_MAX || pipe(never) != 0)
         return 1;
     truth->pid = (uint64_t)getpid();
     nvtx_push("main");
