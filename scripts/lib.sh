@@ -23,6 +23,13 @@ packages_profiled="perl nodejs libc6-i386 libpython3.11-testsuite libpython3.12-
 packages_compared="linux-perf linux-tools-generic"
 # Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
+# What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
+packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython libc6-dbg pkg-config"
+# The same from PyPI: into an environment, and headers into a folder for each version of CUDA. The indexes are pip's own: where
+# pip is set to an index that has a CPU build of PyTorch, that one is taken, and some gigabytes less are fetched.
+pypi_environment="torch numpy py-spy"
+pypi_nvtx="nvidia-nvtx nvtx"
+pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -87,6 +94,32 @@ known_packages() {
     for package in "$@"; do
         [ -z "$(apt-cache show --no-all-versions "$package" 2>/dev/null)" ] || printf '%s ' "$package"
     done
+}
+
+# install_pypi FOLDER: what scripts/test --all has from PyPI goes there, once, and the variables that the tests look at are set,
+# unless they are already. What cannot be fetched is said, and its tests are skipped.
+install_pypi() {
+    local folder=$1 pip=$1/environment/bin/pip wanted headers=
+    # fetch STAMP ARGUMENTS…: pip install, if it was not done before with the same arguments.
+    fetch() {
+        local stamp=$folder/$1
+        shift
+        [ "$(cat "$stamp" 2>/dev/null)" != "$*" ] || return 0
+        say "Fetching from PyPI: $*"
+        "$pip" install -q --upgrade "$@" && printf '%s\n' "$*" >"$stamp" || say "pip could not install: $*"
+    }
+    [ -x "$pip" ] || python3 -m venv "$folder/environment" || return 0
+    fetch environment.done $pypi_environment
+    fetch nvtx.done --no-deps --target "$folder/nvtx" $pypi_nvtx
+    for wanted in $pypi_cupti; do
+        fetch "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
+        headers=$headers${headers:+:}$folder/${wanted%%,*}
+    done
+    if [ -x "$folder/environment/bin/py-spy" ]; then
+        export PY_SPY="${PY_SPY:-$folder/environment/bin/py-spy}"
+    fi
+    export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$folder/environment/bin/python}"
+    export NVTX_PACKAGES="${NVTX_PACKAGES:-$folder/nvtx}" TACHO_CUPTI_HEADERS="${TACHO_CUPTI_HEADERS:-$headers}"
 }
 
 # What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the
