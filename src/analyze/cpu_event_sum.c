@@ -65,8 +65,8 @@ static void add(struct totals *totals, int64_t request, int64_t value, int64_t s
             end_reading(total);
         total->start_ns = start_ns;
         total->end_ns = end_ns;
-        total->sum = add_wrapping(total->sum, value);
-        total->value = add_wrapping(total->value, value);
+        total->sum = add_saturating(total->sum, value);
+        total->value = add_saturating(total->value, value);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "../base/intern.h"
+#include "../base/saturating.h"
 #include "../base/text.h"
 
 enum { MOST_KEYS = 16, MOST_RUNS = 256 };
@@ -298,7 +299,7 @@ static struct table *new_table(const struct matching *matching)
 static void set_figure(struct table_cell *cell, const struct table_column *column, double value)
 {
     if (column->kind == CELL_INT)
-        cell_set_int(cell, (int64_t)value);
+        cell_set_int(cell, whole_of(value));
     else
         cell_set_real(cell, value);
 }

@@ -2,6 +2,7 @@
 #ifndef TACHO_ANALYZE_EVENTS_H
 #define TACHO_ANALYZE_EVENTS_H
 
+#include "../base/saturating.h"
 #include "../report/reader.h"
 
 /* NVTX_EVENTS.eventType. The NVTXT ones come from ranges that were imported as text. */
@@ -39,17 +40,6 @@ static inline int64_t global_pid_number(int64_t global_tid)
 static inline int64_t global_tid_number(int64_t global_tid)
 {
     return global_tid & 0xffffff;
-}
-
-/* Wraps instead of trapping: the times come from a file. */
-static inline int64_t duration_of(int64_t start, int64_t end)
-{
-    return (int64_t)((uint64_t)end - (uint64_t)start);
-}
-
-static inline int64_t add_wrapping(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
 /* The whole of some columns of a table, by name; nothing, and no error, when the file has no rows of it. */

@@ -311,7 +311,7 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
         device->last_ns = start;
     }
     if (end > device->last_ns) {
-        device->busy_ns = add_wrapping(device->busy_ns, duration_of(device->last_ns, end));
+        device->busy_ns = add_saturating(device->busy_ns, duration_of(device->last_ns, end));
         device->last_ns = end;
     }
     return code;

@@ -258,7 +258,7 @@ static int group_ranges(const struct projection *projection, struct summary *sum
     for (size_t i = 0; i < count; i++) {
         const struct range *range = &projection->ranges.list[i];
         struct sums *sums = &summary->sums[summary->groups[i]];
-        sums->original_ns = add_wrapping(sums->original_ns, duration_of(range->start_ns, range->end_ns));
+        sums->original_ns = add_saturating(sums->original_ns, duration_of(range->start_ns, range->end_ns));
         sums->ops += (int64_t)projection->range_work[i].ops;
         sums->levels += range->level;
         sums->children += range->children;

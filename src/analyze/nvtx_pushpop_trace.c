@@ -22,7 +22,7 @@ static int sum_children(struct trace *trace)
         const struct range *range = &trace->ranges.list[i];
         if (range->parent != NO_RANGE)
             trace->children_ns[range->parent] =
-                add_wrapping(trace->children_ns[range->parent], duration_of(range->start_ns, range->end_ns));
+                add_saturating(trace->children_ns[range->parent], duration_of(range->start_ns, range->end_ns));
     }
     return 0;
 }

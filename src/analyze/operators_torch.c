@@ -212,7 +212,7 @@ static int order_memory(struct memory *memory, const struct report_columns *colu
     for (size_t i = 0; i < count && code == 0; i++) {
         int of_device = columns->values[DEVICE_TYPE][order[i]] != 0;
         memory->times[i] = columns->values[TIME][order[i]];
-        memory->sums[of_device][i + 1] = add_wrapping(memory->sums[of_device][i], columns->values[BYTES][order[i]]);
+        memory->sums[of_device][i + 1] = add_saturating(memory->sums[of_device][i], columns->values[BYTES][order[i]]);
         memory->sums[!of_device][i + 1] = memory->sums[!of_device][i];
     }
     memory->count = count;

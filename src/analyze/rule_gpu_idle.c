@@ -229,8 +229,8 @@ static int add_low_chunks(struct chunk_search *search, const struct device_work 
         int low = i < chunks->count && end > start && 100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
         if (!low) {
             if (low_end > low_start)
-                code = add_span(search, device, add_wrapping(chunks->first_ns, (int64_t)low_start),
-                                add_wrapping(chunks->first_ns, (int64_t)low_end), low_ns);
+                code = add_span(search, device, add_saturating(chunks->first_ns, (int64_t)low_start),
+                                add_saturating(chunks->first_ns, (int64_t)low_end), low_ns);
             low_start = low_end = end;
             low_ns = 0;
             continue;

@@ -72,7 +72,7 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
         int64_t from = from_ns > walk->on[i].from_ns ? from_ns : walk->on[i].from_ns;
         int64_t to = to_ns < walk->on[i].to_ns ? to_ns : walk->on[i].to_ns;
         if (from < to)
-            sum = add_wrapping(sum, duration_of(from, to));
+            sum = add_saturating(sum, duration_of(from, to));
     }
     return sum;
 }
@@ -149,9 +149,9 @@ static void add_time(const struct walk *walk, struct sched_thread *thread, enum 
 {
     int64_t ns = measure(walk, from, to);
 
-    thread->state_ns[state] = add_wrapping(thread->state_ns[state], ns);
+    thread->state_ns[state] = add_saturating(thread->state_ns[state], ns);
     if (state == SCHED_RUNNING && cpu)
-        cpu->running_ns = add_wrapping(cpu->running_ns, ns);
+        cpu->running_ns = add_saturating(cpu->running_ns, ns);
 }
 
 /* One thread's events, in order. */
@@ -166,7 +166,7 @@ static int walk_thread(struct walk *walk, struct sched_thread *thread, const str
         uint32_t row = order[i];
         int64_t at = columns->values[START][row], number = columns->values[CPU][row];
         int64_t why = columns_is_null(columns, STATE, row) ? 0 : columns->values[STATE][row];
-        int counts = measure(walk, at, add_wrapping(at, 1)) > 0;
+        int counts = measure(walk, at, add_saturating(at, 1)) > 0;
         struct sched_cpu *cpu = find_cpu(walk, number);
         if (!cpu)
             return ERR_NO_MEMORY;
@@ -229,7 +229,7 @@ static int read_switches(struct walk *walk, struct report *report, struct error 
 /* Of the time that a thread was off its CPUs, the kernel knows how much of it went by in a run queue. */
 static void share_queue(struct sched_thread *thread)
 {
-    int64_t off = add_wrapping(thread->state_ns[SCHED_RUNNABLE], thread->state_ns[SCHED_WAITING]);
+    int64_t off = add_saturating(thread->state_ns[SCHED_RUNNABLE], thread->state_ns[SCHED_WAITING]);
     int64_t runnable = thread->queue_ns < off ? thread->queue_ns : off;
 
     if (runnable < thread->state_ns[SCHED_RUNNABLE])

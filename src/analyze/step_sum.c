@@ -36,14 +36,14 @@ static void fill_quantities(int64_t out[QUANTITIES], const struct summary *summa
     out[OPTIMIZER] = ns[LAYER_OPTIMIZER];
     out[COMMUNICATION] = times->has_communication ? ns[LAYER_COMMUNICATION] : ns[LAYER_CPU_COMMUNICATION];
     if (times->has_operators)
-        out[CPU_ONLY] = ns[LAYER_WORK_OR_CPU] - ns[LAYER_WORK];
+        out[CPU_ONLY] = subtract_saturating(ns[LAYER_WORK_OR_CPU], ns[LAYER_WORK]);
     if (!times->has_work)
         return;
     out[BUSY] = ns[LAYER_BUSY];
-    out[IDLE] = out[TIME] - ns[LAYER_WORK];
+    out[IDLE] = subtract_saturating(out[TIME], ns[LAYER_WORK]);
     out[KERNEL] = ns[LAYER_KERNEL];
     out[COPY] = ns[LAYER_COPY];
-    out[OVERLAP] = ns[LAYER_KERNEL] + ns[LAYER_COMMUNICATION] - ns[LAYER_COMPUTING];
+    out[OVERLAP] = subtract_saturating(add_saturating(ns[LAYER_KERNEL], ns[LAYER_COMMUNICATION]), ns[LAYER_COMPUTING]);
 }
 
 static int is_shown(const struct step *step, const struct analysis_request *request)

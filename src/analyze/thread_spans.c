@@ -251,11 +251,11 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
     int64_t reach = usual_distance(samples, count, scratch);
 
     for (size_t i = 0; i < count; i++) {
-        int64_t time = samples[i].time_ns, before = add_wrapping(time, -reach), after = add_wrapping(time, reach);
+        int64_t time = samples[i].time_ns, before = subtract_saturating(time, reach), after = add_saturating(time, reach);
         if (i && duration_of(samples[i - 1].time_ns, time) / 2 < reach)
-            before = add_wrapping(time, -(duration_of(samples[i - 1].time_ns, time) / 2));
+            before = subtract_saturating(time, duration_of(samples[i - 1].time_ns, time) / 2);
         if (i + 1 < count && duration_of(time, samples[i + 1].time_ns) < 2 * reach)
-            after = add_wrapping(samples[i + 1].time_ns, -(duration_of(time, samples[i + 1].time_ns) / 2));
+            after = subtract_saturating(samples[i + 1].time_ns, duration_of(time, samples[i + 1].time_ns) / 2);
         struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack, 0, 0 };
         if (before < after && thread_spans_add(spans, &span) != 0)
             return ERR_NO_MEMORY;

@@ -80,8 +80,8 @@ static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t t
         waits->room = waits->room * 2 + 256;
     }
     struct wait *wait = &waits->list[number];
-    wait->total_ns = add_wrapping(wait->total_ns, time_ns);
-    wait->off_cpu_ns = add_wrapping(wait->off_cpu_ns, off_cpu_ns);
+    wait->total_ns = add_saturating(wait->total_ns, time_ns);
+    wait->off_cpu_ns = add_saturating(wait->off_cpu_ns, off_cpu_ns);
     wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
     wait->count++;
     return 0;
@@ -96,7 +96,7 @@ static int add_outside(struct waits *waits, const struct thread_span *off)
     for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
-        left = add_wrapping(left, duration_of(end, start));
+        left = add_saturating(left, duration_of(end, start));
     }
     int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
     return left > 0 ? add_wait(waits, key, left, left) : 0;
@@ -110,7 +110,7 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
     for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
         const struct thread_span *off = &waits->off_cpu.list[i];
         int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns, end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
-        sum = add_wrapping(sum, duration_of(start, end));
+        sum = add_saturating(sum, duration_of(start, end));
     }
     return sum;
 }
@@ -257,7 +257,7 @@ static int fill(struct table *table, struct waits *waits)
     int code = 0;
 
     for (uint32_t i = 0; i < waits->keys.count; i++)
-        whole = add_wrapping(whole, waits->list[i].total_ns);
+        whole = add_saturating(whole, waits->list[i].total_ns);
     for (uint32_t i = 0; i < waits->keys.count && code == 0; i++)
         code = add_row(table, waits, i, whole, &text);
     text_free(&text);

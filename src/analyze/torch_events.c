@@ -52,7 +52,7 @@ static void set_numbers(struct table_cell *row, const struct operators *operator
     if (!operator_is_cpu((enum operator_kind)operator->kind))
         return;
     cell_set_int(&row[CELL_TID], global_tid_number(operator->thread));
-    cell_set_int(&row[CELL_KERNELS], (int64_t)(operator->kernels_us * 1000 + 0.5));
+    cell_set_int(&row[CELL_KERNELS], whole_of(operator->kernels_us * 1000 + 0.5));
 }
 
 /* Of the frames those that torch shows. */

@@ -185,7 +185,7 @@ static int find_peaks(struct torch_memory *memory, const struct keys *places)
         struct memory_event *event = &memory->list[i];
         struct memory_place *place = &memory->places[event->place];
         if (event->allocated == MEMORY_UNKNOWN)
-            event->allocated = add_wrapping(sums[event->place], event->bytes);
+            event->allocated = add_saturating(sums[event->place], event->bytes);
         sums[event->place] = event->allocated;
         if (place->peak == NO_EVENT_INDEX || event->allocated > place->peak_bytes) {
             place->peak = (uint32_t)i;

@@ -36,7 +36,7 @@ struct sums { int64_t of[SUM_FIGURES]; };
 /* Traces say what they like: sums may be nonsense, but never undefined. */
 static void add_to(int64_t *sum, int64_t bytes)
 {
-    *sum = add_wrapping(*sum, bytes);
+    *sum = add_saturating(*sum, bytes);
 }
 
 /* One device's figures of every operator, and behind them of what happened in none. */
@@ -86,7 +86,7 @@ static int add_sums(struct table *table, const struct torch_memory *memory, uint
         uint32_t key = keys_add(&names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
         code = key == NO_KEY ? ERR_NO_MEMORY : 0;
         for (int f = 0; f < SUM_FIGURES && code == 0; f++)
-            sums[key].of[f] = add_wrapping(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+            sums[key].of[f] = add_saturating(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
     }
     for (uint32_t key = 0; key < names.count && code == 0; key++) {
         if (!sums[key].of[TAKEN_TOTAL] && !sums[key].of[GIVEN_SELF] && !sums[key].of[NET_TOTAL])
@@ -272,8 +272,8 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
             break;
         if (groups[key].count++ == 0)
             groups[key].since_ns = event->time_ns;
-        groups[key].bytes = add_wrapping(groups[key].bytes, event->bytes);
-        known[event->place] = add_wrapping(known[event->place], event->bytes);
+        groups[key].bytes = add_saturating(groups[key].bytes, event->bytes);
+        known[event->place] = add_saturating(known[event->place], event->bytes);
     }
     if (code == 0)
         code = add_groups(table, memory, frames, &keys, groups);

@@ -37,6 +37,11 @@ static int64_t duration(const struct operator *operator)
     return duration_of(operator->start_ns, operator->end_ns);
 }
 
+static void add(int64_t *sum, int64_t ns)
+{
+    *sum = add_saturating(*sum, ns);
+}
+
 /* ---- torch_module_sum ---------------------------------------------------------------------------------------- */
 
 enum {
@@ -56,7 +61,7 @@ static void count_operator(const struct places *places, struct module_figures *f
     if (!places->frames.is_backward[i])
         figures[module].of[OPERATORS]++;
     else if (parent == NO_OPERATOR || !places->frames.is_backward[parent])
-        figures[module].of[BACKWARD_CPU] += duration(operator);
+        add(&figures[module].of[BACKWARD_CPU], duration(operator));
 }
 
 static void count_work(const struct places *places, struct module_figures *figures, size_t i)
@@ -64,7 +69,7 @@ static void count_work(const struct places *places, struct module_figures *figur
     uint32_t launcher = torch_launcher(&places->operators, i), module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
 
     if (module != NO_OPERATOR)
-        figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF] += duration(&places->operators.list[i]);
+        add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF], duration(&places->operators.list[i]));
 }
 
 /* From the last to the first, so that what is inside a module is summed before it is. */
@@ -79,20 +84,20 @@ static void sum_modules(const struct operators *modules, struct module_figures *
             continue;
         own[CALLS] = 1;
         own[CPU_TOTAL] = duration(module);
-        own[CPU_SELF] += own[CPU_TOTAL];
-        own[GPU_TOTAL] += own[GPU_SELF];
+        add(&own[CPU_SELF], own[CPU_TOTAL]);
+        add(&own[GPU_TOTAL], own[GPU_SELF]);
         if (module->parent == NO_OPERATOR)
             continue;
         int64_t *around = figures[module->parent].of;
-        around[CPU_SELF] -= own[CPU_TOTAL];
+        around[CPU_SELF] = subtract_saturating(around[CPU_SELF], own[CPU_TOTAL]);
         for (size_t f = 0; f < sizeof handed_up / sizeof *handed_up; f++)
-            around[handed_up[f]] += own[handed_up[f]];
+            add(&around[handed_up[f]], own[handed_up[f]]);
     }
 }
 
 static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int64_t x = a[GPU_TOTAL].integer + a[BACKWARD_GPU].integer, y = b[GPU_TOTAL].integer + b[BACKWARD_GPU].integer;
+    int64_t x = add_saturating(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer), y = add_saturating(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
 
     if (x == y) {
         x = a[CPU_TOTAL].integer;
@@ -111,7 +116,7 @@ static int add_modules(struct table *table, const struct operators *modules, con
         uint32_t key = keys_add(&names, (int64_t[]){ modules->list[i].name, global_process(modules->list[i].thread) });
         code = key == NO_KEY ? ERR_NO_MEMORY : 0;
         for (int f = 0; f < MODULE_FIGURES && code == 0; f++)
-            sums[key].of[f] = add_wrapping(sums[key].of[f], figures[i].of[f]);
+            add(&sums[key].of[f], figures[i].of[f]);
     }
     for (uint32_t key = 0; key < names.count && code == 0; key++) {
         struct table_cell *row = table_add_row(table);

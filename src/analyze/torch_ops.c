@@ -78,7 +78,7 @@ static int find_stacks(struct averaging *averaging)
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
 
-#define ADD(sum, number) ((sum) = add_wrapping((sum), (number)))
+#define ADD(sum, number) ((sum) = add_saturating((sum), (number)))
 
 /* What an operator's children took, added up from the first to the last. */
 static void sum_children(struct averaging *averaging, size_t i)

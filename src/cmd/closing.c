@@ -6,6 +6,7 @@
 #include "../analyze/analyze.h"
 #include "../base/human.h"
 #include "../base/number.h"
+#include "../base/saturating.h"
 #include "closing_cuda.h"
 #include "closing_torch.h"
 #include "command.h"
@@ -173,7 +174,7 @@ static void add_waits(struct text *out, const struct table *table)
         const struct table_cell *row = table_row(table, i);
         if (!is_waiting(&row[name]))
             continue;
-        sum += row[TOTAL].integer;
+        sum = add_saturating(sum, row[TOTAL].integer);
         if (named++ < 3) {
             text_add(&largest, named > 1 ? ", " : ": ");
             text_add_bytes(&largest, row[name].text.bytes, row[name].text.length);

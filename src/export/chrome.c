@@ -216,7 +216,7 @@ static int write_event(void *context, const struct trace_event *event, struct er
         add_name(line, event);
     add_place(chrome, event);
     text_add(line, ", \"ts\": ");
-    int64_t ts_ns = add_wrapping(event->start_ns, chrome->shift_ns);
+    int64_t ts_ns = add_saturating(event->start_ns, chrome->shift_ns);
     chrome->first_ns = ts_ns < chrome->first_ns ? ts_ns : chrome->first_ns;
     chrome_add_us(line, ts_ns);
     if (event->phase == TRACE_SPAN) {

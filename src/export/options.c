@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/human.h"
+#include "../base/saturating.h"
 #include "export.h"
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)
@@ -90,7 +91,7 @@ int export_shift(const struct export_options *options, struct report *report, in
     }
     int known = code == 0 && rows.rows && !(rows.nulls[0] && rows.nulls[0][0] & 1);
     if (known)
-        *out = (int64_t)((uint64_t)*out + (uint64_t)rows.values[0][0]);
+        *out = add_saturating(*out, rows.values[0][0]);
     if (table && table->rows && code == 0)
         report_columns_free(&rows);
     if (code == 0 && !known)

@@ -69,7 +69,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     struct owners *owners = &trace->owners;
-    int64_t id = row_value(rows, WORK_CORRELATION) + ((int64_t)trace->event.process_number << 32);
+    int64_t id = add_saturating(row_value(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
 
     if (link->args.length)
         trace_arg_text(&trace->event, NULL, ARG_MEMBERS, link->args);
@@ -96,7 +96,7 @@ enum {
 
 static int64_t product(const int64_t numbers[3])
 {
-    return (int64_t)((uint64_t)numbers[0] * (uint64_t)numbers[1] * (uint64_t)numbers[2]);
+    return multiply_saturating(multiply_saturating(numbers[0], numbers[1]), numbers[2]);
 }
 
 static int64_t *add_triple(struct trace_event *event, const char *name, const struct trace_rows *rows, int first)
@@ -112,7 +112,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
 {
     int code = begin_work(trace, "kernel", rows, link, err);
     struct trace_event *event = &trace->event;
-    int64_t shared = add_wrapping(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
+    int64_t shared = add_saturating(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
 
     if (code != 0)
         return code;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../base/saturating.h"
 #include "../report/torch_names.h"
 
 #define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
@@ -565,7 +566,7 @@ static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
         import->has_origin = 1;
         import->origin_ns = ts_ns - (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS;
     }
-    return (int64_t)((uint64_t)ts_ns - (uint64_t)import->origin_ns);
+    return subtract_saturating(ts_ns, import->origin_ns);
 }
 
 static void note_span(struct kineto *import, const struct subject *subject)
@@ -598,7 +599,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         return;
     }
     subject.start_ns = place_in_time(import, ts);
-    subject.end_ns = (int64_t)((uint64_t)subject.start_ns + (uint64_t)dur);
+    subject.end_ns = add_saturating(subject.start_ns, dur);
     note_span(import, &subject);
     if (kind == 'X') {
         subject.category = find_category(event->category);
