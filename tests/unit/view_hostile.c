@@ -1,7 +1,6 @@
-/* The timeline of reports that make no sense: every table of the schema with values that no capture has (ids that point nowhere, times from
- * before and behind all others, NULL where there must be a value), and every request about them. The same every time. Under
- * ASan and UBSan this finds what reads out of bounds; without, it still finds crashes and endless loops, and answers
- * that leave events out. */
+/* The timeline of reports that make no sense (hostile_report.h), and every request about them. The same every time. Under ASan and UBSan this
+ * finds what reads out of bounds; without, it still finds crashes and endless loops, and answers that leave events out. */
+#include "hostile_report.h"
 #include "made_report.h"
 
 #include <stdio.h>
@@ -14,65 +13,19 @@ enum { ROUNDS = 2, MOST_ROWS = 40 };
 enum { ROUNDS = 20, MOST_ROWS = 40 };
 #endif
 
-static uint64_t seed = 20261115;
+static struct hostile hostile;
 
 static uint64_t random_below(uint64_t most)
 {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (seed >> 11) % most;
+    return hostile_below(&hostile, most);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------- */
-
-static const int64_t awkward[] = { 0, 1, 2, 3, -1, -2, 7, 59, 60, 255, 256, 65536, INT64_C(1) << 24, (INT64_C(1) << 53) + 1, INT64_MAX, INT64_MAX - 1,
-                                   INT64_MIN, INT64_MIN + 1, INT32_MAX, UINT32_MAX };
-
-/* Numbers that events share, so that there is something to be joined. */
-static int64_t random_value(enum column_type type, const char *name)
-{
-    if (random_below(12) == 0)
-        return awkward[random_below(sizeof awkward / sizeof *awkward)];
-    if (type == COLUMN_TIME)
-        return (int64_t)random_below(UINT64_C(1) << random_below(40));
-    if (type == COLUMN_TEXT || type == COLUMN_STRING)
-        return (int64_t)random_below(14);
-    if (strstr(name, "lobal"))
-        return made_thread(1 + (int64_t)random_below(2), (int64_t)random_below(3));
-    if (strcmp(name, "eventType") == 0)
-        return (int64_t[]){ 59, 59, 59, 60, 34, 75, 33, 39 }[random_below(8)];
-    return (int64_t)random_below(4);
-}
-
-/* A row is a bit for each column that has a value, then eight bytes for each. */
-static void add_row(struct writer *writer, enum table_id table)
-{
-    const struct schema_table *schema = &schema_tables[table];
-    int64_t row[65] = {0};
-
-    for (size_t c = 0; c < schema->column_count; c++)
-        if (schema->columns[c].not_null ? random_below(50) != 0 : random_below(3) != 0) {
-            row[0] |= (int64_t)(UINT64_C(1) << c);
-            row[1 + c] = random_value(schema->columns[c].type, schema->columns[c].name);
-        }
-    writer_append(writer, table, row);
-}
-
-static const char *const texts[] = { "range", "lost", "cpu_op", "user_annotation", "gpu_user_annotation", "step 3", "iteration4", "cudaLaunchKernel_v7000", "",
-                                     "aten::conv2d, seq = 720, op_id = 4", "\xff\xfe", "cuda_sync", "[memory]" };
-
-static struct report *make_report(void)
+static struct report *make_report(int round)
 {
     struct writer *writer = start();
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        made_string(writer, texts[i]);
-    int all = random_below(8) == 0;
-    for (int table = 0; table < TABLE_COUNT; table++)
-        if (strcmp(schema_tables[table].name, "StringIds") != 0 && (all || random_below(3) == 0))
-            for (uint64_t rows = random_below(MOST_ROWS); rows; rows--)
-                add_row(writer, (enum table_id)table);
+    hostile = hostile_of((const uint8_t[]){ (uint8_t)round }, 1);
+    hostile_fill(&hostile, writer, MOST_ROWS);
     return finish(writer);
 }
 
@@ -154,7 +107,7 @@ static void reports_that_make_no_sense_are_answered(void **state)
     uint64_t events = 0;
 
     for (int round = 0; round < ROUNDS; round++) {
-        struct report *report = make_report();
+        struct report *report = make_report(round);
         struct view *view;
         struct error err;
         if (view_open(report, &view, &err) != 0)
