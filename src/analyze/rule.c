@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../base/saturating.h"
 #include "options.h"
 
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)
@@ -83,7 +84,7 @@ int64_t rule_impact(const struct table *table, size_t row)
     }
     if (idle == 1 || duration <= 0)
         return duration > 0 ? duration : 0;
-    return idle > 0 ? (int64_t)((double)duration * idle) : 0;
+    return idle > 0 ? whole_of((double)duration * idle) : 0;
 }
 
 int64_t rule_impact_of_all(const struct table *table)

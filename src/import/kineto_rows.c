@@ -564,7 +564,7 @@ static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
 {
     if (!import->has_origin) {
         import->has_origin = 1;
-        import->origin_ns = ts_ns - (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS;
+        import->origin_ns = subtract_saturating(ts_ns, (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS);
     }
     return subtract_saturating(ts_ns, import->origin_ns);
 }
