@@ -8,13 +8,17 @@
 
 #include "import.h"
 
+/* Editors of Windows put it before all else, in UTF-8. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 static int recognise(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
-    size_t first = 0;
+    size_t first;
 
     if (length >= 4 && (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0))
         return 1;
+    first = length >= 3 && memcmp(at, BYTE_ORDER_MARK, 3) == 0 ? 3 : 0;
     while (first < length && isspace(at[first]))
         first++;
     return first < length && (at[first] == '{' || at[first] == '[');
@@ -195,6 +199,10 @@ static int read_member(struct kineto *import, struct scan *scan, void *context)
 static int read_start(struct kineto *import, struct scan *scan, void *context)
 {
     (void)import;
+    if (scan->end - scan->at < 3 && !scan->whole)
+        return SCAN_CUT;
+    if (scan->end - scan->at >= 3 && memcmp(scan->at, BYTE_ORDER_MARK, 3) == 0)
+        scan->at += 3;
     scan_space(scan);
     if (scan->at >= scan->end)
         return SCAN_CUT;

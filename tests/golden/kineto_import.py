@@ -134,6 +134,8 @@ def malformed():
     whole = [("a", 1), ("b", 2000)]
     check("as it should be", (whole, []), made(wrap(a, b))[:2])
     check("a list without a trace around it", whole, made(f"[{a}, {b}]")[0])
+    check("a byte order mark", (whole, []), made(b"\xef\xbb\xbf" + wrap(a, b).encode())[:2])
+    check("a byte order mark in a packed trace", (whole, []), made(gzip.compress(b"\xef\xbb\xbf" + wrap(a, b).encode()))[:2])
     check("a comma too many", (whole, []), made(wrap(a, b) .replace("]}", ",]}"))[:2])
     check("quotes inside", [('f("x", 1)', 1), ("b", 2000)], made(wrap(OP % ('f("x", 1)', "1000000.001"), b))[0])
     check("quotes inside are counted", [(None, "repaired", 2)], made(wrap(OP % ('f("x", 1)', "1000000.001"), b))[1])
