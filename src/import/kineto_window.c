@@ -10,6 +10,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "../base/hole.h"
+
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define WINDOW_BYTES 256u /* so that a fuzzer meets its edges */
 #else
@@ -153,6 +155,8 @@ int window_open(struct window *window, const char *path, struct error *err)
     *window = (struct window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
     if (window->fd < 0)
         return error_set_errno(err, "cannot open '%s'", path);
+    if (hole_check(window->fd, path, err) != 0)
+        return err->code;
     ssize_t got = pread(window->fd, magic, sizeof magic, 0);
     if (got < 0)
         return error_set_errno(err, "cannot read '%s'", path);

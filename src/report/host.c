@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "../base/hole.h"
 #include "../base/parallel.h"
 #include "report_state.h"
 
@@ -104,6 +105,8 @@ int report_open(const char *path, struct report **out, struct error *err)
         status = error_set_errno(err, "cannot open %s", path);
     else if (!S_ISREG(file.st_mode))
         status = error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
+    else
+        status = hole_check(host->fd, path, err);
     if (!status) {
         struct report_host means = {.context = host,
                                     .size = (uint64_t)file.st_size,
