@@ -158,7 +158,9 @@ static int add_origin(struct text *out, struct report *report, struct error *err
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
         ours |= strcmp(rows_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
     rows_free(&rows);
-    if (code == 0 && !ours && !report_health(report).damaged_chunks) {
+    /* Where something is missing, that may be what says that it is ours. */
+    struct report_health health = report_health(report);
+    if (code == 0 && !ours && health.complete && !health.recovered && !health.damaged_chunks) {
         add_label(out, "Made by");
         text_add(out, "another profiler; imported\n");
     }

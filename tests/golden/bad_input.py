@@ -2,12 +2,50 @@
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import lib
+
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
+
+
+def sparse_files():
+    """100 GB that were never written, of files that begin well: no reader looks at each byte of them."""
+    made = lib.Made("made.sqlite")
+    made.add("OSRT_API", start=1, end=2, nameId=made.text("poll"), globalTid=1)
+    lib.output("import", "-q", "-o", "sparse.tacho", made.write())
+    with open("sparse.json", "w") as out:
+        out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}')
+    for name in "sparse.tacho", "sparse.json":
+        os.truncate(name, 100 << 30)
+        for command in ["stats"], ["info"], ["export", "-o", "out.sqlite"], ["view", "--no-browser"]:
+            lib.check(f"{command[0]} of {name}", True, "never written" in lib.refusal(*command, name))
+        os.unlink(name)
+    os.unlink("made.sqlite")
+
+
+def unfinished_files():
+    """A report whose writer was killed before it said who it was may be anybody's."""
+    made = lib.Made("made.sqlite")
+    made.add("META_DATA_CAPTURE", name="TACHO_VERSION", value="1")
+    for number in range(50000):
+        made.add("OSRT_API", start=number * 7919 % 100003, end=number * 7919 % 100003 + number, nameId=made.text("poll"), globalTid=number % 7)
+    lib.output("import", "-q", "-o", "whole.tacho", made.write())
+    lib.check("a whole one", False, "another profiler" in lib.output("info", "whole.tacho"))
+    size, opened = os.path.getsize("whole.tacho"), 0
+    for cut in range(1, 10):
+        shutil.copy("whole.tacho", "cut.tacho")
+        os.truncate("cut.tacho", size * cut // 10)
+        status, said, out = lib.run("info", "cut.tacho")
+        opened += status == 0
+        lib.check(f"{cut} tenths of it", (False, False), ("another profiler" in out, status == 0 and "unfinished" not in out))
+    lib.check("some of them can be read", True, opened > 0)
+    for name in "made.sqlite", "whole.tacho", "cut.tacho":
+        os.unlink(name)
 
 
 def main():
@@ -31,6 +69,8 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        sparse_files()
+        unfinished_files()
         for name, content in files.items():
             if content is None:
                 subprocess.run(["python3", "-c", f"import sqlite3; c = sqlite3.connect({name!r}); c.execute('CREATE TABLE NVTX_EVENTS(a)'); c.commit()"], check=True)
@@ -62,7 +102,7 @@ def main():
         if missing.returncode != 1 or b"nowhere.tacho" not in missing.stderr:
             print("a file that is not there:", missing)
             bad = 1
-    sys.exit(bad)
+    sys.exit(bad or lib.status())
 
 
 main()
