@@ -226,6 +226,8 @@ static const struct option export_options[] = {
     { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
       .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
+    { .name = "csv-guard", .kind = OPTION_BOOL, .offset = FIELD(export.guard_formulas),
+      .help = "csv: put a ' before texts that begin like a formula (= + - @), so that no spreadsheet computes them (default: false)." },
     { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "binary payloads are always included" },
     { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",

@@ -26,6 +26,7 @@ static void take_nohdr(struct print_request *request, const char *value) { reque
 static void take_nolimit(struct print_request *request, const char *value) { request->no_limit = 1; }
 static void take_nofmt(struct print_request *request, const char *value) { request->plain_numbers = 1; }
 static void take_esc(struct print_request *request, const char *value) { request->escape_tabs = 1; }
+static void take_guard(struct print_request *request, const char *value) { request->guard_formulas = 1; }
 static void take_title(struct print_request *request, const char *value) { request->document_title = value; }
 static void take_css(struct print_request *request, const char *value) { request->css = value; }
 
@@ -36,7 +37,7 @@ static const struct {
     void (*take)(struct print_request *request, const char *value);
 } arguments[] = {
     { "nohdr", PRINT_NOHDR, 0, take_nohdr }, { "nolimit", PRINT_NOLIMIT, 0, take_nolimit }, { "nofmt", PRINT_NOFMT, 0, take_nofmt },
-    { "esc", PRINT_ESC, 0, take_esc }, { "title", PRINT_TITLE, 1, take_title }, { "css", PRINT_CSS, 1, take_css },
+    { "esc", PRINT_ESC, 0, take_esc }, { "guard", PRINT_GUARD, 0, take_guard }, { "title", PRINT_TITLE, 1, take_title }, { "css", PRINT_CSS, 1, take_css },
 };
 
 /* 1 if it was one of the named arguments. */

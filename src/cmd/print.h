@@ -21,7 +21,7 @@ struct print_request {
     const char *title, *name;     /* of the table: "OS Runtime Summary", "osrt_sum"; NULL: none */
     int null_is_null;             /* json: an empty cell is null, not "" as in nsys */
     /* What stood behind the format's name; see enum print_argument. */
-    int no_header, no_limit, plain_numbers, escape_tabs;
+    int no_header, no_limit, plain_numbers, escape_tabs, guard_formulas;
     const char *document_title, *css;
     int widths[PRINT_MOST_WIDTHS]; /* 0: hidden; PRINT_AUTO_WIDTH */
     size_t width_count;            /* columns behind those adjust themselves */
@@ -36,6 +36,7 @@ enum print_argument {
     PRINT_ESC = 16,
     PRINT_TITLE = 32,
     PRINT_CSS = 64,
+    PRINT_GUARD = 128,
 };
 
 struct print_format {

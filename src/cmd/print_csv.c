@@ -1,7 +1,9 @@
 /* Comma- and tab-separated values, one header line, as nsys and spreadsheets have them. Commas are quoted where needed;
- * in tsv nothing is quoted, so that tabs and line ends in names become spaces, or \t and \n when asked. */
+ * in tsv nothing is quoted, so that tabs and line ends in names become spaces, or \t and \n when asked. With guard a name that
+ * a spreadsheet would take for a formula has a ' before it. */
 #include <string.h>
 
+#include "../base/formula.h"
 #include "../base/utf8.h"
 #include "display.h"
 #include "print.h"
@@ -43,11 +45,14 @@ static void add_tabless(struct text *out, const char *bytes, size_t length, cons
 static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request, add_field_function *add_field)
 {
     struct text clean = {0};
+    int guarded = request->guard_formulas && is_formula(bytes, length);
 
-    if (!request->to_terminal && utf8_valid_length(bytes, length) == length) {
+    if (!request->to_terminal && !guarded && utf8_valid_length(bytes, length) == length) {
         add_field(out, bytes, length, request);
         return;
     }
+    if (guarded)
+        text_add_char(&clean, FORMULA_GUARD);
     if (request->to_terminal)
         display_add(&clean, bytes, length, 0);
     else
@@ -98,12 +103,13 @@ static void print_tabs(struct text *out, const struct table *table, const struct
 }
 
 const struct print_format print_csv = {
-    .name = "csv", .extension = "csv", .usage = "[:nohdr]", .help = "comma-separated values", .arguments = PRINT_NOHDR,
+    .name = "csv", .extension = "csv", .usage = "[:nohdr][:guard]",
+    .help = "comma-separated values; guard: a name that begins like a formula gets a ' before it", .arguments = PRINT_NOHDR | PRINT_GUARD,
     .table = print_commas,
 };
 
 const struct print_format print_tsv = {
-    .name = "tsv", .extension = "tsv", .usage = "[:nohdr][:esc]",
-    .help = "tab-separated values; esc: a tab in a name is \\t, not a space", .arguments = PRINT_NOHDR | PRINT_ESC,
+    .name = "tsv", .extension = "tsv", .usage = "[:nohdr][:esc][:guard]",
+    .help = "tab-separated values; esc: a tab in a name is \\t, not a space; guard: as in csv", .arguments = PRINT_NOHDR | PRINT_ESC | PRINT_GUARD,
     .table = print_tabs,
 };

@@ -15,6 +15,7 @@ struct export_options {
     int lazy;             /* tables without rows are left out */
     int append;           /* adds to a file that is there */
     int separate_strings; /* plain formats: ids of strings as they are, and the table StringIds */
+    int guard_formulas;   /* csv: a text that a spreadsheet would compute has a ' before it */
     int normalize;        /* times count from 1970, UTC */
     int gzip;             /* packs the file, where the format is one that readers take packed */
     const char *metric;   /* stacks: what their numbers are, as torch calls it; NULL: self_cpu_time_total */

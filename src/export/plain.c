@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../base/formula.h"
 #include "../base/text.h"
 #include "../base/utf8.h"
 #include "json.h"
@@ -32,7 +33,7 @@ struct plain {
     struct report *report;
     const char *path;
     FILE *file;
-    struct text line;
+    struct text line, guarded;
     struct text names[EXPORT_COLUMNS_MAX]; /* of the columns, as JSON has them before a value */
     const struct report_table *table;
     int columns[EXPORT_COLUMNS_MAX];
@@ -131,8 +132,16 @@ static void csv_value(struct plain *plain, size_t column)
     if (column)
         text_add_char(&plain->line, ',');
     const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
-    if (text)
-        add_csv_text(&plain->line, text, length);
+    if (!text)
+        return;
+    if (plain->options->guard_formulas && is_formula(text, length)) {
+        text_clear(&plain->guarded);
+        text_add_char(&plain->guarded, FORMULA_GUARD);
+        text_add_bytes(&plain->guarded, text, length);
+        text = text_string(&plain->guarded);
+        length = plain->guarded.length;
+    }
+    add_csv_text(&plain->line, text, length);
 }
 
 static void end_line(struct plain *plain)
@@ -379,6 +388,7 @@ static int export_plain(const struct style *style, struct report *report, const 
         code = close_output(&plain, code, err);
     }
     text_free(&plain.line);
+    text_free(&plain.guarded);
     for (size_t c = 0; c < EXPORT_COLUMNS_MAX; c++)
         text_free(&plain.names[c]);
     return code;

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib import read_terminal
+from lib import Made, read_terminal
 
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
@@ -233,6 +233,25 @@ def check_terminal():
             check(f"{name} fits", max(len(line) for line in text.decode().split("\r\n")) <= 72, text.decode())
 
 
+def check_formulas():
+    """Names that a spreadsheet would compute: as they are in csv, unless it is asked to guard them."""
+    names = ["=1+2", "+1", "-1", "@sum", "\ttab", "a=b", "'x'", '=a,"b"']
+    made = Made("formulas.sqlite")
+    for number, name in enumerate(names):
+        made.add("OSRT_API", start=number, end=1000, nameId=made.text(name), globalTid=1, eventClass=27)
+    made.write()
+    guarded = [("'" + name if name[0] in "=+-@\t" else name) for name in names]
+    names_of = lambda text, separator=",": [row[-1] for row in csv.reader(io.StringIO(text), delimiter=separator)]
+    for form, expected in ("csv:nohdr", names), ("csv:nohdr:guard", guarded), ("csv:guard:nohdr", guarded):
+        check(form, sorted(names_of(stats("-r", "osrt_sum", "-f", form, "formulas.sqlite"))) == sorted(expected), form)
+    check("numbers are not guarded", "'" not in stats("-r", "osrt_sum", "-f", "csv:guard", "formulas.sqlite").split("\n")[1].rsplit(",", 1)[0])
+    check("tsv:guard", "\t'=1+2\n" in stats("-r", "osrt_sum", "-f", "tsv:guard", "formulas.sqlite"))
+    for option, expected in ("false", names), ("true", guarded):
+        run("export", "-q", "-t", "csv", "--csv-guard", option, "--tables=OSRT_API", "-o", f"guard_{option}.csv", "formulas.sqlite")
+        with open(f"guard_{option}.csv", newline="") as exported:
+            check(f"export --csv-guard={option}", [row["nameId"] for row in csv.DictReader(exported)] == expected)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -246,6 +265,7 @@ def main():
         check_inputs()
         check_help()
         check_terminal()
+        check_formulas()
     sys.exit(failures != 0)
 
 

@@ -1,0 +1,16 @@
+/* Texts that a spreadsheet would compute: "=cmd()" in a cell of a csv file is a formula to it, whoever wrote it. */
+#ifndef TACHO_BASE_FORMULA_H
+#define TACHO_BASE_FORMULA_H
+
+#include <stddef.h>
+#include <string.h>
+
+/* Before a text that begins like a formula: a spreadsheet then shows what follows as it is. */
+#define FORMULA_GUARD '\''
+
+static inline int is_formula(const char *bytes, size_t length)
+{
+    return length && memchr("=+-@\t\r", bytes[0], 6);
+}
+
+#endif
