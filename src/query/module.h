@@ -16,4 +16,7 @@ struct query_tables {
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */
 extern const sqlite3_module query_enum_module;  /* ENUM_…; client data: struct query_tables */
 
+/* Functions of SQLite that one call would keep busy for minutes, in a way that does not. */
+int query_add_functions(sqlite3 *database);
+
 #endif

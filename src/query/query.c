@@ -42,10 +42,21 @@ static void create_view(struct query *query, const char *name)
     sqlite3_free(sql);
 }
 
+static int is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcasecmp(name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof *(names))
+
 static int authorize(void *context, int action, const char *first, const char *second, const char *database, const char *trigger)
 {
-    /* The second takes an address and calls it. */
-    static const char *const functions[] = { "load_extension", "fts3_tokenizer" };
+    const struct query *query = context;
+    /* The second takes an address and calls it. The slow one compares each member of one object with each of another, and nothing can
+     * interrupt a function: it is not for statements with a limit. */
+    static const char *const functions[] = { "load_extension", "fts3_tokenizer" }, *const slow_functions[] = { "json_patch" };
     static const char *const pragmas[] = { "table_info", "table_xinfo", "table_list", "database_list", "compile_options" };
 
     switch (action) {
@@ -54,15 +65,9 @@ static int authorize(void *context, int action, const char *first, const char *s
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-            if (strcasecmp(second, functions[i]) == 0)
-                return SQLITE_DENY;
-        return SQLITE_OK;
+        return IS_AMONG(second, functions) || (query->limit_ms && IS_AMONG(second, slow_functions)) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
-        for (size_t i = 0; i < sizeof pragmas / sizeof pragmas[0]; i++)
-            if (strcasecmp(first, pragmas[i]) == 0)
-                return SQLITE_OK;
-        return SQLITE_DENY;
+        return IS_AMONG(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
     default:
         return SQLITE_DENY;
     }
@@ -95,13 +100,14 @@ int query_open(struct report *report, struct query **out, struct error *err)
     if (!query)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     query->tables.report = report;
-    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK || make_tables(query) != 0) {
+    if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK || query_add_functions(query->database) != 0 ||
+        make_tables(query) != 0) {
         query_close(query);
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(query->database, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_set_authorizer(query->database, authorize, NULL);
+    sqlite3_set_authorizer(query->database, authorize, query);
     *out = query;
     return 0;
 }
@@ -196,10 +202,12 @@ static int is_over(void *context)
 
 void query_limit(struct query *query, int64_t milliseconds)
 {
-    enum { STEPS_BETWEEN_LOOKS = 1000, LONGEST_VALUE = 4 << 20, NO_LIMIT = 1 << 30 }; /* a step may make a value */
+    /* A step may make a value, or search one: the longest ones take milliseconds, and LIKE with a long pattern much of a second. */
+    enum { STEPS_BETWEEN_LOOKS = 20, LONGEST_VALUE = 4 << 20, LONGEST_PATTERN = 100, NO_LIMIT = 1 << 30, USUAL_PATTERN = 50000 };
 
     query->limit_ms = milliseconds;
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, milliseconds ? LONGEST_VALUE : NO_LIMIT);
+    sqlite3_limit(query->database, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, milliseconds ? LONGEST_PATTERN : USUAL_PATTERN);
     sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
 }
 
