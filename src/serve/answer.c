@@ -42,7 +42,7 @@ static void send_answer(const struct question *question, int code, const char *t
 {
     struct reply reply = reply_make(code, type, answer, err, reply_packs(question->request, question->server->settings->far));
 
-    reply_send(question->request, &reply);
+    reply_send(question->request, &reply, &question->server->unsent);
 }
 
 static const char *body_of(const struct question *question, size_t *length)

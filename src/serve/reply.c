@@ -13,6 +13,7 @@
 #define WORTH_PACKING 1400 /* bytes: less is one packet anyway */
 #define ANSWER_LEVEL 1     /* bench/serve.py measures what it costs and saves */
 #define FILE_LEVEL 9       /* once */
+#define MOST_UNSENT ((size_t)256 << 20) /* bytes; one answer has at most a quarter of that */
 
 /* Names in a report are text, never markup; should one become markup all the same, the browser still runs no script of it. */
 static const char policy[] =
@@ -75,13 +76,38 @@ static char *pack(const char *bytes, size_t length, int level, size_t *packed_le
     return packed;
 }
 
-static void free_sent(const void *bytes, size_t length, void *owner)
+/* Bytes on their way to a client. */
+struct sent {
+    char *bytes;
+    size_t length;
+    struct unsent *unsent;
+};
+
+static void free_sent(const void *bytes, size_t length, void *context)
 {
-    free(owner);
+    struct sent *sent = context;
+
+    if (sent->unsent)
+        sent->unsent->bytes -= sent->length;
+    free(sent->bytes);
+    free(sent);
 }
 
-/* owner is freed when all is sent; NULL: nobody's. To HEAD only the length is told. */
-static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length, char *owner)
+/* Takes bytes that are counted from now on, by nobody if unsent is NULL; freed with free_sent(). NULL: memory is short. */
+static struct sent *count_unsent(struct unsent *unsent, char *bytes, size_t length)
+{
+    struct sent *sent = malloc(sizeof *sent);
+
+    if (!sent)
+        return NULL;
+    *sent = (struct sent){ bytes, length, unsent };
+    if (unsent)
+        unsent->bytes += length;
+    return sent;
+}
+
+/* sent is freed when all is; NULL: the bytes are nobody's. To HEAD only the length is told. */
+static void send_body(struct evhttp_request *request, int status, const char *bytes, size_t length, struct sent *sent)
 {
     struct evbuffer *body = evhttp_request_get_output_buffer(request);
     char number[24];
@@ -89,8 +115,9 @@ static void send_body(struct evhttp_request *request, int status, const char *by
     snprintf(number, sizeof number, "%zu", length);
     evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Length", number);
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD || length == 0 ||
-        evbuffer_add_reference(body, bytes, length, owner ? free_sent : NULL, owner) != 0)
-        free(owner);
+        evbuffer_add_reference(body, bytes, length, sent ? free_sent : NULL, sent) != 0)
+        if (sent)
+            free_sent(bytes, length, sent);
     evhttp_send_reply(request, status, NULL, NULL);
 }
 
@@ -144,19 +171,32 @@ struct reply reply_make(int code, const char *type, struct text *answer, const s
     return (struct reply){ HTTP_OK, type, packed, packed_length, 1 };
 }
 
-void reply_send(struct evhttp_request *request, const struct reply *reply)
-{
-    add_headers(request, reply->type, "no-store");
-    if (reply->is_packed)
-        say_packed(request);
-    send_body(request, reply->status, reply->bytes, reply->length, reply->bytes);
-}
-
+/* Sentences are short and are not counted. */
 void reply_error(struct evhttp_request *request, int status, const char *sentence)
 {
     struct reply reply = make_error(status, sentence);
+    struct sent *sent = count_unsent(NULL, reply.bytes, reply.length);
 
-    reply_send(request, &reply);
+    add_headers(request, reply.type, "no-store");
+    send_body(request, status, reply.bytes, sent ? reply.length : 0, sent);
+    if (!sent)
+        free(reply.bytes);
+}
+
+void reply_send(struct evhttp_request *request, const struct reply *reply, struct unsent *unsent)
+{
+    int fits = reply->length < MOST_UNSENT && unsent->bytes <= MOST_UNSENT - reply->length;
+    struct sent *sent = fits || unsent->bytes == 0 ? count_unsent(unsent, reply->bytes, reply->length) : NULL;
+
+    if (!sent) {
+        free(reply->bytes);
+        reply_error(request, HTTP_SERVUNAVAIL, "too many answers wait for clients that do not read them; ask again later");
+        return;
+    }
+    add_headers(request, reply->type, "no-store");
+    if (reply->is_packed)
+        say_packed(request);
+    send_body(request, reply->status, reply->bytes, reply->length, sent);
 }
 
 void reply_file(struct evhttp_request *request, struct page_file *file)

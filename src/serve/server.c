@@ -216,7 +216,7 @@ static int make_loop(struct server *server, struct error *err)
     evhttp_set_max_body_size(server->http, BODY_MOST);
     evhttp_set_timeout(server->http, PATIENCE_S);
     evhttp_set_gencb(server->http, answer_request, server);
-    return work_open(&server->work, server->base, server->settings->view, err);
+    return work_open(&server->work, server->base, server->settings->view, &server->unsent, err);
 }
 
 int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)

@@ -4,6 +4,7 @@
 
 #include "guard.h"
 #include "page.h"
+#include "reply.h"
 #include "serve.h"
 
 struct evhttp_request;
@@ -17,6 +18,7 @@ struct server {
     struct event_base *base;
     struct evhttp *http;
     struct work *work; /* owned */
+    struct unsent unsent;
     struct event *signals[2];
     int port;
 };

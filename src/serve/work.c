@@ -37,6 +37,7 @@ struct lane {
 struct work {
     struct event_base *base;
     struct view *view;
+    struct unsent *unsent;
     int fd;                            /* an eventfd: something is done */
     struct event *wake;
     struct job *jobs;                  /* all, the newest first; the loop's */
@@ -121,7 +122,7 @@ static void send_done(evutil_socket_t fd, short what, void *context)
         struct reply reply = job->reply;
         job->reply.bytes = NULL;
         job_free(work, job); /* its watch first: from here on the connection is libevent's alone */
-        reply_send(request, &reply);
+        reply_send(request, &reply, work->unsent);
         job = next;
     }
 }
@@ -185,13 +186,13 @@ void work_add(struct work *work, struct evhttp_request *request, struct work_ask
     pthread_mutex_unlock(&work->lock);
 }
 
-int work_open(struct work **out, struct event_base *base, struct view *view, struct error *err)
+int work_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err)
 {
     struct work *work = calloc(1, sizeof *work);
 
     if (!work)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *work = (struct work){ .base = base, .view = view, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+    *work = (struct work){ .base = base, .view = view, .unsent = unsent, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
     pthread_mutex_init(&work->lock, NULL);
     for (int i = 0; i < VIEW_LANES; i++) {
         struct lane *lane = &work->lanes[i];

@@ -13,8 +13,10 @@
 struct evhttp_request;
 struct event_base;
 struct work;
+struct unsent;
 
-int work_open(struct work **out, struct event_base *base, struct view *view, struct error *err);
+/* unsent: see reply.h. */
+int work_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err);
 /* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
 void work_close(struct work *work);
 

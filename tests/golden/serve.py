@@ -10,6 +10,7 @@ import resource
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -275,6 +276,47 @@ def end_amid_an_answer(file):
         check("which nobody gets", b"", client.recv(1))
 
 
+def statements_that_search(file):
+    """One call of a function cannot be interrupted: none takes long, whatever it is given, and all give what SQLite gives."""
+    theirs = sqlite3.connect(":memory:")
+    texts = ["'abcabc'", "'c'", "''", "'été'", "'é'", "'t'", "x'c3a9'", "x'a9'", "x''", "12345", "34", "NULL", "'  a b  '", "' '", "'אבא'"]
+    calls = [f"{name}({a}, {b})" for name in ("instr", "trim", "ltrim", "rtrim") for a in texts for b in texts]
+    calls += [f"replace({a}, {b}, {c})" for a in texts for b in texts for c in ("''", "'xy'", "'é'", "NULL", "7")]
+    with Server(file) as server:
+        for first in range(0, len(calls), 500):
+            part = calls[first : first + 500]
+            ours = server.json("sql", body="SELECT " + ", ".join(f"typeof({call}), hex({call})" for call in part))["rows"][0]
+            expected = list(theirs.execute("SELECT " + ", ".join(f"typeof({call}), hex({call})" for call in part)).fetchone())
+            check("calls that differ from SQLite's", [], [(call, expected[2 * i : 2 * i + 2], ours[2 * i : 2 * i + 2]) for i, call in enumerate(part)
+                                                         if expected[2 * i : 2 * i + 2] != ours[2 * i : 2 * i + 2]])
+        many = "printf('%.*c', 4000000, 'a')"
+        half = "printf('%.*c', 2000000, 'a') || 'b'"
+        check("a long search", [[0]], server.json("sql", body=f"SELECT instr({many}, {half})")["rows"])
+        check("a long replacement", [[4000000]], server.json("sql", body=f"SELECT length(replace({many}, {half}, ''))")["rows"])
+        check("too many characters to trim", 400, server.status("/api/sql", body=f"SELECT trim({many}, {half})"))
+        check("too long a pattern", 400, server.status("/api/sql", body=f"SELECT {many} LIKE '%{'a' * 1000}b'"))
+        check("a function that compares all with all", 400, server.status("/api/sql", body="SELECT json_patch('{}', '{}')"))
+
+
+def slow_readers(file):
+    """Answers that nobody takes do not pile up: beyond a quarter of a gigabyte the next one is refused, until they are gone."""
+    body = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT printf('%.*c', 60000, 'a') FROM n").encode()
+    ask = lambda server: (f"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nX-Tacho-Token: {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    with Server(file) as server:
+        clients, codes = [], []
+        for _ in range(8):
+            client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+            client.sendall(ask(server))
+            clients.append(client)
+            codes.append(client.recv(12).decode())
+        check("four answers of 60 MB wait, the others are refused", ["HTTP/1.1 200"] * 4 + ["HTTP/1.1 503"] * 4, codes)
+        check("small ones are still answered", 200, server.status("/api/about"))
+        for client in clients:
+            client.close()
+        while server.status("/api/sql", body=body) != 200:
+            pass
+
+
 def made_reports():
     """Five thousand threads; nothing at all; and one whose writer was killed."""
     made = Made("threads.sqlite")
@@ -349,6 +391,8 @@ def main():
             check("all the time it was one server", None, server.process.poll())
         long_requests(file)
         end_amid_an_answer(file)
+        statements_that_search(file)
+        slow_readers(file)
         made_reports()
         many_threads()
         command_line(file)
