@@ -11,6 +11,7 @@
 #include "agent.h"
 #include "core.h"
 #include "jail.h"
+#include "loader.h"
 #include "python.h"
 #include "sys.h"
 
@@ -57,7 +58,7 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
 static void find_own_path(void)
 {
     Dl_info self;
-    if (dladdr(&agent, &self) && self.dli_fname && strlen(self.dli_fname) < sizeof agent.library)
+    if (loader.dladdr(&agent, &self) && self.dli_fname && strlen(self.dli_fname) < sizeof agent.library)
         strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
 }
 
@@ -82,6 +83,7 @@ static int is_free(void)
 
 static void start(void)
 {
+    loader_prepare();
     int wanted = find_session() && is_free();
     uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     os_resolve();

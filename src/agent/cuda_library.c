@@ -9,6 +9,7 @@
 
 #include "../wire/cupti_places.h"
 #include "cuda.h"
+#include "loader.h"
 #include "os.h"
 
 #define PATH_BYTES 4096
@@ -89,7 +90,7 @@ static void load_driver(void)
     void *driver = OS_REAL(dlopen)("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!driver)
         return;
-#define FIND(need, name, parameters) cuda.driver.name = (int(*) parameters)dlsym(driver, #name);
+#define FIND(need, name, parameters) cuda.driver.name = (int(*) parameters)loader.dlsym(driver, #name);
     CUDA_DRIVER_FUNCTIONS(FIND)
 #undef FIND
 }
@@ -117,9 +118,9 @@ static int take_functions(void *library)
     struct cupti_functions found;
     missing = NULL;
 #define FIND_REQUIRED(name, parameters)                                                                              \
-    found.name = (int(*) parameters)dlsym(library, #name);                                                           \
+    found.name = (int(*) parameters)loader.dlsym(library, #name);                                                    \
     missing = found.name ? missing : #name;
-#define FIND_OPTIONAL(name, parameters) found.name = (int(*) parameters)dlsym(library, #name);
+#define FIND_OPTIONAL(name, parameters) found.name = (int(*) parameters)loader.dlsym(library, #name);
 #define FIND(need, since, name, parameters) FIND_##need(name, parameters)
     CUPTI_FUNCTIONS(FIND)
 #undef FIND
@@ -146,7 +147,7 @@ static int try_file(const char *path)
         return -1;
     }
     cuda.library = library;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && strlen(map->l_name) < sizeof cuda.path)
+    if (loader.dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && strlen(map->l_name) < sizeof cuda.path)
         path = map->l_name;
     if (strlen(path) < sizeof cuda.path)
         strcpy(cuda.path, path);
@@ -244,8 +245,8 @@ static int try_installed(const struct search *search)
 
 void *cuda_library_function(const char *name)
 {
-    void *function = cuda.library ? dlsym(cuda.library, name) : NULL;
-    dlerror(); /* not the program's to see */
+    void *function = cuda.library ? loader.dlsym(cuda.library, name) : NULL;
+    loader.dlerror(); /* not the program's to see */
     return function ? function : agent_find_function("libcupti.so", name);
 }
 
@@ -279,6 +280,6 @@ const char *cuda_library_load(void)
         failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, "
                   "for CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), "
                   "or name its file in TACHO_CUPTI.";
-    dlerror(); /* not the program's to see */
+    loader.dlerror(); /* not the program's to see */
     return failure;
 }

@@ -3,9 +3,9 @@
  * Exported, so that programs which are linked with the CUDA libraries call these first; each goes on to the real one.
  * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
  * (cuda_events.c), where CUDA is in the capture.                                                                    */
-#include <dlfcn.h>
 
 #include "core.h"
+#include "loader.h"
 
 /* The runtime's call may lead to the driver's: that is one range, not two. */
 static _Atomic uint32_t is_open;
@@ -14,9 +14,9 @@ static _Atomic uint32_t is_open;
 static int pass_on(const char *symbol)
 {
     int saved_errno = errno;
-    int (*real)(void) = (int (*)(void))dlsym(RTLD_NEXT, symbol);
+    int (*real)(void) = (int (*)(void))loader.dlsym(RTLD_NEXT, symbol);
     if (!real)
-        dlerror(); /* not the program's to see */
+        loader.dlerror(); /* not the program's to see */
     errno = saved_errno;
     return real ? real() : 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "loader.h"
 #include "os.h"
 #include "python.h"
 #include "sys.h"
@@ -168,17 +169,17 @@ static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
     if (!slash || strncmp(slash + 1, wanted->library, strlen(wanted->library)) != 0)
         return 0;
     void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-    wanted->function = library ? dlsym(library, wanted->symbol) : NULL;
+    wanted->function = library ? loader.dlsym(library, wanted->symbol) : NULL;
     return wanted->function != NULL;
 }
 
 /* A library may be loaded for one user alone, where RTLD_NEXT does not look. */
 void *agent_find_function(const char *library, const char *symbol)
 {
-    struct wanted wanted = { library, symbol, dlsym(RTLD_NEXT, symbol) };
+    struct wanted wanted = { library, symbol, loader.dlsym(RTLD_NEXT, symbol) };
     if (!wanted.function)
         dl_iterate_phdr(look_in_object, &wanted);
-    dlerror(); /* not the program's to see */
+    loader.dlerror(); /* not the program's to see */
     return wanted.function;
 }
 

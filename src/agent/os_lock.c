@@ -7,6 +7,7 @@
 #include <semaphore.h>
 #include <threads.h>
 
+#include "loader.h"
 #include "os.h"
 
 static inline int valid_time(const struct timespec *until)
@@ -21,11 +22,10 @@ static inline int valid_clock(clockid_t clock, const struct timespec *until)
 
 /* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a writer. musl has
  * other things there (and no dlvsym, by which it is told). */
-extern void *dlvsym(void *, const char *, const char *) __attribute__((weak));
 enum { MUTEX_OWNER = 2, RWLOCK_WRITER = 6, NO_HOLDER = -1 };
 static inline uint64_t holder_of(const void *lock, int word)
 {
-    return word != NO_HOLDER && dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED) : 0;
+    return word != NO_HOLDER && loader.dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED) : 0;
 }
 
 /* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder` the word that
@@ -89,7 +89,7 @@ TRY(mtx_trylock, lock)
 static inline int try_semaphore(void *semaphore)
 {
     int saved_errno = errno;
-    pthread_testcancel();
+    loader.pthread_testcancel();
     int result = OS_REAL(sem_trywait)(semaphore);
     if (result != 0 && errno == EAGAIN) {
         errno = saved_errno;

@@ -5,10 +5,9 @@
  * version; those are next in line all the same (a program that was linked with them asks for no version either, and gets our
  * hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a
  * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
-#include <dlfcn.h>
 #include <string.h>
-#include <time.h>
 
+#include "loader.h"
 #include "os.h"
 
 union os_real os_real;
@@ -24,9 +23,6 @@ static const char *const symbols[OSRT_FUNCTION_COUNT] = {
 /* ---- Versions -------------------------------------------------------------------------------------------------- */
 
 #define OLD_PREFIX "os_old_" /* hooks of older versions, see versions.x86_64.map */
-
-/* musl has no versions and no dlvsym. */
-extern void *dlvsym(void *, const char *, const char *) __attribute__((weak));
 
 #if defined(__x86_64__)
 static const struct { uint16_t function; const char *version; } versions[] = {
@@ -103,15 +99,10 @@ static const missing_function missing[OSRT_FUNCTION_COUNT] = {
 
 /* ---- Looking up ------------------------------------------------------------------------------------------------ */
 
-/* Before glibc 2.34 these lived in libraries of their own, which a program may load late and out of RTLD_NEXT's sight.
- * One strong reference into each keeps it loaded with us. */
-extern int timer_getoverrun(timer_t);
-__attribute__((used)) static const void *const keep_loaded[] = { (const void *)timer_getoverrun, (const void *)pthread_getspecific };
-
 static int are_of_one_library(const void *one, const void *other)
 {
     Dl_info a, b;
-    return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+    return loader.dladdr(one, &a) && loader.dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
 }
 
 void *os_find(enum osrt_function function)
@@ -121,8 +112,9 @@ void *os_find(enum osrt_function function)
     if (strncmp(symbol, OLD_PREFIX, sizeof OLD_PREFIX - 1) == 0)
         symbol += sizeof OLD_PREFIX - 1;
     int saved_errno = errno;
-    void *found = version && dlvsym ? dlvsym(RTLD_NEXT, symbol, version) : NULL;
-    void *next = dlsym(RTLD_NEXT, symbol);
+    loader_prepare();
+    void *found = version && loader.dlvsym ? loader.dlvsym(RTLD_NEXT, symbol, version) : NULL;
+    void *next = loader.dlsym(RTLD_NEXT, symbol);
     if (!found || (next != found && !are_of_one_library(next, found)))
         found = next;
     if (!found)
@@ -137,6 +129,6 @@ void os_resolve(void)
     for (enum osrt_function function = 0; function < OSRT_FUNCTION_COUNT; function++)
         if (!os_real.all[function])
             os_find(function);
-    dlerror(); /* what was not found must not be the program's next dlerror() */
+    loader.dlerror(); /* what was not found must not be the program's next dlerror() */
     os_process_prepare();
 }

@@ -13,6 +13,7 @@
 
 #include "../wire/python_layout.h"
 #include "core.h"
+#include "loader.h"
 #include "os.h"
 #include "sys.h"
 
@@ -75,7 +76,7 @@ static int read_through_kernel(void *context, uint64_t address, void *buffer, si
 
 static void *find(const char *symbol)
 {
-    void *found = dlsym(RTLD_DEFAULT, symbol); /* the program's, mostly, which RTLD_NEXT passes over */
+    void *found = loader.dlsym(RTLD_DEFAULT, symbol); /* the program's, mostly, which RTLD_NEXT passes over */
     return found ? found : agent_find_function("libpython", symbol);
 }
 
@@ -83,7 +84,7 @@ static void *find(const char *symbol)
 static void keep_loaded(void *function)
 {
     Dl_info place;
-    if (dladdr(function, &place) && place.dli_fname)
+    if (loader.dladdr(function, &place) && place.dli_fname)
         OS_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -92,12 +93,12 @@ int python_prepare(void)
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
     int before = NOT_FOUND;
     *(void **)&stacks.this_thread = find("PyGILState_GetThisThreadState");
-    dlerror(); /* not the program's to see */
+    loader.dlerror(); /* not the program's to see */
     if (stacks.this_thread && atomic_compare_exchange_strong(&stacks.state, &before, OPENING)) {
         for (int i = 0; i < PYTHON_SYMBOL_COUNT; i++)
             symbols[i] = (uint64_t)find(python_symbols[i]);
         keep_loaded((void *)stacks.this_thread);
-        dlerror();
+        loader.dlerror();
         atomic_store(&stacks.state, python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
     }
     return atomic_load(&stacks.state) == READABLE ? 0 : -1;

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "core.h"
+#include "loader.h"
 #include "sys.h"
 
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
@@ -79,14 +80,14 @@ static void at_thread_end(void *value)
     struct agent_thread *thread = value;
     if (!agent_attached() || agent_self != thread)
         return;
-    if (++thread->end_rounds < LAST_ROUND && pthread_setspecific(end_key, thread) == 0)
+    if (++thread->end_rounds < LAST_ROUND && loader.pthread_setspecific(end_key, thread) == 0)
         return;
     thread_end(thread);
 }
 
 void thread_prepare(void)
 {
-    has_end_key = pthread_key_create(&end_key, at_thread_end) == 0;
+    has_end_key = loader.pthread_key_create(&end_key, at_thread_end) == 0;
 }
 
 static void describe(struct wire_thread *slot)
@@ -119,7 +120,7 @@ struct agent_thread *thread_attach(void)
     agent_self = thread;
     int saved_errno = errno;
     if (has_end_key)
-        pthread_setspecific(end_key, thread);
+        loader.pthread_setspecific(end_key, thread);
     errno = saved_errno;
     return thread;
 }

@@ -12,12 +12,12 @@
  * too and attaches at its next operator.                                                                                     */
 #include "torch.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
 
 #include "../wire/torch.h"
 #include "core.h"
+#include "loader.h"
 #include "os.h"
 #include "python.h"
 #include "sys.h"
@@ -383,13 +383,13 @@ static const char *look_up(const char *path)
     if (!library)
         return "libtorch_cpu.so is loaded in a way that its functions cannot be found.";
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        *symbols[i].function = dlsym(library, symbols[i].symbol);
+        *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
         if (!*symbols[i].function && !symbols[i].is_optional) {
-            dlerror(); /* not the program's to see */
+            loader.dlerror(); /* not the program's to see */
             return too_old;
         }
     }
-    dlerror();
+    loader.dlerror();
     if (calls.construct_older && calls.before_text)
         return NULL;
     if (!calls.construct || !calls.name)

@@ -44,6 +44,20 @@ void *library_dlsym(void *handle, const char *name)
     return real ? real(handle, name) : NULL;
 }
 
+/* Before glibc 2.34 these were in libdl, which the stubs must not need: a minimal root has none. */
+int library_dladdr(const void *address, Dl_info *info)
+{
+    int (*real)(const void *, Dl_info *) = (int (*)(const void *, Dl_info *))library_dlsym(RTLD_NEXT, "dladdr");
+    return real ? real(address, info) : 0;
+}
+
+void library_forget_error(void)
+{
+    char *(*real)(void) = (char *(*)(void))library_dlsym(RTLD_NEXT, "dlerror");
+    if (real)
+        real();
+}
+
 /* ---- Who asks for a function of the table ------------------------------------------------------------------------------ */
 
 /* The table is sorted by name. */
@@ -67,7 +81,7 @@ static uint32_t number_of(const char *name)
 static int is_vendor(const void *caller)
 {
     Dl_info found;
-    if (!dladdr(caller, &found) || !found.dli_fname)
+    if (!library_dladdr(caller, &found) || !found.dli_fname)
         return 0;
     const char *slash = strrchr(found.dli_fname, '/'), *file = slash ? slash + 1 : found.dli_fname;
     return strncmp(file, "libcu", 5) == 0 || strncmp(file, "libnccl", 7) == 0;

@@ -6,6 +6,7 @@
 #ifndef TACHO_LIBRARIES_LIBRARIES_H
 #define TACHO_LIBRARIES_LIBRARIES_H
 
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -57,6 +58,8 @@ extern char library_stubs[]; /* one after another, by number */
 /* dlsym() without our own hook. */
 typedef void *library_dlsym_function(void *handle, const char *name);
 void *library_dlsym(void *handle, const char *name);
+int library_dladdr(const void *address, Dl_info *info);
+void library_forget_error(void); /* what dlerror() would say next */
 
 /* For the hook in enter_*.S. */
 extern _Atomic(library_dlsym_function *) library_real_dlsym;

@@ -69,7 +69,7 @@ static void keep(const void *address)
 {
     Dl_info found;
     open_function *open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen");
-    if (open && dladdr(address, &found) && found.dli_fname && strchr(found.dli_fname, '/'))
+    if (open && library_dladdr(address, &found) && found.dli_fname && strchr(found.dli_fname, '/'))
         open(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
@@ -84,7 +84,7 @@ void *library_resolve(uint32_t number)
         keep(address);
         atomic_store_explicit(&library_real[number], address, memory_order_release);
     }
-    dlerror(); /* what failed here is not the program's to see */
+    library_forget_error(); /* what failed here is not the program's to see */
     errno = saved_errno;
     return address;
 }

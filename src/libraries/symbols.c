@@ -1,6 +1,5 @@
 /* Symbols of loaded objects, read from their tables: for when the loader cannot be asked, because it holds its lock or because
  * the question is where its own dlsym() is. Trusts the tables as the loader does.                                   */
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -83,8 +82,9 @@ void *library_symbol(const struct dl_phdr_info *object, const char *name)
     return index ? (void *)(object->dlpi_addr + tables.symbols[index].st_value) : NULL;
 }
 
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"), weak)); /* the linker's: where this library begins */
+
 uintptr_t library_own_base(void)
 {
-    Dl_info own;
-    return dladdr(&library_look, &own) ? (uintptr_t)own.dli_fbase : 0;
+    return (uintptr_t)&__ehdr_start;
 }

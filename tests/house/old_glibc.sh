@@ -33,4 +33,12 @@ grep -qF "$AGENT" <<<"$output" || complain "profiled, the agent did not load: $(
 output=$(run_old "$TACHO" profile -t osrt,cublas --osrt-threshold=0 -o "$folder/stubs")
 grep -qF "libtacho-libraries.so" <<<"$output" || complain "the stubs did not load: $(cat "$folder/log")"
 "$TACHO" stats -r osrt_sum --format csv "$folder/stubs.tacho" | grep -q ',read$' || complain "with the stubs, no read() of the program was recorded"
+
+# A root with nothing but libc: the other libraries of an old glibc are not there, and what the agent looks for in them is not either.
+mkdir "$folder/minimal"
+cp "$libraries/libc.so.6" "$folder/minimal"
+output=$("$TACHO" profile --osrt-threshold=0 -o "$folder/minimal/report" "$loader" --inhibit-cache --library-path "$folder/minimal" "$old/bin/cat" /proc/self/maps 2>"$folder/log")
+grep -qF "$AGENT" <<<"$output" || complain "without libdl, the agent did not load: $(cat "$folder/log")"
+grep -qE 'libdl|libpthread|librt' <<<"$output" && complain "the root is not minimal: $output"
+"$TACHO" stats -r osrt_sum --format csv "$folder/minimal/report.tacho" | grep -q ',read$' || complain "without libdl, no read() of the program was recorded"
 exit $bad

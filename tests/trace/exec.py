@@ -87,6 +87,26 @@ class Exec(lib.Case):
         self.ways(self.path("foreign"), lambda report: None)
         self.assertIn("32-bit", self.output.stderr)
 
+    def test_root_with_libc_alone(self):
+        """Neither the agent nor its stubs need libdl, libpthread or librt to be there."""
+        self.need_root()
+        needed = subprocess.run(["ldd", EXEC], capture_output=True, text=True).stdout
+        files = [word for word in needed.split() if word.startswith("/")]
+        self.assertFalse([file for file in files if not any(name in file for name in ("libc.so.6", "/ld-"))], files)
+        for file in files:
+            os.makedirs(self.path("root") + os.path.dirname(file), exist_ok=True)
+            shutil.copy(file, self.path("root") + file)
+        for file, place in ((lib.TACHO, "bin/tacho"), (lib.AGENT, "lib/tacho/libtacho-agent.so"), (EXEC, "bin/exec"),
+                            (os.path.dirname(lib.AGENT) + "/libtacho-libraries.so", "lib/tacho/libtacho-libraries.so")):
+            os.makedirs(os.path.dirname(self.path("root/" + place)), exist_ok=True)
+            shutil.copy(file, self.path("root/" + place))
+        program = ["/bin/exec", "posix_spawn", "/bin/exec", "system"]  # which asks whether there is a shell
+        for options in ([], ["-t", "osrt,cublas"]):
+            done = subprocess.run(["chroot", self.path("root"), "/bin/tacho", "profile", "-s", "none", "--osrt-threshold=0", "-o", "/report.tacho",
+                                   "-f", "true", *options, *program], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            self.assertEqual(self.report("root/report.tacho").calls().get("posix_spawn"), 1)
+
     def test_user_who_may_not_read_the_agent(self):
         self.need_root()
         for folder in ("bin", "lib"):

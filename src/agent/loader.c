@@ -1,0 +1,92 @@
+/* The libraries that glibc had before 2.34: libdl, libpthread and librt, now all in libc. The agent must not need them, since a
+ * minimal root has none of them; but the functions in them are hooked, and on an old glibc they must be found behind the hooks.
+ *
+ * So the references are weak: a newer glibc, and musl, resolve them from libc. An old one has a way to load a library that
+ * needs no libdl (libc uses it for itself): with that, those of the three that exist are loaded when the agent starts. What is
+ * missing then gets a stand-in that fails; the functions of libc itself are found all the same.                          */
+#include "loader.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#pragma weak dlsym
+#pragma weak dlvsym
+#pragma weak dladdr
+#pragma weak dlerror
+#pragma weak dlinfo
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+#pragma weak pthread_testcancel
+
+struct loader loader = { dlsym, dlvsym, dladdr, dlerror, dlinfo, pthread_key_create, pthread_setspecific, pthread_testcancel };
+
+/* Only glibc before 2.34 has these. */
+extern void *__libc_dlopen_mode(const char *name, int mode) __attribute__((weak));
+extern void *__libc_dlsym(void *handle, const char *symbol) __attribute__((weak));
+#define MODE (RTLD_NOW | RTLD_GLOBAL | (int)0x80000000 /* as dlopen() asks for it */)
+
+static void *find_in_libc(void *handle, const char *symbol)
+{
+    void *libc = __libc_dlopen_mode("libc.so.6", MODE);
+    return libc ? __libc_dlsym(libc, symbol) : NULL;
+}
+static int no_address(const void *address, Dl_info *info)
+{
+    return 0;
+}
+static char *no_error(void)
+{
+    return NULL;
+}
+static int no_info(void *handle, int request, void *answer)
+{
+    return -1;
+}
+static int no_key(pthread_key_t *key, void (*destructor)(void *))
+{
+    return ENOSYS;
+}
+static int no_value(pthread_key_t key, const void *value)
+{
+    return ENOSYS;
+}
+static void no_cancellation(void)
+{
+}
+
+static const struct { const char *symbol; size_t place; void *stand_in; } functions[] = {
+    { "dlsym", offsetof(struct loader, dlsym), (void *)find_in_libc },
+    { "dlvsym", offsetof(struct loader, dlvsym), NULL },
+    { "dladdr", offsetof(struct loader, dladdr), (void *)no_address },
+    { "dlerror", offsetof(struct loader, dlerror), (void *)no_error },
+    { "dlinfo", offsetof(struct loader, dlinfo), (void *)no_info },
+    { "pthread_key_create", offsetof(struct loader, pthread_key_create), (void *)no_key },
+    { "pthread_setspecific", offsetof(struct loader, pthread_setspecific), (void *)no_value },
+    { "pthread_testcancel", offsetof(struct loader, pthread_testcancel), (void *)no_cancellation },
+};
+
+static void fill_in(void *const *libraries, size_t count)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void **function = (void **)((char *)&loader + functions[i].place);
+        for (size_t j = 0; j < count && !*function; j++)
+            *function = libraries[j] ? __libc_dlsym(libraries[j], functions[i].symbol) : NULL;
+        if (!*function)
+            *function = functions[i].stand_in;
+    }
+}
+
+void loader_prepare(void)
+{
+    static _Atomic int prepared;
+    if (!__libc_dlopen_mode || atomic_exchange(&prepared, 1))
+        return;
+    int saved_errno = errno;
+    static const char *const names[] = { "libdl.so.2", "libpthread.so.0", "librt.so.1" };
+    void *libraries[sizeof names / sizeof *names];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        libraries[i] = __libc_dlopen_mode(names[i], MODE);
+    fill_in(libraries, sizeof names / sizeof *names);
+    errno = saved_errno;
+}
