@@ -34,6 +34,12 @@ output=$(run_old "$TACHO" profile -t osrt,cublas --osrt-threshold=0 -o "$folder/
 grep -qF "libtacho-libraries.so" <<<"$output" || complain "the stubs did not load: $(cat "$folder/log")"
 "$TACHO" stats -r osrt_sum --format csv "$folder/stubs.tacho" | grep -q ',read$' || complain "with the stubs, no read() of the program was recorded"
 
+# Threads, whose functions were in libpthread.
+seq 300000 -1 1 >"$folder/numbers"
+output=$("$TACHO" profile --osrt-threshold=0 -o "$folder/threads" "$loader" --library-path "$libraries" "$old/usr/bin/sort" --parallel=2 -n "$folder/numbers" 2>"$folder/log" | tail -n 1)
+[ "$output" = 300000 ] || complain "sort with threads ended with '$output': $(cat "$folder/log")"
+"$TACHO" stats -r osrt_sum --format csv "$folder/threads.tacho" | grep -q ',pthread_create$' || complain "no pthread_create() of sort was recorded"
+
 # A root with nothing but libc: the other libraries of an old glibc are not there, and what the agent looks for in them is not either.
 mkdir "$folder/minimal"
 cp "$libraries/libc.so.6" "$folder/minimal"
