@@ -1,0 +1,196 @@
+/* A host for the agent: its own code, without the hooks of libc's functions (src/agent/os_*.c, which would stand before the sanitizer's)
+ * and with an arena of this process in place of the handshake (attach.c). What it writes is read by the collector's own code.
+ *
+ * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what the files of
+ * NVTX and of the API keep is wiped between; that is why they are included and not linked.                                           */
+#include "../../src/agent/api.c"
+#include "../../src/agent/nvtx_names.c"
+#include "../../src/agent/nvtx_payload.c"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../src/agent/os.h"
+#include "../../src/agent/os_process.h"
+#include "../../src/collect/collector.h"
+#include "../../src/wire/cuda.h"
+#include "agent_host.h"
+
+#define HOST_PID 4242
+#define PROCESSES_EACH 256
+
+static struct {
+    struct collector *collector;
+    struct collect_result result;
+    struct process *process;
+    struct wire_header *arena;
+    uint64_t processes;
+} host;
+
+/* Before the agent's own constructor, which looks for it. */
+__attribute__((constructor(101))) static void name_session(void)
+{
+    setenv(WIRE_SESSION_VARIABLE, "host", 1);
+}
+
+/* ---- In place of what is left out ------------------------------------------------------------------------------------------- */
+
+int attach_arena(enum wire_origin origin)
+{
+    if (!host.arena) /* the agent's own start, before there is any input */
+        return -ENOTCONN;
+    size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
+    if (agent.threads)
+        munmap(agent.threads, private_bytes);
+    agent.threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    agent.slots = wire_threads(host.arena);
+    agent.chunks = wire_chunks(host.arena);
+    agent.clock = host.arena->clock;
+    agent.sources = host.arena->sources;
+    agent.pid = (uint32_t)sys_getpid();
+    atomic_store(&agent.chosen, host.arena->sources);
+    atomic_store(&agent.torch, host.arena->torch);
+    agent.arena = host.arena;
+    return 0;
+}
+
+int attach_flush(void)
+{
+    host_drain();
+    return 0;
+}
+
+void os_process_prepare(void)
+{
+}
+
+void os_exec_prepare(void)
+{
+}
+
+int os_is_own_process(void)
+{
+    return agent_attached();
+}
+
+int os_is_on_this_stack(uintptr_t frame)
+{
+    return 1;
+}
+
+/* ---- A process ---------------------------------------------------------------------------------------------------------------- */
+
+static void forget_names(void)
+{
+    for (struct block *block = atomic_load(&first_block), *next; block; block = next) {
+        next = atomic_load(&block->next);
+        munmap(block, BLOCK_WORDS * 8);
+    }
+    atomic_store(&first_block, NULL);
+    atomic_store(&last_block, NULL);
+    memset(&nvtx, 0, sizeof nvtx);
+    memset(shapes, 0, sizeof shapes);
+    atomic_store(&dynamic_ids, 0);
+    memset(other_domains, 0, sizeof other_domains);
+    atomic_store(&told_elsewhere, 0);
+    memset(trigger_strings, 0, sizeof trigger_strings);
+    atomic_store(&trigger_string_count, 0);
+    atomic_store(&open_step, 0);
+}
+
+/* One for many processes, since it has a thread; but not for ever, since it keeps every text. */
+static struct collector *new_collector(void)
+{
+    struct clock_pair first = { 0 }, second = { .ticks = 1000, .monotonic_ns = 1000 };
+    struct collector *collector = calloc(1, sizeof *collector);
+    if (!collector || clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second) != 0 ||
+        writer_open("/dev/null", &(struct writer_options){ .overwrite = 1, .workers = 1 }, &collector->writer, NULL) != 0)
+        abort();
+    collector->result = &host.result;
+    osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    return collector;
+}
+
+static void free_collector(struct collector *collector)
+{
+    python_calls_free(collector);
+    writer_close(collector->writer, NULL);
+    clock_map_free(&collector->clock);
+    collect_result_free(&host.result);
+    memset(&host.result, 0, sizeof host.result);
+    free(collector);
+}
+
+static struct wire_header *new_arena(uint32_t chunk_count)
+{
+    struct wire_header *arena =
+        mmap(NULL, wire_arena_bytes(chunk_count, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena == MAP_FAILED)
+        abort();
+    arena->chunk_count = chunk_count;
+    atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
+    return arena;
+}
+
+void host_begin(const struct collect_options *options, uint32_t sources, uint32_t chunk_count)
+{
+    if (host.collector && host.processes % PROCESSES_EACH == 0) {
+        free_collector(host.collector);
+        host.collector = NULL;
+    }
+    if (!host.collector)
+        host.collector = new_collector();
+    host.processes++;
+    host.collector->options = options;
+    host.collector->sources = sources;
+    host.collector->capture = (struct capture){ .on = options->range == COLLECT_RANGE_NONE, .cause = "start", .armed = 1, .ranges_left = 2 };
+    host.arena = new_arena(chunk_count);
+    capture_prepare_arena(host.collector, host.arena);
+    host.process = process_add(host.collector, HOST_PID, 0, "launch");
+    process_attach(host.process, host.arena, wire_arena_bytes(chunk_count, 0), chunk_count);
+    agent.flags = WIRE_FLAG_TRACE_FORK;
+    agent.preload[0] = 0;
+    atomic_store(&agent_switch.state, AGENT_UNKNOWN);
+    agent_after_fork_in_child();
+    if (!agent_attached())
+        abort();
+}
+
+void host_drain(void)
+{
+    drain_process(host.process, SIZE_MAX);
+}
+
+/* All that was told finds room once the collector makes some: an entry that never does would hold up the others. */
+static void send_all(void)
+{
+    for (int tries = 0; atomic_load(&nvtx.unsent); tries++) {
+        if (tries == 10000) {
+            fprintf(stderr, "what NVTX was told is not sent, however much room there is\n");
+            abort();
+        }
+        host_drain();
+        nvtx_send_unsent(agent_self);
+        usleep(100);
+    }
+}
+
+uint64_t host_end(void)
+{
+    struct process *process = host.process;
+    send_all();
+    nvtx_thread_end(agent_self);
+    process_end(process, PROCESS_EXITED, 0, 1000000);
+    uint64_t damaged = 0;
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        damaged += process->counts[source].damaged;
+    process_table_free(host.collector); /* and with them the arena */
+    host.arena = NULL;
+    agent.arena = NULL;
+    forget_names();
+    return damaged;
+}

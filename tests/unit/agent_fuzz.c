@@ -1,0 +1,39 @@
+/* The agent's entry points, called as no program should: some hundred programs of random calls, the same every time. In a sanitized build the
+ * agent is sanitized here, which it never is as a guest. scripts/fuzz goes on from there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../fuzz/fuzz_agent.c"
+
+#define PROGRAMS 400
+#define PROGRAM_BYTES 1024
+
+static uint64_t random_state = 11;
+static uint8_t random_byte(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint8_t)(random_state >> 24);
+}
+
+static void whatever_is_called_the_records_make_sense(void **state)
+{
+    static uint8_t program[PROGRAM_BYTES];
+    for (int i = 0; i < PROGRAMS; i++) {
+        for (size_t byte = 0; byte < sizeof program; byte++)
+            program[byte] = random_byte();
+        assert_int_equal(LLVMFuzzerTestOneInput(program, sizeof program), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(whatever_is_called_the_records_make_sense) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
