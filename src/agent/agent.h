@@ -16,6 +16,7 @@
 
 #include "../wire/chunks.h"
 #include "../wire/wire.h"
+#include "window.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -38,10 +39,13 @@ struct agent_switch {
 extern struct agent_switch agent_switch;
 
 struct agent {
-    struct wire_header *arena;
-    struct wire_thread *slots;
-    struct wire_chunk *chunks;
-    struct agent_thread *threads;   /* private half of the slots, same index */
+    struct wire_header *arena;      /* of it, the header alone: the rest is in the areas */
+    struct area slots, threads;     /* threads: private half of the slots, same index */
+    struct area chunks, note_chunks;
+    struct area cuda_buffers;
+    struct wire_cuda_buffer *cuda_descriptors;
+    char *cuda_names;               /* so much of it is mapped; it grows, and moves */
+    size_t cuda_names_bytes;
     uint32_t clock;                 /* enum wire_clock */
     uint32_t flags;                 /* enum wire_flag */
     uint32_t sources;
@@ -89,6 +93,7 @@ struct agent_thread {
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
     uint32_t notes;                 /* a note is being written: it may take a chunk that events may not */
+    uint32_t in_note_chunk;         /* this is one of those: its limit keeps events out */
     uint32_t timer;                 /* sample.c */
     char *signal_stack;             /* the same */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */

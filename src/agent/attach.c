@@ -116,27 +116,64 @@ static int receive_welcome(int socket, struct wire_welcome *welcome, int *descri
     return received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC ? welcome->status : -EPROTO;
 }
 
-/* The arena must not be inherited: a forked child gets its own, and must not write into its parent's. */
-static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
+#define NAMES_FIRST_BYTES 65536u
+#define LEAST_CHUNKS 16u      /* in a window: 1 MB */
+#define LEAST_NOTE_CHUNKS 4u
+#define LEAST_SLOTS 256u
+
+static void set_area(struct area *area, uint32_t unit_bytes, uint32_t count, uint32_t per_window, size_t link)
 {
-    struct wire_header *arena = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
-    if (sys_failed(arena))
+    memset(area, 0, sizeof *area);
+    area->unit_bytes = unit_bytes;
+    area->count = count;
+    area->per_window = per_window;
+    area->link = (uint32_t)link;
+}
+
+/* The first window, at this place of the file. */
+static int open_area(struct area *area, int descriptor, uint64_t offset)
+{
+    char *window = window_map(descriptor, offset, (size_t)area->per_window * area->unit_bytes);
+    if (!window)
         return -ENOMEM;
-    size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
-    void *threads = sys_mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    int usable = bytes >= WIRE_CHUNKS_OFFSET && arena->magic == WIRE_MAGIC && arena->version == WIRE_VERSION &&
-                 arena->arena_bytes == bytes && wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
-    if (sys_failed(threads) || !usable) {
-        sys_munmap(arena, bytes);
-        if (!sys_failed(threads))
-            sys_munmap(threads, private_bytes);
-        return usable ? -ENOMEM : -EPROTO;
-    }
-    sys_madvise(arena, bytes, MADV_DONTFORK);
-    sys_madvise(threads, private_bytes, MADV_DONTFORK);
-    agent.threads = threads;
-    agent.slots = wire_threads(arena);
-    agent.chunks = wire_chunks(arena);
+    atomic_store(&area->windows[0], window);
+    return area_grow(area);
+}
+
+/* In a program that never uses CUDA these two mappings are all that there is for it. */
+static int open_cuda(int descriptor, const struct wire_header *arena)
+{
+    uint32_t count = arena->cuda.buffer_count;
+    size_t bytes = (size_t)wire_cuda_descriptor_bytes(count);
+    set_area(&agent.cuda_buffers, WIRE_CUDA_BUFFER_BYTES, count, area_per_window(count, 1), 0);
+    if (count == 0)
+        return 0;
+    agent.cuda_descriptors = window_map(descriptor, wire_chunks_end(arena->chunk_count), bytes);
+    agent.cuda_names = window_map(descriptor, wire_cuda_names_offset(arena->chunk_count, count), NAMES_FIRST_BYTES);
+    agent.cuda_names_bytes = NAMES_FIRST_BYTES;
+    agent.cuda_buffers.before = (char *)agent.cuda_descriptors;
+    agent.cuda_buffers.before_bytes = bytes;
+    return agent.cuda_descriptors && agent.cuda_names ? 0 : -ENOMEM;
+}
+
+/* After a failure what is mapped stays so, unused. */
+static int open_areas(int descriptor, const struct wire_header *arena)
+{
+    uint32_t chunks = arena->chunk_count;
+    set_area(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, offsetof(struct wire_thread, next_free));
+    set_area(&agent.threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, 0);
+    set_area(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
+    set_area(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS), offsetof(struct wire_chunk, next_free));
+    agent.threads.is_private = 1;
+    agent.slots.twin = &agent.threads;
+    if (open_area(&agent.slots, descriptor, WIRE_THREADS_OFFSET) != 0 || open_area(&agent.note_chunks, descriptor, WIRE_CHUNKS_OFFSET) != 0 ||
+        open_area(&agent.chunks, descriptor, WIRE_CHUNKS_OFFSET + WIRE_NOTE_CHUNKS * WIRE_CHUNK_BYTES) != 0)
+        return -ENOMEM;
+    return open_cuda(descriptor, arena);
+}
+
+static void take_settings(const struct wire_header *arena, enum wire_origin origin)
+{
     agent.clock = arena->clock;
     agent.flags = arena->flags;
     agent.sources = arena->sources;
@@ -146,6 +183,21 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
     }
     agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
     agent.osrt_backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
+}
+
+static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
+{
+    struct wire_header *arena = bytes >= WIRE_CHUNKS_OFFSET ? window_map(descriptor, 0, WIRE_THREADS_OFFSET) : NULL;
+    if (!arena)
+        return -ENOMEM;
+    int usable = arena->magic == WIRE_MAGIC && arena->version == WIRE_VERSION && arena->arena_bytes == bytes &&
+                 wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
+    int result = usable ? open_areas(descriptor, arena) : -EPROTO;
+    if (result != 0) {
+        sys_munmap(arena, WIRE_THREADS_OFFSET);
+        return result;
+    }
+    take_settings(arena, origin);
     agent.arena = arena;
     return 0;
 }

@@ -21,29 +21,35 @@ struct emergency {
 static _Atomic(struct emergency *) emergencies; /* all that there are; none is ever unmapped */
 static uint32_t prepared;              /* buffers that have their pages */
 
-static struct wire_cuda_buffer *descriptors(void)
+/* Which of the arena's buffers this is, or WIRE_NONE. */
+static uint32_t index_of(const uint8_t *buffer)
 {
-    return wire_cuda_buffers(agent.arena, agent.arena->chunk_count);
-}
-
-static uint8_t *first_byte(void)
-{
-    return wire_cuda_bytes(agent.arena, agent.arena->chunk_count, cuda.settings.buffer_count, 0);
+    struct area *area = &agent.cuda_buffers;
+    uint32_t mapped = atomic_load_explicit(&area->mapped, memory_order_acquire);
+    for (uint32_t first = 0; first < mapped; first += area->per_window) {
+        uintptr_t offset = (uintptr_t)buffer - (uintptr_t)area_unit(area, first);
+        if (offset < (uintptr_t)area->per_window * WIRE_CUDA_BUFFER_BYTES)
+            return first + (uint32_t)(offset / WIRE_CUDA_BUFFER_BYTES);
+    }
+    return WIRE_NONE;
 }
 
 /* ---- Lending ----------------------------------------------------------------------------------------------------- */
 
 static uint8_t *take_from_arena(void)
 {
-    struct wire_cuda_buffer *all = descriptors();
-    uint32_t index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken, cuda.settings.buffer_count,
-                                   &all->next_free, sizeof *all);
+    struct wire_cuda_buffer *all = agent.cuda_descriptors;
+    uint32_t index;
+    do
+        index = wire_list_pop(&agent.arena->free_cuda_buffers, &agent.arena->cuda_buffers_taken,
+                              atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire), &all->next_free, sizeof *all);
+    while (index == WIRE_NONE && area_grow(&agent.cuda_buffers) == 0);
     if (index == WIRE_NONE)
         return NULL;
     all[index].bytes = 0;
     all[index].number = agent_ticks();
     atomic_store_explicit(&all[index].state, WIRE_CUDA_LENT, memory_order_release);
-    return first_byte() + (size_t)index * WIRE_CUDA_BUFFER_BYTES;
+    return area_unit(&agent.cuda_buffers, index);
 }
 
 static uint8_t *take_emergency(void)
@@ -83,13 +89,17 @@ void cuda_buffers_prepare(void)
     uint32_t want = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed) + AHEAD;
     if (want > cuda.settings.buffer_count)
         want = cuda.settings.buffer_count;
-    for (; prepared < want; prepared++)
-        sys_madvise(first_byte() + (size_t)prepared * WIRE_CUDA_BUFFER_BYTES, WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
+    for (; prepared < want; prepared++) {
+        while (prepared >= atomic_load_explicit(&agent.cuda_buffers.mapped, memory_order_acquire))
+            if (area_grow(&agent.cuda_buffers) != 0)
+                return;
+        sys_madvise(area_unit(&agent.cuda_buffers, prepared), WIRE_CUDA_BUFFER_BYTES, ADVICE_POPULATE_WRITE);
+    }
 }
 
 int cuda_buffers_older_than(uint64_t ns)
 {
-    const struct wire_cuda_buffer *all = descriptors();
+    const struct wire_cuda_buffer *all = agent.cuda_descriptors;
     uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
     uint64_t now = agent_ticks();
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
@@ -140,8 +150,8 @@ void cuda_buffers_tell_names(void)
 {
     uint32_t taken = atomic_load_explicit(&agent.arena->cuda_buffers_taken, memory_order_relaxed);
     for (uint32_t i = 0; i < taken && i < cuda.settings.buffer_count; i++)
-        if (atomic_load_explicit(&descriptors()[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
-            walk(first_byte() + (size_t)i * WIRE_CUDA_BUFFER_BYTES, WIRE_CUDA_BUFFER_BYTES);
+        if (atomic_load_explicit(&agent.cuda_descriptors[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
+            walk(area_unit(&agent.cuda_buffers, i), WIRE_CUDA_BUFFER_BYTES);
 }
 
 static void count_lost(const uint8_t *buffer, size_t valid_bytes)
@@ -179,12 +189,11 @@ void cuda_buffer_done(void *context, uint32_t stream_id, uint8_t *buffer, size_t
     int saved_errno = errno;
     if (!agent_self) /* CUPTI's own thread is no thread of the program */
         agent_self = AGENT_OWN_THREAD;
-    size_t offset = (size_t)(buffer - first_byte());
-    uint32_t index = (uint32_t)(offset / WIRE_CUDA_BUFFER_BYTES);
-    if (buffer < first_byte() || index >= cuda.settings.buffer_count) {
+    uint32_t index = index_of(buffer);
+    if (index == WIRE_NONE) {
         take_back_emergency((struct emergency *)buffer, valid_bytes);
     } else {
-        struct wire_cuda_buffer *descriptor = &descriptors()[index];
+        struct wire_cuda_buffer *descriptor = &agent.cuda_descriptors[index];
         if (valid_bytes > WIRE_CUDA_BUFFER_BYTES)
             valid_bytes = WIRE_CUDA_BUFFER_BYTES;
         walk(buffer, valid_bytes);

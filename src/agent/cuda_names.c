@@ -20,9 +20,20 @@ static struct known *table; /* of TABLE_SLOTS, sparse */
 static _Atomic uint32_t current_round = 1;
 static _Atomic uint32_t busy;
 
-static char *area(void)
+/* Room for so many bytes, with the lock held: nobody else has a pointer into it. */
+static int reach(uint64_t bytes)
 {
-    return wire_cuda_names(agent.arena, agent.arena->chunk_count, cuda.settings.buffer_count);
+    size_t wanted = agent.cuda_names_bytes;
+    while (wanted < bytes)
+        wanted *= 2;
+    if (wanted == agent.cuda_names_bytes)
+        return 0;
+    char *moved = sys_mremap(agent.cuda_names, agent.cuda_names_bytes, wanted, MREMAP_MAYMOVE);
+    if (sys_failed(moved))
+        return -1;
+    agent.cuda_names = moved;
+    agent.cuda_names_bytes = wanted;
+    return 0;
 }
 
 int cuda_names_prepare(void)
@@ -52,10 +63,10 @@ static uint32_t publish(enum wire_cuda_name what, uint64_t key, const char *text
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = (uint32_t)(sizeof(struct wire_cuda_text) / 8) + emit_text_words(length);
     uint64_t at = atomic_load_explicit(&agent.arena->cuda_names_bytes, memory_order_relaxed);
-    if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at)
+    if (at > WIRE_CUDA_NAMES_BYTES || (uint64_t)words * 8 > WIRE_CUDA_NAMES_BYTES - at || reach(at + (uint64_t)words * 8) != 0)
         return UINT32_MAX;
     atomic_store_explicit(&agent.arena->cuda_names_bytes, at + (uint64_t)words * 8, memory_order_relaxed);
-    struct wire_cuda_text *entry = (struct wire_cuda_text *)(area() + at);
+    struct wire_cuda_text *entry = (struct wire_cuda_text *)(agent.cuda_names + at);
     entry->what = what;
     entry->key = key;
     memset(entry->text, 0, (size_t)emit_text_words(length) * 8);
@@ -73,7 +84,7 @@ void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text)
 
 static int still_says(const struct known *known, const char *text)
 {
-    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(area() + (uint64_t)known->offset * 8);
+    const struct wire_cuda_text *entry = (const struct wire_cuda_text *)(agent.cuda_names + (uint64_t)known->offset * 8);
     return strncmp(entry->text, text, WIRE_TEXT_MAX) == 0;
 }
 

@@ -235,8 +235,9 @@ void sample_thread_end(struct agent_thread *thread)
 static uint32_t stop_timers(void)
 {
     uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed), stopped = 0;
-    for (uint32_t i = 0; i < taken && i < WIRE_THREAD_SLOTS; i++)
-        stopped += (uint32_t)stop_timer(&agent.threads[i]);
+    uint32_t mapped = atomic_load_explicit(&agent.threads.mapped, memory_order_acquire);
+    for (uint32_t i = 0; i < taken && i < mapped; i++)
+        stopped += (uint32_t)stop_timer(area_unit(&agent.threads, i));
     return stopped;
 }
 

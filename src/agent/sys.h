@@ -128,6 +128,10 @@ static inline int sys_failed(const void *pointer)
 {
     return (uintptr_t)pointer >= (uintptr_t)-4095 ? (int)(intptr_t)pointer : 0;
 }
+static inline void *sys_mremap(void *address, size_t bytes, size_t new_bytes, int flags)
+{
+    return (void *)sys_call6(SYS_mremap, (long)address, (long)bytes, (long)new_bytes, flags, 0, 0);
+}
 static inline int sys_munmap(void *address, size_t bytes)
 {
     return (int)sys_call3(SYS_munmap, (long)address, (long)bytes, 0);

@@ -106,15 +106,15 @@ struct agent_thread *thread_attach(void)
     if (agent_self)
         return NULL;
     agent_self = AGENT_NO_THREAD; /* a signal handler that comes in now passes through */
-    uint32_t index = wire_take_thread(agent.arena);
+    uint32_t index = area_take(&agent.slots, &agent.arena->free_threads, &agent.arena->threads_taken);
     if (index == WIRE_NONE) {
         agent_self = NULL;
         return NULL;
     }
-    struct agent_thread *thread = &agent.threads[index];
+    struct agent_thread *thread = area_unit(&agent.threads, index);
     memset(thread, 0, sizeof *thread);
     thread->index = index;
-    thread->slot = &agent.slots[index];
+    thread->slot = area_unit(&agent.slots, index);
     describe(thread->slot);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_LIVE, memory_order_release);
     agent_self = thread;
@@ -145,11 +145,6 @@ static void populate(struct wire_chunk *chunk, uint32_t index)
     sys_madvise(chunk, WIRE_CHUNK_BYTES, ADVICE_POPULATE_WRITE);
 }
 
-static int is_for_notes(const struct wire_chunk *chunk)
-{
-    return chunk && chunk >= agent.chunks + agent.arena->chunk_count;
-}
-
 static unsigned char *end_of(struct wire_chunk *chunk)
 {
     return chunk->data + WIRE_CHUNK_DATA;
@@ -157,33 +152,22 @@ static unsigned char *end_of(struct wire_chunk *chunk)
 
 void thread_close_note(struct agent_thread *thread)
 {
-    if (unlikely(is_for_notes(thread->chunk)))
+    if (thread->in_note_chunk)
         thread->limit = thread->cursor;
 }
 
-/* A chunk for notes that this thread has may have room still: its limit keeps events out. */
+/* A chunk for notes that this thread has may have room still. */
 static int reopen_for_note(struct agent_thread *thread, uint32_t words)
 {
-    if (!thread->notes || !is_for_notes(thread->chunk) || (size_t)(end_of(thread->chunk) - thread->cursor) < (size_t)words * 8)
+    if (!thread->in_note_chunk || (size_t)(end_of(thread->chunk) - thread->cursor) < (size_t)words * 8)
         return 0;
     thread->limit = end_of(thread->chunk);
     return 1;
 }
 
-int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+/* It becomes the thread's chunk; index counts all chunks. */
+static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, uint32_t index)
 {
-    if (words > WIRE_CHUNK_DATA / 8)
-        return -1;
-    uint32_t index = wire_take_chunk(agent.arena);
-    if (index == WIRE_NONE && reopen_for_note(thread, words))
-        return 0;
-    if (index == WIRE_NONE && thread->notes)
-        index = wire_take_note_chunk(agent.arena);
-    if (index == WIRE_NONE)
-        return -1;
-    struct wire_chunk *chunk = &agent.chunks[index];
-    if (thread->chunk && !is_for_notes(chunk))
-        populate(chunk, index);
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
@@ -193,5 +177,30 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
     thread->chunk = chunk;
     thread->cursor = chunk->data;
     thread->limit = end_of(chunk);
+    thread->in_note_chunk = index < WIRE_NOTE_CHUNKS;
+}
+
+static int next_note_chunk(struct agent_thread *thread, uint32_t words)
+{
+    if (reopen_for_note(thread, words))
+        return 0;
+    uint32_t index = area_take(&agent.note_chunks, &agent.arena->free_note_chunks, &agent.arena->note_chunks_taken);
+    if (index == WIRE_NONE)
+        return -1;
+    enter_chunk(thread, area_unit(&agent.note_chunks, index), index);
+    return 0;
+}
+
+int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+{
+    if (words > WIRE_CHUNK_DATA / 8)
+        return -1;
+    uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
+    if (index == WIRE_NONE)
+        return thread->notes ? next_note_chunk(thread, words) : -1;
+    struct wire_chunk *chunk = area_unit(&agent.chunks, index);
+    if (thread->chunk)
+        populate(chunk, index);
+    enter_chunk(thread, chunk, WIRE_NOTE_CHUNKS + index);
     return 0;
 }

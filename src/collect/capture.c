@@ -199,7 +199,7 @@ void capture_prepare_arena(struct collector *collector, struct wire_header *aren
     arena->cuda = (struct wire_cuda_settings){
         .flags = options->cuda_flags, .backtrace_groups = options->cuda_backtrace_groups, .backtrace_ns = options->cuda_backtrace_ns,
         .backtrace_bytes = CUDA_BACKTRACE_BYTES,
-        .flush_interval_ms = options->cuda_flush_interval_ms, .buffer_count = collector->session.cuda_buffer_count,
+        .flush_interval_ms = options->cuda_flush_interval_ms,
         .ns_per_tick = clock_map_slope(&collector->clock),
     };
     arena->samples = cpu_wire_settings(collector);

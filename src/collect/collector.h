@@ -60,8 +60,8 @@ struct collector {
 
     /* Signals: what they were before us, for the program and for our own return. */
     sigset_t old_mask;
-    struct sigaction old_child, old_pipe;
-    struct rlimit old_files;
+    struct sigaction old_child, old_pipe, old_file_size;
+    struct rlimit old_files, old_bytes;
     int signal_fd;
 
     struct event *signals, *tick, *calibrate, *grace, *notice, *hang_up;

@@ -139,7 +139,7 @@ static void recycle_chunk(struct process *process, uint32_t index)
     struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
-    wire_free_chunk(process->arena, process->chunk_count, index);
+    wire_free_chunk(process->arena, index);
 }
 
 static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
@@ -286,7 +286,7 @@ static uint64_t unread_bytes(const struct process *process, const struct reader 
 {
     uint64_t bytes = 0;
     uint32_t index = reader->chunk, offset = reader->offset;
-    for (uint32_t i = 0; i < process->chunk_count && index < process->chunk_count; i++) {
+    for (uint32_t i = 0; i < process->chunk_count + WIRE_NOTE_CHUNKS && is_chunk(process, index); i++) {
         struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
         index = atomic_load_explicit(&chunk->next, memory_order_acquire);
         uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
@@ -367,11 +367,11 @@ static void trim(struct process *process)
     while (held && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
         /* Not wire_take_chunk, which trusts the count in the arena: the program may have written over it. */
         uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, process->chunk_count,
-                                       &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
+                                       &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
         if (index >= process->chunk_count)
             break;
-        held[count++] = index;
-        madvise((char *)&wire_chunks(arena)[index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);
+        held[count++] = WIRE_NOTE_CHUNKS + index;
+        madvise((char *)&wire_chunks(arena)[WIRE_NOTE_CHUNKS + index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);
     }
     while (count > 0)
         recycle_chunk(process, held[--count]);
@@ -409,7 +409,7 @@ static void make_ready(struct process *process)
     uint32_t to = ahead < process->chunk_count - taken ? taken + ahead : process->chunk_count;
     if (to <= from)
         return;
-    madvise(&wire_chunks(arena)[from], (size_t)(to - from) * WIRE_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    madvise(&wire_chunks(arena)[WIRE_NOTE_CHUNKS + from], (size_t)(to - from) * WIRE_CHUNK_BYTES, MADV_POPULATE_WRITE);
     process->chunks_ready = to;
 }
 

@@ -53,15 +53,24 @@ void life_block_signals(struct collector *collector)
     sigprocmask(SIG_BLOCK, &set, &collector->old_mask);
     sigaction(SIGCHLD, &normal, &collector->old_child); /* if it was ignored, there would be no status to read */
     sigaction(SIGPIPE, &ignored, &collector->old_pipe);
+    sigaction(SIGXFSZ, &ignored, &collector->old_file_size); /* a report that grows too large is one that the disk has no room for */
     getrlimit(RLIMIT_NOFILE, &collector->old_files);
+    getrlimit(RLIMIT_FSIZE, &collector->old_bytes);
+}
+
+void life_give_back(const struct collector *collector)
+{
+    sigaction(SIGCHLD, &collector->old_child, NULL);
+    sigaction(SIGPIPE, &collector->old_pipe, NULL);
+    sigaction(SIGXFSZ, &collector->old_file_size, NULL);
+    setrlimit(RLIMIT_NOFILE, &collector->old_files);
+    setrlimit(RLIMIT_FSIZE, &collector->old_bytes);
 }
 
 void life_restore_signals(struct collector *collector)
 {
-    sigaction(SIGCHLD, &collector->old_child, NULL);
-    sigaction(SIGPIPE, &collector->old_pipe, NULL);
+    life_give_back(collector);
     sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
-    setrlimit(RLIMIT_NOFILE, &collector->old_files);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
@@ -268,8 +277,10 @@ int life_init(struct collector *collector)
         return -1;
     process_note_strangers(collector);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    struct rlimit more = {collector->old_files.rlim_max, collector->old_files.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &more); /* a pidfd for each process */
+    struct rlimit files = {collector->old_files.rlim_max, collector->old_files.rlim_max};
+    struct rlimit bytes = {collector->old_bytes.rlim_max, collector->old_bytes.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &files); /* a pidfd for each process */
+    setrlimit(RLIMIT_FSIZE, &bytes);  /* the arenas are files too */
     return 0;
 }
 

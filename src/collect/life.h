@@ -11,6 +11,9 @@ struct collector;
 void life_block_signals(struct collector *collector);
 void life_restore_signals(struct collector *collector);
 
+/* Handlers and limits as they were before us: for the program, between fork and exec, and for our own return. */
+void life_give_back(const struct collector *collector);
+
 /* Listens to them. -1 when that cannot be had. */
 int life_init(struct collector *collector);
 void life_free(struct collector *collector);

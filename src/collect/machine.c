@@ -61,41 +61,64 @@ static uint64_t read_number(const char *path)
     return number;
 }
 
-/* Our own group as this process sees it: in a container, the root of the mounted hierarchy; else the path in /proc. */
-static uint64_t group_limit(const char *own_group)
+static uint64_t lower(uint64_t a, uint64_t b)
 {
-    char path[4096 + 64];
+    return !a || (b && b < a) ? b : a;
+}
+
+/* A group is bound by those above it too. Its path is that of /proc; in a container only the root of the hierarchy may be mounted. */
+static uint64_t limit_of_group(const char *hierarchy, const char *file, const char *own_group)
+{
+    char path[2 * 4096 + 64], group[4096];
     uint64_t lowest = 0;
-    char group[4096];
-    snprintf(group, sizeof group, "%s", own_group);
-    for (;;) { /* a group is bound by those above it too */
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", strcmp(group, "/") == 0 ? "" : group);
+    snprintf(group, sizeof group, "%s", strcmp(own_group, "/") == 0 ? "" : own_group);
+    for (;;) {
+        snprintf(path, sizeof path, "%s%s/%s", hierarchy, group, file);
         uint64_t limit = read_number(path);
-        if (limit && (!lowest || limit < lowest))
-            lowest = limit;
+        if (limit < (UINT64_C(1) << 60)) /* version 1 says "no limit" with a huge number */
+            lowest = lower(lowest, limit);
         char *slash = strrchr(group, '/');
-        if (!slash || !group[0])
+        if (!slash)
             return lowest;
         *slash = 0;
     }
 }
 
+static int names_memory(const char *controllers)
+{
+    for (const char *at = controllers; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, "memory", 6) == 0 && (at[6] == ',' || !at[6]))
+            return 1;
+    return 0;
+}
+
+uint64_t machine_group_limit(const char *groups, const char *root)
+{
+    uint64_t limit = 0;
+    char line[3 * 4096], hierarchy[4096];
+    for (const char *at = groups; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = 0;
+        controllers++;
+        if (!*controllers) {
+            limit = lower(limit, limit_of_group(root, "memory.max", group));
+        } else if (names_memory(controllers)) {
+            snprintf(hierarchy, sizeof hierarchy, "%s/memory", root);
+            limit = lower(limit, limit_of_group(hierarchy, "memory.limit_in_bytes", group));
+        }
+    }
+    return limit;
+}
+
 uint64_t machine_memory_limit(void)
 {
     struct text text = {0};
-    uint64_t limit = 0;
-    if (procfs_read("/proc/self/cgroup", &text) == 0) {
-        const char *line = strstr(text_string(&text), "0::");
-        if (line && (line == text_string(&text) || line[-1] == '\n')) {
-            char group[4096];
-            snprintf(group, sizeof group, "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
-            limit = group_limit(group);
-        }
-    }
+    uint64_t limit = procfs_read("/proc/self/cgroup", &text) == 0 ? machine_group_limit(text_string(&text), "/sys/fs/cgroup") : 0;
     text_free(&text);
-    if (!limit)
-        limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    return limit < (UINT64_C(1) << 60) ? limit : 0; /* version 1 says "no limit" with a huge number */
+    return limit;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------------------------ */
@@ -246,7 +269,7 @@ static void describe_capture(struct collector *collector)
     parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
     snprintf(number, sizeof number, "%llu", (unsigned long long)options->osrt_threshold_ns);
     parameter(collector, "OSRT_THRESHOLD_NS", number);
-    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->session.chunk_count * WIRE_CHUNK_BYTES);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)collector->session.buffer_bytes);
     parameter(collector, "BUFFER_LIMIT_BYTES", number);
     parameter(collector, "CLOCK", collector->clock.clock == WIRE_CLOCK_COUNTER ? "counter" : "monotonic");
     text_free(&text);

@@ -28,6 +28,9 @@ struct rank machine_rank(const char *block, size_t length);
 /* The memory limit of our control group in bytes; 0: none. */
 uint64_t machine_memory_limit(void);
 
+/* The same by the text of /proc/PID/cgroup, for hierarchies of both versions below this folder. */
+uint64_t machine_group_limit(const char *groups, const char *root);
+
 /* Writes the rows that are known at the start. */
 void machine_describe(struct collector *collector);
 

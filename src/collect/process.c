@@ -402,8 +402,8 @@ static struct process *split_at_exec(struct process *process, enum process_endin
 static void tell_if_unmapped(struct process *process, enum process_ending ending)
 {
     if (process->arena && process->threads_seen == 0 && ending == PROCESS_EXITED)
-        collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer of %llu MB; raise ulimit -v, or try --buffer-limit.",
-                       (int)process->pid, process->name, (unsigned long long)(process->arena_bytes >> 20));
+        collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
+                       (int)process->pid, process->name);
 }
 
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -60,32 +61,60 @@ struct connection {
 
 /* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
 
-/* The limit holds for records and for CUPTI's buffers apart. */
-static void size_arenas(struct session *session, uint64_t wanted, int cuda)
+static uint64_t clamp(uint64_t bytes)
 {
-    uint64_t bytes = wanted ? wanted : BUFFER_DEFAULT, limit = machine_memory_limit();
-    if (!wanted && limit && limit / LIMIT_SHARE < bytes)
-        bytes = limit / LIMIT_SHARE;
-    if (bytes < BUFFER_MIN)
-        bytes = BUFFER_MIN;
-    if (bytes > BUFFER_MAX)
-        bytes = BUFFER_MAX;
-    session->chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES);
-    session->cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0;
-    session->arena_bytes = wire_arena_bytes(session->chunk_count, session->cuda_buffer_count);
+    bytes = bytes < BUFFER_MIN ? BUFFER_MIN : bytes;
+    return bytes > BUFFER_MAX ? BUFFER_MAX : bytes;
+}
+
+static uint64_t buffer_bytes(uint64_t wanted)
+{
+    uint64_t limit = machine_memory_limit();
+    if (!wanted && limit && limit / LIMIT_SHARE < BUFFER_DEFAULT)
+        return clamp(limit / LIMIT_SHARE);
+    return clamp(wanted ? wanted : BUFFER_DEFAULT);
+}
+
+struct arena_size {
+    uint32_t chunk_count, cuda_buffer_count;
+    uint64_t bytes;
+};
+
+/* The limit holds for records and for CUPTI's buffers apart. */
+static struct arena_size size_with(uint64_t bytes, int cuda)
+{
+    struct arena_size size = {.chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES), .cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0};
+    size.bytes = wire_arena_bytes(size.chunk_count, size.cuda_buffer_count);
+    return size;
+}
+
+/* A process maps of its buffer what it fills, which must leave its address space to itself. And our limit for the size of
+ * files is one for shared memory. */
+static struct arena_size size_for(const struct collector *collector, pid_t pid)
+{
+    int cuda = !!(collector->options->sources & WIRE_BIT(CUDA));
+    uint64_t bytes = collector->session.buffer_bytes;
+    struct rlimit limit;
+    if (!collector->options->buffer_limit_bytes && prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur / LIMIT_SHARE < bytes)
+        bytes = clamp(limit.rlim_cur / LIMIT_SHARE);
+    struct arena_size size = size_with(bytes, cuda), least = size_with(BUFFER_MIN, cuda);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.bytes > limit.rlim_cur) {
+        uint64_t more = limit.rlim_cur > least.bytes ? limit.rlim_cur - least.bytes : 0;
+        size = size_with(BUFFER_MIN + more / (cuda ? 2 : 1), cuda);
+    }
+    return size;
 }
 
 /* Sparse, of fixed size, mapped here; *descriptor is the caller's to close. NULL and errno when it cannot be had. */
-static struct wire_header *make_arena(struct collector *collector, int *descriptor)
+static struct wire_header *make_arena(struct collector *collector, const struct arena_size *size, int *descriptor)
 {
-    struct session *session = &collector->session;
     *descriptor = memfd_create("tacho", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*descriptor < 0)
         return NULL;
     struct wire_header *arena = MAP_FAILED;
-    if (ftruncate(*descriptor, (off_t)session->arena_bytes) == 0 &&
+    if (ftruncate(*descriptor, (off_t)size->bytes) == 0 &&
         fcntl(*descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-        arena = mmap(NULL, session->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *descriptor, 0);
+        arena = mmap(NULL, size->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *descriptor, 0);
     if (arena == MAP_FAILED) {
         int saved_errno = errno;
         close(*descriptor);
@@ -94,13 +123,14 @@ static struct wire_header *make_arena(struct collector *collector, int *descript
     }
     arena->magic = WIRE_MAGIC;
     arena->version = WIRE_VERSION;
-    arena->arena_bytes = session->arena_bytes;
-    arena->chunk_count = session->chunk_count;
+    arena->arena_bytes = size->bytes;
+    arena->chunk_count = size->chunk_count;
     atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
     capture_prepare_arena(collector, arena);
+    arena->cuda.buffer_count = size->cuda_buffer_count;
     return arena;
 }
 
@@ -182,23 +212,24 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
 {
     int descriptor;
     hear_parent(collector, hello);
-    struct wire_header *arena = make_arena(collector, &descriptor);
+    struct arena_size size = size_for(collector, pid);
+    struct wire_header *arena = make_arena(collector, &size, &descriptor);
     struct process *process = arena ? introduce(collector, hello, pid) : NULL;
     if (!process) {
         int error = arena ? ENOMEM : errno;
         if (arena) {
-            munmap(arena, collector->session.arena_bytes);
+            munmap(arena, size.bytes);
             close(descriptor);
         }
         refuse(collector, socket, error);
         return;
     }
     process->own_pid = hello->pid;
-    process_attach(process, arena, collector->session.arena_bytes, collector->session.chunk_count);
+    process_attach(process, arena, size.bytes, size.chunk_count);
     process_describe(process); /* while it certainly lives: it waits for us */
     if (process->pidfd < 0)
         process_watch(process);
-    send_welcome(socket, 0, collector->session.arena_bytes, descriptor);
+    send_welcome(socket, 0, size.bytes, descriptor);
     close(descriptor);
 }
 
@@ -431,7 +462,7 @@ int session_open(struct collector *collector, struct error *err)
     struct session *session = &collector->session;
     uint64_t number;
     char name[64];
-    size_arenas(session, collector->options->buffer_limit_bytes, !!(collector->options->sources & WIRE_BIT(CUDA)));
+    session->buffer_bytes = buffer_bytes(collector->options->buffer_limit_bytes);
     if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
         getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return error_set_errno(err, "the capture could not get random numbers for its name");

@@ -18,8 +18,7 @@ struct session {
     uint8_t token[16];
     char variable[256];            /* the value of TACHO_SESSION */
     char agent_link[96];           /* session_agent_path() */
-    uint64_t arena_bytes;
-    uint32_t chunk_count, cuda_buffer_count;
+    uint64_t buffer_bytes;         /* for the records of a process, and as many for CUPTI's; less where its limits ask for it */
     struct connection *connections; /* the newest first */
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;

@@ -13,18 +13,16 @@
 
 #define WIRE_LIST_EMPTY ((uint64_t)WIRE_NONE)
 
-static inline _Atomic uint32_t *wire_link(_Atomic uint32_t *first_link, uint32_t index, size_t stride)
-{
-    return (_Atomic uint32_t *)((char *)first_link + (size_t)index * stride);
-}
+/* Where the link of an item is. */
+typedef _Atomic uint32_t *wire_link_function(void *context, uint32_t index);
 
-/* Takes an index from the list whose links are at first_link + index * stride, else the next unused one, else WIRE_NONE. */
-static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
-                                     _Atomic uint32_t *first_link, size_t stride)
+/* Takes an index below count from the list, else the next unused one, else WIRE_NONE. */
+static inline uint32_t wire_list_pop_linked(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
+                                            wire_link_function *link, void *context)
 {
     uint64_t head = atomic_load_explicit(list, memory_order_acquire);
     while ((uint32_t)head < count) {
-        uint32_t next = atomic_load_explicit(wire_link(first_link, (uint32_t)head, stride), memory_order_relaxed);
+        uint32_t next = atomic_load_explicit(link(context, (uint32_t)head), memory_order_relaxed);
         uint64_t wanted = ((head >> 32) + 1) << 32 | next;
         if (atomic_compare_exchange_weak_explicit(list, &head, wanted, memory_order_acquire, memory_order_acquire))
             return (uint32_t)head;
@@ -36,34 +34,55 @@ static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *t
     return WIRE_NONE;
 }
 
+/* Of items that lie back to back: their links are at first_link + index * stride. */
+struct wire_row {
+    _Atomic uint32_t *first_link;
+    size_t stride;
+};
+
+static inline _Atomic uint32_t *wire_link_in_row(void *context, uint32_t index)
+{
+    const struct wire_row *row = (const struct wire_row *)context;
+    return (_Atomic uint32_t *)((char *)row->first_link + (size_t)index * row->stride);
+}
+
+static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
+                                     _Atomic uint32_t *first_link, size_t stride)
+{
+    struct wire_row row = { first_link, stride };
+    return wire_list_pop_linked(list, taken, count, wire_link_in_row, &row);
+}
+
 static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomic uint32_t *first_link, size_t stride)
 {
+    struct wire_row row = { first_link, stride };
     uint64_t head = atomic_load_explicit(list, memory_order_relaxed);
     do {
-        atomic_store_explicit(wire_link(first_link, index, stride), (uint32_t)head, memory_order_relaxed);
+        atomic_store_explicit(wire_link_in_row(&row, index), (uint32_t)head, memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(list, &head, (head & ~(uint64_t)UINT32_MAX) | index,
                                                     memory_order_release, memory_order_relaxed));
 }
 
+/* For a side that has mapped the whole arena; the agent, which has not, takes them through window.h. The lists count chunks
+ * for events and chunks for notes from 0 each; everyone else counts all of them in one row, notes first. */
 static inline uint32_t wire_take_chunk(struct wire_header *arena)
 {
-    return wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,
-                         &wire_chunks(arena)->next_free, sizeof(struct wire_chunk));
+    uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, arena->chunk_count,
+                                   &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
+    return index == WIRE_NONE ? WIRE_NONE : WIRE_NOTE_CHUNKS + index;
 }
-/* Their indices follow those of the chunks for events. */
 static inline uint32_t wire_take_note_chunk(struct wire_header *arena)
 {
-    uint32_t index = wire_list_pop(&arena->free_note_chunks, &arena->note_chunks_taken, WIRE_NOTE_CHUNKS,
-                                   &wire_chunks(arena)[arena->chunk_count].next_free, sizeof(struct wire_chunk));
-    return index == WIRE_NONE ? WIRE_NONE : arena->chunk_count + index;
+    return wire_list_pop(&arena->free_note_chunks, &arena->note_chunks_taken, WIRE_NOTE_CHUNKS, &wire_chunks(arena)->next_free,
+                         sizeof(struct wire_chunk));
 }
-static inline void wire_free_chunk(struct wire_header *arena, uint32_t chunk_count, uint32_t index)
+static inline void wire_free_chunk(struct wire_header *arena, uint32_t index)
 {
-    struct wire_chunk *chunks = wire_chunks(arena);
-    if (index < chunk_count)
-        wire_list_push(&arena->free_chunks, index, &chunks->next_free, sizeof *chunks);
+    struct wire_chunk *notes = wire_chunks(arena), *events = notes + WIRE_NOTE_CHUNKS;
+    if (index < WIRE_NOTE_CHUNKS)
+        wire_list_push(&arena->free_note_chunks, index, &notes->next_free, sizeof *notes);
     else
-        wire_list_push(&arena->free_note_chunks, index - chunk_count, &chunks[chunk_count].next_free, sizeof *chunks);
+        wire_list_push(&arena->free_chunks, index - WIRE_NOTE_CHUNKS, &events->next_free, sizeof *events);
 }
 static inline uint32_t wire_take_thread(struct wire_header *arena)
 {

@@ -1,6 +1,6 @@
 /* The part of the arena that CUPTI writes to: its buffers, and the texts that their records point to.
  *
- *     [descriptors of the buffers][texts][buffers]      behind the chunks; sparse, so what is not used costs nothing
+ *     [descriptors of the buffers][buffers][texts]      behind the chunks; sparse, so what is not used costs nothing
  *
  * A buffer goes round: the agent takes it off the free list when CUPTI asks (LENT), CUPTI fills it and gives it back
  * (DELIVERED: bytes and number are set, and every text that its records point to stands in the texts, before the
@@ -43,9 +43,14 @@ struct wire_cuda_text {
     char text[];                 /* padded with zeros, at least one */
 };
 
+/* In whole pages, of any size. */
+static inline uint64_t wire_cuda_descriptor_bytes(uint32_t buffer_count)
+{
+    return ((uint64_t)buffer_count * sizeof(struct wire_cuda_buffer) + 65535) / 65536 * 65536;
+}
 static inline uint64_t wire_cuda_names_offset(uint32_t chunk_count, uint32_t buffer_count)
 {
-    return (wire_chunks_end(chunk_count) + (uint64_t)buffer_count * sizeof(struct wire_cuda_buffer) + 65535) / 65536 * 65536;
+    return wire_chunks_end(chunk_count) + wire_cuda_descriptor_bytes(buffer_count) + (uint64_t)buffer_count * WIRE_CUDA_BUFFER_BYTES;
 }
 static inline struct wire_cuda_buffer *wire_cuda_buffers(struct wire_header *arena, uint32_t chunk_count)
 {
@@ -57,16 +62,14 @@ static inline char *wire_cuda_names(struct wire_header *arena, uint32_t chunk_co
 }
 static inline unsigned char *wire_cuda_bytes(struct wire_header *arena, uint32_t chunk_count, uint32_t buffer_count, uint32_t index)
 {
-    return (unsigned char *)arena + wire_cuda_names_offset(chunk_count, buffer_count) + WIRE_CUDA_NAMES_BYTES +
+    return (unsigned char *)arena + wire_chunks_end(chunk_count) + wire_cuda_descriptor_bytes(buffer_count) +
            (uint64_t)index * WIRE_CUDA_BUFFER_BYTES;
 }
 
 /* The whole arena; buffer_count 0 when CUDA is not traced. */
 static inline uint64_t wire_arena_bytes(uint32_t chunk_count, uint32_t buffer_count)
 {
-    if (buffer_count == 0)
-        return wire_chunks_end(chunk_count);
-    return wire_cuda_names_offset(chunk_count, buffer_count) + WIRE_CUDA_NAMES_BYTES + (uint64_t)buffer_count * WIRE_CUDA_BUFFER_BYTES;
+    return wire_cuda_names_offset(chunk_count, buffer_count) + (buffer_count ? WIRE_CUDA_NAMES_BYTES : 0);
 }
 
 /* CUPTI wants nanoseconds: ticks times a factor that is fixed for the arena, so that the collector's map from ticks to time

@@ -58,7 +58,7 @@ enum wire_fate {
 /* ---- The arena ---------------------------------------------------------------------------------------------- */
 
 #define WIRE_CHUNK_BYTES 65536u
-#define WIRE_NOTE_CHUNKS 64u        /* behind the chunks for events: notes may use them when those are all taken */
+#define WIRE_NOTE_CHUNKS 64u        /* before the chunks for events: notes may use them when those are all taken */
 #define WIRE_THREAD_SLOTS 65536u
 #define WIRE_TEXT_BYTES 32768u      /* settings text behind the header */
 #define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
@@ -163,7 +163,7 @@ struct wire_header {
     _Alignas(64) _Atomic uint64_t free_chunks;
     _Atomic uint32_t chunks_taken; /* chunks below this one have been used at least once */
     _Atomic uint32_t note_chunks_taken;
-    _Atomic uint64_t free_note_chunks; /* counted from the first of them */
+    _Atomic uint64_t free_note_chunks;
     _Alignas(64) _Atomic uint64_t free_threads;
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
@@ -184,7 +184,7 @@ enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED }
 
 /* A thread's slot. The owner writes; the collector reads, and frees the slot once it is ENDED and drained. */
 struct wire_thread {
-    _Atomic uint32_t state;
+    _Alignas(1024) _Atomic uint32_t state; /* so that a page has whole slots */
     uint32_t tid;
     _Atomic uint32_t first_chunk;  /* WIRE_NONE until the owner has one; each chunk names the next */
     _Atomic uint32_t next_free;    /* while on the free list */
@@ -195,9 +195,8 @@ struct wire_thread {
     uint32_t priority;
     char name[16];
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
-    _Alignas(64) char end[0];
 };
-_Static_assert(sizeof(struct wire_thread) == 640, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 1024, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {

@@ -415,7 +415,7 @@ static void notes_have_chunks_when_events_have_none(void **state)
     while (write_call(scene, &full, 2000, 1, 0) == 0)
         ;
     quiet.chunk = wire_take_note_chunk(scene->arena);
-    assert_int_equal(quiet.chunk, CHUNKS);
+    assert_true(quiet.chunk < WIRE_NOTE_CHUNKS);
     struct wire_chunk *chunk = &wire_chunks(scene->arena)[quiet.chunk];
     atomic_store(&chunk->next, WIRE_NONE);
     atomic_store(&wire_threads(scene->arena)[quiet.slot].first_chunk, quiet.chunk);
@@ -426,9 +426,8 @@ static void notes_have_chunks_when_events_have_none(void **state)
     drain_process(scene->process, SIZE_MAX);
     assert_int_equal(scene->process->exit_status, 7);
     assert_int_equal(scene->process->counts[WIRE_SOURCE_NVTX].damaged, 0);
-    assert_int_equal(wire_take_note_chunk(scene->arena), CHUNKS); /* it was given back */
-    for (uint32_t i = 1; i < WIRE_NOTE_CHUNKS; i++)
-        assert_int_equal(wire_take_note_chunk(scene->arena), CHUNKS + i);
+    for (uint32_t i = 0; i < WIRE_NOTE_CHUNKS; i++) /* it was given back */
+        assert_true(wire_take_note_chunk(scene->arena) < WIRE_NOTE_CHUNKS);
     assert_int_equal(wire_take_note_chunk(scene->arena), WIRE_NONE);
 }
 

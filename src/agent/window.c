@@ -1,0 +1,73 @@
+/* Mapping the arena a window at a time: see window.h. */
+#include "agent.h"
+#include "sys.h"
+#include "window.h"
+
+static size_t window_bytes(const struct area *area)
+{
+    return (size_t)area->per_window * area->unit_bytes;
+}
+
+void *window_map(int descriptor, uint64_t offset, size_t bytes)
+{
+    int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
+    if (sys_failed(memory))
+        return NULL;
+    sys_madvise(memory, bytes, MADV_DONTFORK); /* a forked child gets its own, and must not write into its parent's */
+    sys_madvise(memory, bytes, MADV_DONTDUMP);
+    return memory;
+}
+
+/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old. */
+static char *map_behind(char *mapping, size_t skip, size_t bytes)
+{
+    char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
+    if (sys_failed(both))
+        return NULL;
+    sys_munmap(both, skip);
+    return both + skip;
+}
+
+static char *map_window(struct area *area, uint32_t index)
+{
+    size_t bytes = window_bytes(area);
+    if (area->is_private)
+        return window_map(-1, 0, bytes);
+    if (index == 0)
+        return area->before ? map_behind(area->before, area->before_bytes, bytes) : NULL;
+    return map_behind(atomic_load_explicit(&area->windows[index - 1], memory_order_acquire), bytes, bytes);
+}
+
+int area_grow(struct area *area)
+{
+    uint32_t mapped = atomic_load_explicit(&area->mapped, memory_order_acquire), index = mapped / area->per_window;
+    if (mapped >= area->count || index >= AREA_WINDOWS)
+        return -1;
+    if (area->twin && atomic_load_explicit(&area->twin->mapped, memory_order_acquire) <= mapped && area_grow(area->twin) != 0)
+        return -1;
+    if (!atomic_load_explicit(&area->windows[index], memory_order_acquire)) {
+        char *window = map_window(area, index), *none = NULL;
+        if (!window)
+            return -1;
+        if (!atomic_compare_exchange_strong(&area->windows[index], &none, window))
+            sys_munmap(window, window_bytes(area));
+    }
+    uint32_t reach = mapped + area->per_window < area->count ? mapped + area->per_window : area->count;
+    atomic_compare_exchange_strong(&area->mapped, &mapped, reach); /* unless another thread was faster */
+    return 0;
+}
+
+static _Atomic uint32_t *link_of(void *area, uint32_t index)
+{
+    return (_Atomic uint32_t *)((char *)area_unit(area, index) + ((struct area *)area)->link);
+}
+
+uint32_t area_take(struct area *area, _Atomic uint64_t *list, _Atomic uint32_t *taken)
+{
+    uint32_t index;
+    do
+        index = wire_list_pop_linked(list, taken, atomic_load_explicit(&area->mapped, memory_order_acquire), link_of, area);
+    while (index == WIRE_NONE && area_grow(area) == 0);
+    return index;
+}

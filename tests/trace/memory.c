@@ -1,0 +1,113 @@
+/* What a program sees of its own memory, and what it can still have of it.
+ *
+ *     memory size           its address space, in kB
+ *     memory lock           locks all of it, now and later: "0" or errno, and what is locked, in kB
+ *     memory advice         for each mapping of the arena what the kernel was told of it, a line each
+ *     memory allocate       how many blocks of 1 MB it can have
+ *     memory limits         its limit for the size of files, and what SIGXFSZ does
+ *     memory crowd N T      stops its parent, the collector, while it makes N marks and T threads with a mark each              */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "nvtx_client.h"
+
+#define THREADS_MAX 4096
+#define BLOCK (1u << 20)
+
+static long status_kb(const char *field)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long kb = -1;
+
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, field, strlen(field)) == 0)
+            kb = atol(line + strlen(field) + 1);
+    if (file)
+        fclose(file);
+    return kb;
+}
+
+static void advice(void)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[4096];
+    int ours = 0;
+
+    while (file && fgets(line, sizeof line, file)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            ours = strstr(line, "memfd:tacho") != NULL;
+        else if (ours && strncmp(line, "VmFlags:", 8) == 0)
+            fputs(line, stdout);
+    }
+    if (file)
+        fclose(file);
+}
+
+static int allocate(void)
+{
+    int count = 0;
+
+    while (count < 100000 && malloc(BLOCK - 64))
+        count++;
+    return count;
+}
+
+static void *marks(void *barrier)
+{
+    pthread_barrier_wait(barrier); /* all of them at the same time */
+    nvtx_mark("of a thread");
+    return NULL;
+}
+
+static void crowd(int count, unsigned threads)
+{
+    static pthread_t ids[THREADS_MAX];
+    pthread_barrier_t barrier;
+
+    kill(getppid(), SIGSTOP);
+    for (int i = 0; i < count; i++)
+        nvtx_mark("one of a crowd");
+    pthread_barrier_init(&barrier, NULL, threads);
+    for (unsigned i = 0; i < threads; i++)
+        if (pthread_create(&ids[i], NULL, marks, &barrier) != 0)
+            abort();
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    kill(getppid(), SIGCONT);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+
+    if (strcmp(mode, "size") == 0) {
+        printf("%ld\n", status_kb("VmSize:"));
+    } else if (strcmp(mode, "lock") == 0) {
+        int error = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno;
+        printf("%d %ld\n", error, status_kb("VmLck:"));
+    } else if (strcmp(mode, "advice") == 0) {
+        advice();
+    } else if (strcmp(mode, "allocate") == 0) {
+        printf("%d\n", allocate());
+    } else if (strcmp(mode, "limits") == 0) {
+        struct rlimit limit;
+        struct sigaction action;
+        getrlimit(RLIMIT_FSIZE, &limit);
+        sigaction(SIGXFSZ, NULL, &action);
+        printf("%lld %lld %s\n", (long long)limit.rlim_cur, (long long)limit.rlim_max, action.sa_handler == SIG_DFL ? "default" : "other");
+    } else if (strcmp(mode, "crowd") == 0 && argc > 3) {
+        crowd(atoi(argv[2]), (unsigned)atoi(argv[3]));
+    } else {
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,93 @@
+"""The buffers of a process are neither its address space, nor its locked memory, nor in its core dumps, as far as it does not fill them; and
+limits that are meant for the program do not stop the collector."""
+import os
+import resource
+import subprocess
+import unittest
+
+import lib
+
+MEMORY = lib.program("memory")
+MEGABYTE = 1 << 20
+GUEST_KB = 8192  # the agent with all that it maps from the start
+
+
+def limit(what, soft, hard):
+    return lambda: resource.setrlimit(what, (soft, hard))
+
+
+@unittest.skipIf(lib.SANITIZE, "sanitizers take the address space for themselves")
+class AddressSpace(lib.Case):
+    def both(self, *arguments, **more):
+        """What the program prints bare and profiled."""
+        bare = subprocess.run([MEMORY, *arguments], capture_output=True, text=True, check=True, **more)
+        done = self.run_tacho(MEMORY, *arguments, **more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return bare.stdout, done.stdout
+
+    def test_size(self):
+        bare, profiled = self.both("size")
+        self.assertLess(int(profiled), int(bare) + GUEST_KB)
+
+    def test_memory_that_is_left_of_a_small_address_space(self):
+        """The limit is for the program alone: the collector maps all of its buffers."""
+        limited = ["sh", "-c", 'ulimit -v 300000; exec "$@"', "sh", MEMORY, "allocate"]
+        bare = subprocess.run(limited, capture_output=True, text=True, check=True).stdout
+        report = self.profile(*limited)
+        self.assertGreater(int(self.output.stdout), int(bare) - 16)
+        self.assertEqual(report.count("notes", "lost"), 0)
+        self.assertNotIn("was not recorded", self.output.stderr)
+
+    def test_locked_memory(self):
+        """By a user with the usual limit of 8 MB for it, and all of it as root."""
+        bare, profiled = self.both("lock")
+        self.assertEqual(profiled.split()[0], bare.split()[0])
+        self.assertLess(int(profiled.split()[1]), int(bare.split()[1]) + GUEST_KB)
+        if os.geteuid() != 0:
+            return
+        script = 'ulimit -l 8192; exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"'
+        done = self.run_tacho("sh", "-c", script, "sh", MEMORY, "lock")
+        self.assertEqual(done.stdout.split()[:1], ["0"], done.stdout + done.stderr)
+
+    def test_core_dumps_and_children(self):
+        """dd: not dumped; dc: not inherited."""
+        self.profile(MEMORY, "advice")
+        lines = self.output.stdout.splitlines()
+        self.assertGreater(len(lines), 2)
+        for line in lines:
+            self.assertLess({"dd", "dc"}, set(line.split()), line)
+
+    def test_grows_with_what_is_recorded(self):
+        """40 MB of events and 700 threads at once while nobody empties the buffer: it has room for all of that."""
+        report = self.profile(MEMORY, "crowd", "600000", "700", options=["-t", "nvtx"])
+        self.assertEqual(report.count("nvtx", "recorded"), 600700)
+        self.assertEqual(report.produced("nvtx"), 600700)
+        self.assertEqual(report.value("SELECT count(DISTINCT globalTid) FROM NVTX_EVENTS"), 701)
+        self.assertEqual(report.count("notes", "lost"), 0)
+
+
+class FileSize(lib.Case):
+    """ulimit -f: memory that is shared is a file to the kernel."""
+
+    def limited(self, soft, hard, *command, **more):
+        return self.run_tacho(*command, preexec_fn=limit(resource.RLIMIT_FSIZE, soft, hard), **more)
+
+    def test_the_soft_limit_is_the_programs(self):
+        done = self.limited(MEGABYTE, resource.RLIM_INFINITY, "sh", "-c", f"{MEMORY} limits; true", options=["-t", "osrt", "--osrt-threshold", "0"])
+        self.assertEqual((done.returncode, done.stdout), (0, f"{MEGABYTE} -1 default\n"), done.stderr)
+        self.assertGreater(self.report().produced("osrt"), 0)
+
+    def test_a_hard_limit_makes_the_buffer_smaller(self):
+        done = self.limited(200 * MEGABYTE, 200 * MEGABYTE, "sh", "-c", f"{MEMORY} limits; true", options=["-t", "osrt", "--osrt-threshold", "0"])
+        self.assertEqual((done.returncode, done.stdout), (0, f"{200 * MEGABYTE} {200 * MEGABYTE} default\n"), done.stderr)
+        self.assertGreater(self.report().produced("osrt"), 0)
+
+    def test_a_program_that_cannot_be_recorded_runs_all_the_same(self):
+        done = self.limited(16 * MEGABYTE, 16 * MEGABYTE, MEMORY, "limits", options=["-t", "osrt"])
+        self.assertEqual((done.returncode, done.stdout), (0, f"{16 * MEGABYTE} {16 * MEGABYTE} default\n"), done.stderr)
+        self.assertIn("could not be recorded", done.stderr)
+        self.report()
+
+
+if __name__ == "__main__":
+    lib.main()
