@@ -37,16 +37,30 @@ __attribute__((constructor(101))) static void name_session(void)
 
 /* ---- In place of what is left out ------------------------------------------------------------------------------------------- */
 
+/* All of it is mapped from the start, in one window. */
+static void set_area(struct area *area, void *units, size_t unit_bytes, uint32_t count, size_t link)
+{
+    memset(area, 0, sizeof *area);
+    area->unit_bytes = (uint32_t)unit_bytes;
+    area->count = area->per_window = count;
+    area->link = (uint32_t)link;
+    atomic_store(&area->mapped, count);
+    atomic_store(&area->windows[0], units);
+}
+
 int attach_arena(enum wire_origin origin)
 {
     if (!host.arena) /* the agent's own start, before there is any input */
         return -ENOTCONN;
     size_t private_bytes = (size_t)WIRE_THREAD_SLOTS * sizeof(struct agent_thread);
-    if (agent.threads)
-        munmap(agent.threads, private_bytes);
-    agent.threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    agent.slots = wire_threads(host.arena);
-    agent.chunks = wire_chunks(host.arena);
+    if (agent.threads.count)
+        munmap(area_unit(&agent.threads, 0), private_bytes);
+    void *threads = mmap(NULL, private_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct wire_chunk *chunks = wire_chunks(host.arena);
+    set_area(&agent.threads, threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, 0);
+    set_area(&agent.slots, wire_threads(host.arena), sizeof(struct wire_thread), WIRE_THREAD_SLOTS, offsetof(struct wire_thread, next_free));
+    set_area(&agent.note_chunks, chunks, sizeof *chunks, WIRE_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
+    set_area(&agent.chunks, chunks + WIRE_NOTE_CHUNKS, sizeof *chunks, host.arena->chunk_count, offsetof(struct wire_chunk, next_free));
     agent.clock = host.arena->clock;
     agent.sources = host.arena->sources;
     agent.pid = (uint32_t)sys_getpid();
