@@ -35,7 +35,7 @@ static int begin_limit(enum limit limit)
     if (limit == NO_LIMIT || !os_is_own_process())
         return 0;
     agent_leave(limit == FILTER ? "A process that filters its own system calls (seccomp) was not recorded from then on, nor were the programs that it started."
-                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on.");
+                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on, nor were programs that it started behind a seccomp filter.");
     return 1;
 }
 

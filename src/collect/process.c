@@ -375,7 +375,7 @@ static void settle_status(struct process *process, enum process_ending ending, i
 /* It had called exec and was never heard of again: a program without our agent ran in it to the end. */
 static void add_unseen_image(struct process *process)
 {
-    struct process *next = process_add(process->collector, process->pid, process->parent_pid, "exec");
+    struct process *next = process_add(process->collector, process->pid, process->parent_pid, "found");
     if (!next)
         return;
     next->start_ns = process->end_ns;

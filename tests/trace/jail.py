@@ -38,6 +38,8 @@ class Jail(lib.Case):
         """No hook sees it: the new program finds out, and so does a child."""
         report = self.same("instruction", "socket", JAIL, "work")
         self.assertEqual(report.ranges(), {"instruction": 1})
+        info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True)
+        self.assertRegex(info.stdout, r"jail +\[exit 5, .*no agent\]")
 
     def test_filter_and_fork(self):
         for how in ("prctl", "syscall", "syscall-prctl"):
