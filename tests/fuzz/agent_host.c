@@ -29,10 +29,11 @@ static struct {
     uint64_t processes;
 } host;
 
-/* Before the agent's own constructor, which looks for it. */
+/* Before the agent's own constructor, which looks for it. The number is the collector's count of seccomp filters: with a large one
+ * the agent stays on in a container that has a filter. */
 __attribute__((constructor(101))) static void name_session(void)
 {
-    setenv(WIRE_SESSION_VARIABLE, "host", 1);
+    setenv(WIRE_SESSION_VARIABLE, "host:100000:", 1);
 }
 
 /* ---- In place of what is left out ------------------------------------------------------------------------------------------- */
