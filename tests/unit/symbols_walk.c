@@ -421,6 +421,7 @@ static void from_an_entry_of_the_linkage_table(void **state)
     dl_iterate_phdr(take_base, &base);
     if (!table || table->sh_size < 64) {
         image_close(&image);
+        print_message("skipped: this test was linked without a procedure linkage table\n");
         skip();
     }
     leaf();
@@ -439,8 +440,10 @@ static void find_clock(void *address, const struct names_symbol *symbol)
 static void from_the_vdso(void **state)
 {
     uint64_t base = getauxval(AT_SYSINFO_EHDR);
-    if (!base)
+    if (!base) {
+        print_message("skipped: the kernel gives no vDSO\n");
         skip();
+    }
     struct image image;
     uint64_t address = 0;
     assert_int_equal(image_open_memory(&image, (const void *)base, 4096 * 2), 0);
