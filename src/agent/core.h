@@ -11,6 +11,8 @@ int attach_arena(enum wire_origin origin);
 int attach_flush(void);                        /* waits until the collector has written down what was recorded: 0, or -errno */
 
 void thread_prepare(void);                     /* once per process, before the first thread_attach() */
+void thread_returns(void);                     /* the calling thread's function has returned */
+int thread_give_key_back(void);                /* the program needs the agent's key for thread-specific data: whether there was one */
 struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
 void thread_close_note(struct agent_thread *thread); /* after a note: a chunk for notes takes no event */
 

@@ -15,11 +15,11 @@
 #pragma weak dladdr
 #pragma weak dlerror
 #pragma weak dlinfo
-#pragma weak pthread_key_create
+#pragma weak pthread_key_delete
 #pragma weak pthread_setspecific
 #pragma weak pthread_testcancel
 
-struct loader loader = { dlsym, dlvsym, dladdr, dlerror, dlinfo, pthread_key_create, pthread_setspecific, pthread_testcancel };
+struct loader loader = { dlsym, dlvsym, dladdr, dlerror, dlinfo, pthread_key_delete, pthread_setspecific, pthread_testcancel };
 
 /* Only glibc before 2.34 has these. */
 extern void *__libc_dlopen_mode(const char *name, int mode) __attribute__((weak));
@@ -43,7 +43,7 @@ static int no_info(void *handle, int request, void *answer)
 {
     return -1;
 }
-static int no_key(pthread_key_t *key, void (*destructor)(void *))
+static int no_key(pthread_key_t key)
 {
     return ENOSYS;
 }
@@ -61,7 +61,7 @@ static const struct { const char *symbol; size_t place; void *stand_in; } functi
     { "dladdr", offsetof(struct loader, dladdr), (void *)no_address },
     { "dlerror", offsetof(struct loader, dlerror), (void *)no_error },
     { "dlinfo", offsetof(struct loader, dlinfo), (void *)no_info },
-    { "pthread_key_create", offsetof(struct loader, pthread_key_create), (void *)no_key },
+    { "pthread_key_delete", offsetof(struct loader, pthread_key_delete), (void *)no_key },
     { "pthread_setspecific", offsetof(struct loader, pthread_setspecific), (void *)no_value },
     { "pthread_testcancel", offsetof(struct loader, pthread_testcancel), (void *)no_cancellation },
 };

@@ -12,7 +12,7 @@ struct loader {
     int (*dladdr)(const void *address, Dl_info *info);
     char *(*dlerror)(void);
     int (*dlinfo)(void *handle, int request, void *answer);
-    int (*pthread_key_create)(pthread_key_t *key, void (*destructor)(void *));
+    int (*pthread_key_delete)(pthread_key_t key);
     int (*pthread_setspecific)(pthread_key_t key, const void *value);
     void (*pthread_testcancel)(void);
 };

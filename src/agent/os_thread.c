@@ -2,6 +2,7 @@
  *
  * The two words that must travel (function, argument) wait in a block of a private pool, a list as in chunks.h. No malloc.
  * When all blocks are under way the thread is created as the program asked, and is noticed at its first hook.         */
+#include "core.h"
 #include "os.h"
 
 #define BLOCKS 4096u
@@ -32,7 +33,9 @@ static void *begin_thread(void *taken)
     struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
     give_block(taken);
     agent_thread_begin();
-    return block.start(block.argument);
+    void *result = block.start(block.argument);
+    thread_returns();
+    return result;
 }
 
 static void *begin_own_thread(void *taken)
@@ -72,3 +75,14 @@ int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*st
         os_emit(&call, OSRT_pthread_create, result, result);
     return result;
 }
+
+/* The agent has one of the keys that a process can have, to learn of the ends of threads; the program gets it when it needs it.
+ * These make no records. */
+#define KEY(symbol, parameters)                                                                                      \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        int result = OS_REAL(symbol)(key, destructor);                                                               \
+        return result != 0 && thread_give_key_back() ? OS_REAL(symbol)(key, destructor) : result;                    \
+    }
+KEY(pthread_key_create, (pthread_key_t *key, void (*destructor)(void *)))
+KEY(tss_create, (void *key, void (*destructor)(void *)))

@@ -10,16 +10,19 @@
 
 #include "core.h"
 #include "loader.h"
+#include "os.h"
 #include "sys.h"
 
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
 #define LAST_ROUND 3
 
+#define EARLY_KEYS 32u /* glibc has room for their values in the thread itself */
+
 #define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
 __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
 static pthread_key_t end_key;
-static int has_end_key;
+static _Atomic int has_end_key;
 static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
 
 void *agent_scratch_take(struct agent_thread *thread)
@@ -85,9 +88,29 @@ static void at_thread_end(void *value)
     thread_end(thread);
 }
 
+/* Values of later keys make glibc allocate, in whichever hook a thread meets first: rather none then. */
 void thread_prepare(void)
 {
-    has_end_key = loader.pthread_key_create(&end_key, at_thread_end) == 0;
+    int has_key = OS_REAL(pthread_key_create)(&end_key, at_thread_end) == 0;
+    if (has_key && end_key >= EARLY_KEYS && loader.dlvsym) {
+        loader.pthread_key_delete(end_key);
+        has_key = 0;
+    }
+    atomic_store(&has_end_key, has_key);
+}
+
+int thread_give_key_back(void)
+{
+    return atomic_exchange(&has_end_key, 0) && loader.pthread_key_delete(end_key) == 0;
+}
+
+/* Without a key this is the end, and what its destructors do is counted as lost. One that called pthread_exit() is not known to
+ * have ended. */
+void thread_returns(void)
+{
+    struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed) ? agent_self : NULL;
+    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD)
+        thread_end(thread);
 }
 
 static void describe(struct wire_thread *slot)
@@ -119,7 +142,7 @@ struct agent_thread *thread_attach(void)
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_LIVE, memory_order_release);
     agent_self = thread;
     int saved_errno = errno;
-    if (has_end_key)
+    if (atomic_load_explicit(&has_end_key, memory_order_relaxed))
         loader.pthread_setspecific(end_key, thread);
     errno = saved_errno;
     return thread;

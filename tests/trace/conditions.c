@@ -4,6 +4,7 @@
  *     conditions descriptors FILE   writes which descriptors below 64 are open into FILE
  *     conditions limits KIND        a child that forbids itself what only the agent would do; status 5 if it lives
  *     conditions environment        exec with many variables from a thread with a small stack; status 5
+ *     conditions keys               takes all keys for thread-specific data, says how many, and makes a thread
  *     conditions range              one range called "range", then "done" on stdout, status 3                          */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -152,12 +153,35 @@ static int environment(void)
     return 1;
 }
 
+/* ---- keys for thread-specific data ---------------------------------------------------------------------------------------- */
+
+static void *one_range(void *unused)
+{
+    pthread_setname_np(pthread_self(), "late");
+    range("range");
+    return NULL;
+}
+
+static int keys(void)
+{
+    pthread_key_t key;
+    pthread_t thread;
+    int count = 0;
+
+    while (pthread_key_create(&key, NULL) == 0)
+        count++;
+    printf("%d keys\n", count);
+    return pthread_create(&thread, NULL, one_range, NULL) || pthread_join(thread, NULL) || usleep(20000);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
 
     if (strcmp(mode, "limits") == 0 && argc > 2)
         return limits(argv[2]);
+    if (strcmp(mode, "keys") == 0)
+        return keys();
     if (strcmp(mode, "environment") == 0)
         return environment();
     if (strcmp(mode, "hostile") == 0)

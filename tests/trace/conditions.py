@@ -366,6 +366,15 @@ class Conditions(lib.Case):
         self.recorded(report)
         self.assertGreater(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE image = 1 AND command IS NOT NULL"), 0, "the shell was not followed")
 
+    def test_all_keys_for_data_of_threads(self):
+        """The agent gives up its own when the program has need of it, and still knows when threads return."""
+        bare = subprocess.run([CONDITIONS, "keys"], capture_output=True, text=True, check=True).stdout
+        report = self.profile(CONDITIONS, "keys")
+        self.assertEqual(self.output.stdout, bare)
+        self.recorded(report)
+        ended, last = report.rows("SELECT max(end), (SELECT max(end) FROM TACHO_THREAD) FROM TACHO_THREAD JOIN StringIds ON id = nameId WHERE value = 'late'")[0]
+        self.assertLess(ended, last, "the thread has ended before the program")
+
     # ---- names ----------------------------------------------------------------------------------------------------
 
     def test_hostile_names(self):

@@ -81,6 +81,10 @@ static void threads(void)
     void *result = NULL;
     struct timespec later = in_future(CLOCK_REALTIME), later_monotonic = in_future(CLOCK_MONOTONIC);
     pthread_t thread;
+    pthread_key_t key;
+    tss_t other_key;
+    CALL(pthread_key_create(&key, NULL));
+    CALL(tss_create(&other_key, NULL));
     CALL(pthread_create(&thread, NULL, give_back, &later));
     CALL(pthread_join(thread, &result));
     printf("%d\n", result == &later);
