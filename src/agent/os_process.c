@@ -84,6 +84,15 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
     return result;
 }
 
+/* ---- Parents --------------------------------------------------------------------------------------------------- */
+
+/* The collector adopts the orphans of its tree. They are told of the process that would have done so without it. */
+pid_t os_hook_getppid(void)
+{
+    pid_t parent = OS_REAL(getppid)();
+    return agent_attached() && (uint32_t)parent == agent.arena->adopter ? (pid_t)agent.arena->orphan_parent : parent;
+}
+
 /* ---- Exits ----------------------------------------------------------------------------------------------------- */
 
 int os_is_own_process(void)

@@ -63,6 +63,7 @@ struct collector {
     struct sigaction old_child, old_pipe, old_file_size;
     struct rlimit old_files, old_bytes;
     int signal_fd;
+    pid_t orphan_parent;             /* who would adopt the processes of the tree, if we did not */
 
     struct event *signals, *tick, *calibrate, *grace, *notice, *hang_up;
     int64_t next_calibration_ns;     /* the interval, which grows */

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collector.h"
@@ -264,6 +266,37 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
     life_check(collector);
 }
 
+static _Noreturn void be_orphan(int answer, pid_t parent)
+{
+    while (getppid() == parent)
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    pid_t reaper = getppid();
+    ssize_t ignored = write(answer, &reaper, sizeof reaper);
+    (void)ignored;
+    _exit(0);
+}
+
+/* Who adopts our orphans: init, or a process above us that has asked for them. The kernel tells nobody but an orphan. */
+static pid_t find_reaper(void)
+{
+    pid_t reaper = 1;
+    int ends[2];
+    if (getpid() == 1 || pipe2(ends, O_CLOEXEC) != 0)
+        return reaper;
+    pid_t parent = fork();
+    if (parent == 0) {
+        pid_t self = getpid();
+        if (fork() == 0)
+            be_orphan(ends[1], self);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (parent < 0 || waitpid(parent, NULL, 0) != parent || read(ends[0], &reaper, sizeof reaper) != (ssize_t)sizeof reaper)
+        reaper = 1;
+    close(ends[0]);
+    return reaper;
+}
+
 int life_init(struct collector *collector)
 {
     sigset_t set = wanted_signals();
@@ -276,6 +309,7 @@ int life_init(struct collector *collector)
     if (!collector->signals || !collector->grace || !collector->notice || event_add(collector->signals, NULL) != 0)
         return -1;
     process_note_strangers(collector);
+    collector->orphan_parent = find_reaper();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct rlimit files = {collector->old_files.rlim_max, collector->old_files.rlim_max};
     struct rlimit bytes = {collector->old_bytes.rlim_max, collector->old_bytes.rlim_max};

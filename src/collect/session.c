@@ -225,6 +225,10 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
         return;
     }
     process->own_pid = hello->pid;
+    if (!process->is_primary && hello->pid == (uint32_t)pid) { /* in our pid namespace */
+        arena->adopter = (uint32_t)getpid();
+        arena->orphan_parent = (uint32_t)collector->orphan_parent;
+    }
     process_attach(process, arena, size.bytes, size.chunk_count);
     process_describe(process); /* while it certainly lives: it waits for us */
     if (process->pidfd < 0)

@@ -150,6 +150,7 @@ struct wire_header {
     uint32_t libraries;             /* bits by row of libraries.def; the upper half: verbose */
     uint32_t torch;                 /* enum wire_torch_flag */
     uint32_t python;                /* enum wire_python_flag */
+    uint32_t adopter, orphan_parent; /* the collector, if only orphans are its children here; who would have them without it */
 
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
