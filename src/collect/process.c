@@ -110,8 +110,14 @@ static void link_in(struct process_table *table, struct process *process, struct
 struct process *process_add(struct collector *collector, pid_t pid, pid_t parent, const char *origin)
 {
     struct process *process = calloc(1, sizeof *process);
-    if (!process)
+    struct process_counts *counts = calloc(2 * WIRE_SOURCE_COUNT, sizeof *counts);
+    if (!process || !counts) {
+        free(process);
+        free(counts);
         return NULL;
+    }
+    process->counts = counts;
+    process->reported = counts + WIRE_SOURCE_COUNT;
     struct process *before = process_find(collector, pid);
     process->collector = collector;
     process->pid = pid;
@@ -451,6 +457,8 @@ void process_end(struct process *process, enum process_ending ending, int status
     settle_status(process, ending, status);
     process_report_counts(process);
     add_to_result(process);
+    free(process->counts); /* thousands of short processes may come, and their counts are most of what each takes */
+    process->counts = process->reported = NULL;
     process_row(process);
     if (ending != PROCESS_EXECED)
         name_row(process);
@@ -510,6 +518,7 @@ void process_table_free(struct collector *collector)
         session_release_arena(process);
         free(process->readers);
         free(process->modules);
+        free(process->counts);
         free(process);
         process = next;
     }

@@ -103,8 +103,8 @@ struct process {
     struct process_module *modules; /* loaded now */
     size_t module_count, module_capacity;
     struct symbols_process *space;  /* its address space, for stacks; NULL: nobody has asked */
-    struct process_counts counts[WIRE_SOURCE_COUNT];   /* totals; slots that are still taken not included */
-    struct process_counts reported[WIRE_SOURCE_COUNT]; /* what TACHO_COUNT rows say already */
+    struct process_counts *counts;   /* by source: totals; slots that are still taken not included. NULL once it has ended */
+    struct process_counts *reported; /* what TACHO_COUNT rows say already; behind the counts, in the same memory */
 
     int pidfd;
     uint64_t start_time;           /* /proc's, tells a reused pid; 0: not known */

@@ -194,15 +194,21 @@ static void send_all(void)
     }
 }
 
-uint64_t host_end(void)
+static uint64_t damaged_so_far(void)
 {
-    struct process *process = host.process;
-    send_all();
-    nvtx_thread_end(agent_self);
-    process_end(process, PROCESS_EXITED, 0, 1000000);
     uint64_t damaged = 0;
     for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
-        damaged += process->counts[source].damaged;
+        damaged += host.result.counts[source].lost_damaged;
+    return damaged;
+}
+
+uint64_t host_end(void)
+{
+    uint64_t before = damaged_so_far();
+    send_all();
+    nvtx_thread_end(agent_self);
+    process_end(host.process, PROCESS_EXITED, 0, 1000000);
+    uint64_t damaged = damaged_so_far() - before;
     process_table_free(host.collector); /* and with them the arena */
     host.arena = NULL;
     agent.arena = NULL;
