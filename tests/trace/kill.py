@@ -43,6 +43,9 @@ class Truth:
     def steps(self, worker):
         return self.word(3 + WORKERS_MAX + worker)
 
+    def total(self):
+        return sum(map(self.steps, range(WORKERS)))
+
 
 def waits(pid, tid):
     """Is the thread asleep inside its system call?"""
