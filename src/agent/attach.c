@@ -11,9 +11,10 @@
 
 #include "../wire/cuda.h"
 #include "core.h"
+#include "mark.h"
 #include "sys.h"
 
-#define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program */
+#define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program for longer, nor its children again */
 #define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
 #define SHORT_PATIENCE_SECONDS 1  /* …and of one that has not answered such a question before */
 
@@ -60,14 +61,28 @@ static int connect_to(int socket, const char *name, size_t length, int abstract)
     return sys_connect(socket, (const struct sockaddr *)&address, abstract ? size : (socklen_t)sizeof address);
 }
 
-static int open_session(const struct session *session, int patience_seconds)
+static uint64_t now_us(void)
+{
+    struct timespec now = { 0 };
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+/* All that is done with a socket is over by then, however many steps it takes. */
+static void set_patience(int socket, uint64_t until_us)
+{
+    uint64_t now = now_us(), left = until_us > now ? until_us - now : 1; /* 0 would be for ever */
+    struct timeval patience = { .tv_sec = (time_t)(left / 1000000), .tv_usec = (suseconds_t)(left % 1000000) };
+    sys_setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+static int open_session(const struct session *session, uint64_t until_us)
 {
     int socket = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (socket < 0)
         return socket;
-    struct timeval patience = { .tv_sec = patience_seconds };
-    sys_setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    set_patience(socket, until_us);
     int result = connect_to(socket, session->name, session->name_length, 1);
     if (result < 0 && session->path) /* another network namespace: the file system may still be the same */
         result = connect_to(socket, session->path, session->path_length, 0);
@@ -97,16 +112,17 @@ static int send_hello(int socket, const struct session *session, enum wire_origi
 }
 
 /* 0, or -errno; *descriptor is that of the arena, or -1. */
-static int receive_welcome(int socket, struct wire_welcome *welcome, int *descriptor)
+static int receive_welcome(int socket, struct wire_welcome *welcome, int *descriptor, uint64_t until_us)
 {
     union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
     struct iovec part = { welcome, sizeof *welcome };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes };
     long received;
     *descriptor = -1;
-    do
+    do {
+        set_patience(socket, until_us);
         received = sys_recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    while (received == -EINTR);
+    } while (received == -EINTR);
     if (received < 0)
         return (int)received;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -203,28 +219,48 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
 }
 
 /* One question and its answer: 0, or -errno. */
-static int ask(enum wire_origin origin, int patience_seconds, struct wire_welcome *welcome, int *descriptor)
+static int ask(const struct session *session, enum wire_origin origin, int patience_seconds, struct wire_welcome *welcome, int *descriptor)
 {
-    struct session session;
-    int result = parse_session(agent.session, &session);
-    if (result < 0)
-        return result;
-    int socket = open_session(&session, patience_seconds);
+    uint64_t until_us = now_us() + (uint64_t)patience_seconds * 1000000u;
+    int socket = open_session(session, until_us);
     if (socket < 0)
         return socket;
-    result = send_hello(socket, &session, origin);
+    int result = send_hello(socket, session, origin);
     if (result == 0)
-        result = receive_welcome(socket, welcome, descriptor);
+        result = receive_welcome(socket, welcome, descriptor, until_us);
     sys_close(socket);
     return result;
 }
 
+/* The collector knows of those that it has turned away, and of those that never took a slot in their arena. */
+static void tell_why(const struct session *session, int result)
+{
+    if (result == -EAGAIN || result == -ETIMEDOUT) {
+        mark_silent(session->path);
+        mark_unrecorded(session->path, WIRE_MARK_NO_ANSWER);
+    } else if (result == -EMFILE || result == -ENFILE) {
+        mark_unrecorded(session->path, WIRE_MARK_NO_DESCRIPTOR);
+    }
+}
+
 int attach_arena(enum wire_origin origin)
 {
-    struct wire_welcome welcome;
-    int descriptor = -1, result = ask(origin, PATIENCE_SECONDS, &welcome, &descriptor);
+    struct session session;
+    struct wire_welcome welcome = { .status = 0 };
+    int descriptor = -1, result = parse_session(agent.session, &session);
+    if (result < 0)
+        return result;
+    if (mark_is_silent(session.path)) {
+        mark_unrecorded(session.path, WIRE_MARK_NO_ANSWER);
+        return -ETIMEDOUT;
+    }
+    result = ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);
+    if (result == 0 && descriptor < 0) /* it was sent: there was no number for it */
+        result = -EMFILE;
+    if (welcome.status == 0)
+        tell_why(&session, result);
     if (result == 0)
-        result = descriptor < 0 ? -EPROTO : map_arena(descriptor, welcome.arena_bytes, origin);
+        result = map_arena(descriptor, welcome.arena_bytes, origin);
     if (descriptor >= 0)
         sys_close(descriptor);
     return result;
@@ -233,9 +269,12 @@ int attach_arena(enum wire_origin origin)
 int attach_flush(void)
 {
     static _Atomic int has_failed;
+    struct session session;
     struct wire_welcome welcome;
     int patience = atomic_load(&has_failed) ? SHORT_PATIENCE_SECONDS : FLUSH_PATIENCE_SECONDS;
-    int descriptor = -1, result = ask(WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
+    int descriptor = -1, result = parse_session(agent.session, &session);
+    if (result == 0)
+        result = ask(&session, WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
     atomic_store(&has_failed, result < 0);
     if (descriptor >= 0)
         sys_close(descriptor);

@@ -69,6 +69,10 @@ static inline long sys_readlink(const char *path, char *to, size_t bytes)
 {
     return sys_readlinkat(AT_FDCWD, path, to, bytes);
 }
+static inline int sys_symlinkat(const char *text, int folder, const char *path)
+{
+    return (int)sys_call3(SYS_symlinkat, (long)text, folder, (long)path);
+}
 /* As access(), by the same call that libc makes: with the rights of the real user, without capabilities that exec would take. */
 static inline int sys_access(const char *path, int mode)
 {

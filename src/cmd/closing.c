@@ -238,7 +238,7 @@ static void add_events(struct text *out, const struct closing *closing)
 #undef SOURCE_ROW
     };
     const struct collect_python_result *python = &closing->result->python;
-    uint64_t lost = closing->result->cpu.lost_records;
+    uint64_t lost = closing->result->cpu.lost_records + closing->result->unrecorded;
     const char *before = "";
 
     text_add(out, "  events:");

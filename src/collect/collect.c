@@ -17,6 +17,7 @@
 #include "environment.h"
 #include "launch.h"
 #include "life.h"
+#include "marks.h"
 #include "program.h"
 #include "python.h"
 #include "stacks.h"
@@ -145,6 +146,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
     cpu_tick(collector);
+    marks_read(collector);
     streams_read(&collector->streams);
     python_write(collector);
     flush(collector);
@@ -327,6 +329,8 @@ static void finish(struct collector *collector)
     result->thread_count = collector->processes.threads;
     result->cost_ns = cost_estimate(result);
     tell_if_nothing_was_recorded(collector);
+    marks_read(collector);
+    marks_tell(collector);
     flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
     count_disk_losses(collector);
     python_stop(collector);

@@ -182,6 +182,7 @@ struct collect_result {
     int64_t finish_ns;                 /* end of the program to the finished report */
     uint64_t process_count;            /* programs: an exec counts one more */
     uint64_t thread_count;
+    uint64_t unrecorded;               /* processes that could not attach */
 
     struct collect_counts counts[WIRE_SOURCE_COUNT];
     struct collect_cuda_result cuda;

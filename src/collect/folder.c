@@ -15,11 +15,17 @@
 #define PREFIX "tacho-session-"
 #define ATTEMPTS 8
 
+/* It has no folders in it. */
 static void remove_files(int folder)
 {
-    unlinkat(folder, FOLDER_SOCKET, 0);
-    unlinkat(folder, FOLDER_AGENT, 0);
-    unlinkat(folder, FOLDER_STUBS, 0);
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
+        unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+    else if (copy >= 0)
+        close(copy);
 }
 
 /* A descriptor with the lock of a folder that is ours and is there; -1: someone else has it, or it is not like that. */

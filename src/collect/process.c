@@ -9,6 +9,7 @@
 #include "collector.h"
 #include "cost.h"
 #include "cuda.h"
+#include "marks.h"
 #include "nvtx.h"
 #include "torch.h"
 #include "procfs.h"
@@ -407,9 +408,11 @@ static struct process *split_at_exec(struct process *process, enum process_endin
 /* An agent takes a slot as soon as it has the arena. One that ran to its end without could not map it. */
 static void tell_if_unmapped(struct process *process, enum process_ending ending)
 {
-    if (process->arena && process->threads_seen == 0 && ending == PROCESS_EXITED)
-        collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
-                       (int)process->pid, process->name);
+    if (!process->arena || process->threads_seen || ending != PROCESS_EXITED)
+        return;
+    marks_count(process->collector, WIRE_MARK_NO_MEMORY);
+    collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
+                   (int)process->pid, process->name);
 }
 
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)

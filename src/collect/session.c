@@ -29,6 +29,7 @@
 #include "../wire/cuda.h"
 #include "../wire/jail.h"
 #include "collector.h"
+#include "marks.h"
 #include "procfs.h"
 
 #define PATIENCE_SECONDS 2
@@ -196,6 +197,7 @@ static struct process *introduce(struct collector *collector, const struct wire_
 static void refuse(struct collector *collector, int socket, int error)
 {
     send_welcome(socket, -error, 0, -1);
+    marks_count(collector, WIRE_MARK_NO_MEMORY);
     if (!collector->session.refused_told++)
         collector_warn(collector, 0, "A process could not be recorded: no shared memory could be made for it (%s).", strerror(error));
 }
@@ -206,6 +208,23 @@ static void hear_parent(struct collector *collector, const struct wire_hello *he
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
     if (!collector->capture.on && !collector->capture.done && parent)
         drain_process(parent, PARENT_BYTES);
+}
+
+/* It has waited in vain, and has left a mark that says so, or it is dead: an arena would be for nobody. */
+static int has_given_up(int socket)
+{
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void note_unrecorded(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+{
+    struct process *process = introduce(collector, hello, pid);
+    if (!process)
+        return;
+    process_describe(process);
+    if (process->pidfd < 0)
+        process_watch(process);
 }
 
 static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
@@ -310,6 +329,8 @@ static int answer(struct connection *connection, const struct wire_hello *hello)
     note_user(&collector->session, connection->peer.uid);
     if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
         send_welcome(connection->socket, -EPROTO, 0, -1);
+    else if (hello->origin != WIRE_ORIGIN_KNOWN && has_given_up(connection->socket))
+        note_unrecorded(collector, hello, pid);
     else if (hello->origin != WIRE_ORIGIN_KNOWN)
         admit(collector, connection->socket, hello, pid);
     else if (want_flush(connection) == 0)

@@ -1,0 +1,93 @@
+/* Children that the collector may not hear of.
+ *
+ *     attach stopped N    stops its parent, the collector, while N children come and go; prints how many of them took a second or more
+ *     attach full N       N children come and go while all descriptors are in use
+ *     attach orphan       a process whose parent has ended prints what getppid() says then                                       */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void child(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+        abort();
+}
+
+static void stopped(int count)
+{
+    int slow = 0;
+
+    kill(getppid(), SIGSTOP);
+    for (int i = 0; i < count; i++) {
+        double start = seconds();
+        child();
+        slow += seconds() - start >= 1;
+    }
+    kill(getppid(), SIGCONT);
+    printf("%d\n", slow);
+}
+
+static void full(int count)
+{
+    while (open("/dev/null", O_RDONLY) >= 0)
+        ;
+    for (int i = 0; i < count; i++)
+        child();
+}
+
+static void orphan(void)
+{
+    int ends[2];
+    char byte;
+
+    if (pipe(ends) != 0)
+        abort();
+    pid_t parent = fork();
+    if (parent == 0) {
+        pid_t self = getpid();
+        if (fork() == 0) {
+            while (getppid() == self)
+                usleep(1000);
+            printf("%d\n", (int)getppid());
+            fflush(stdout);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    waitpid(parent, NULL, 0);
+    while (read(ends[0], &byte, 1) > 0) /* until the orphan has ended, too */
+        ;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    int count = argc > 2 ? atoi(argv[2]) : 0;
+
+    if (strcmp(mode, "stopped") == 0)
+        stopped(count);
+    else if (strcmp(mode, "full") == 0)
+        full(count);
+    else if (strcmp(mode, "orphan") == 0)
+        orphan();
+    else
+        return 2;
+    return 0;
+}

@@ -1,0 +1,53 @@
+"""Processes that cannot attach: they are counted, and the program does not wait for each of them."""
+import resource
+import subprocess
+
+import lib
+
+ATTACH = lib.program("attach")
+
+
+class Attach(lib.Case):
+    def health(self):
+        done = subprocess.run([lib.TACHO, "info", self.path("report.tacho")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return next(line for line in done.stdout.splitlines() if line.startswith("Health"))
+
+    def test_stopped_collector_is_waited_for_once(self):
+        report = self.profile(ATTACH, "stopped", "5")
+        self.assertEqual(self.output.stdout, "1\n", "children that waited")
+        self.assertEqual(report.count("processes", "lost", "no-answer"), 5)
+        self.assertEqual(report.produced("processes"), 5)
+        self.assertIn("5 processes could not be recorded", self.output.stderr)
+        self.assertIn("incomplete", self.health())
+
+    def test_collector_that_goes_on_is_heard_again(self):
+        """The children of the second program, which starts when the collector runs again, are all recorded."""
+        folder = '"$(dirname "${TACHO_SESSION##*:}")"'
+        script = f'kill -STOP $PPID; /bin/true; kill -CONT $PPID; while test -h {folder}/silent; do sleep 0.01; done; {ATTACH} stopped 0'
+        report = self.profile("sh", "-c", script)
+        self.assertEqual(self.output.stdout, "0\n")
+        self.assertGreaterEqual(report.count("processes", "lost", "no-answer"), 1)
+        self.assertEqual(report.value("SELECT count(DISTINCT p.globalPid) FROM TACHO_PROCESS p JOIN TACHO_THREAD t ON t.globalTid >> 24 = p.globalPid >> 24 "
+                                      "WHERE p.exe LIKE '%/attach'"), 1)
+
+    def test_no_descriptor_left(self):
+        report = self.profile(ATTACH, "full", "20", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 4096)))
+        self.assertEqual(report.count("processes", "lost", "no-descriptor"), 20)
+        self.assertIn("incomplete", self.health())
+
+    def test_all_is_well(self):
+        report = self.profile(ATTACH, "stopped", "0")
+        self.assertEqual(report.produced("processes"), 0)
+        self.assertNotIn("could not be recorded", self.output.stderr)
+
+    def test_parent_of_an_orphan(self):
+        """The collector adopts the processes of its tree; they hear of the one who would have."""
+        bare = subprocess.run([ATTACH, "orphan"], capture_output=True, text=True, check=True)
+        self.profile(ATTACH, "orphan")
+        self.assertEqual(self.output.stdout, bare.stdout)
+        self.assertNotEqual(self.output.stdout, "")
+
+
+if __name__ == "__main__":
+    lib.main()
