@@ -52,7 +52,7 @@ class CollectorKill(lib.Case):
     def start(self, name="report.tacho", options=()):
         self.truth = Truth(self.path("truth"))
         # Its own session, so that nothing but the test's own signals reach it; stderr apart, since tacho's is cut off.
-        self.tacho = subprocess.Popen(self.command(lib.program("collector_kill"), self.path("truth"), output=name,
+        self.profiler = subprocess.Popen(self.command(lib.program("collector_kill"), self.path("truth"), output=name,
                                                    options=["-t", "nvtx,osrt", "--osrt-threshold", "0", *options]),
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         self.addCleanup(self.end)
@@ -60,8 +60,8 @@ class CollectorKill(lib.Case):
 
     def end(self):
         self.truth.stop()
-        self.tacho.kill()
-        self.tacho.communicate()
+        self.profiler.kill()
+        self.profiler.communicate()
 
     def follow(self):
         """A handle on the program that outlives its parent: it can be polled for its end."""
@@ -85,12 +85,12 @@ class CollectorKill(lib.Case):
                 time.sleep(chance.uniform(0, 1.3 if moment < 3 else 0.2))  # the random moment
                 program = self.follow()
                 killed_ns = time.monotonic_ns()
-                self.tacho.kill()
-                self.tacho.wait()
+                self.profiler.kill()
+                self.profiler.wait()
                 before = self.truth.done(0)
                 lib.until(lambda: self.truth.done(0) > before + 1000, "the program went on")
                 self.truth.stop()
-                output, _ = self.tacho.communicate(timeout=60)  # ends when the program has closed its stdout
+                output, _ = self.profiler.communicate(timeout=60)  # ends when the program has closed its stdout
                 self.assertEqual(output, OUTPUT)
                 lib.until(lambda: lib.ended(program), "the program ended")
                 os.close(program)
@@ -103,14 +103,14 @@ class CollectorKill(lib.Case):
         """A shell between the two sees the program's own status, since it outlives tacho as its child."""
         self.truth = Truth(self.path("truth"))
         script = f'"$@"; echo status $?'
-        self.tacho = subprocess.Popen(self.command("/bin/sh", "-c", script, "sh", lib.program("collector_kill"), self.path("truth")),
+        self.profiler = subprocess.Popen(self.command("/bin/sh", "-c", script, "sh", lib.program("collector_kill"), self.path("truth")),
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         self.addCleanup(self.end)
         lib.until(lambda: self.truth.done(0) > 0, "the program ran")
-        self.tacho.kill()
-        self.tacho.wait()
+        self.profiler.kill()
+        self.profiler.wait()
         self.truth.stop()
-        output, _ = self.tacho.communicate(timeout=60)
+        output, _ = self.profiler.communicate(timeout=60)
         self.assertEqual(output, OUTPUT + "status 42\n")
 
     def test_what_a_killed_collector_leaves_behind(self):
@@ -137,8 +137,8 @@ class CollectorKill(lib.Case):
         self.start(options=["--osrt-threshold", "60000000000"])
         lib.until(lambda: any(self.truth.done_at(thread, time.monotonic_ns() - LOSS_NS) for thread in range(THREADS)), "a second went by")
         killed_ns = time.monotonic_ns()
-        os.killpg(self.tacho.pid, signal.SIGKILL)
-        self.tacho.communicate(timeout=60)
+        os.killpg(self.profiler.pid, signal.SIGKILL)
+        self.profiler.communicate(timeout=60)
         second_before = sum(self.truth.done_at(thread, killed_ns - LOSS_NS) for thread in range(THREADS))
         counted = self.report().count("osrt", "below-threshold")
         self.assertGreaterEqual(counted, second_before)
@@ -152,8 +152,8 @@ class CollectorKill(lib.Case):
                 self.start(name)
                 time.sleep(chance.uniform(1.2, 2.2))  # the random moment
                 killed_ns = time.monotonic_ns()
-                os.killpg(self.tacho.pid, signal.SIGKILL)  # one call, both processes
-                self.tacho.communicate(timeout=60)
+                os.killpg(self.profiler.pid, signal.SIGKILL)  # one call, both processes
+                self.profiler.communicate(timeout=60)
                 report = self.opens(name)
                 for thread in range(THREADS):
                     second_before = self.truth.done_at(thread, killed_ns - LOSS_NS)
@@ -163,14 +163,14 @@ class CollectorKill(lib.Case):
 
     def test_stopped_collector_does_not_hold_up_the_program(self):
         self.start(options=["--buffer-limit", "1M"])
-        os.kill(self.tacho.pid, signal.SIGSTOP)
+        os.kill(self.profiler.pid, signal.SIGSTOP)
         before = self.truth.done(0)
         # Many times what the buffer holds: a push, a pop and a read are some hundred bytes.
         lib.until(lambda: self.truth.done(0) > before + 100_000, "the program went on")
-        os.kill(self.tacho.pid, signal.SIGCONT)
+        os.kill(self.profiler.pid, signal.SIGCONT)
         self.truth.stop()
-        output, _ = self.tacho.communicate(timeout=60)
-        self.assertEqual(self.tacho.returncode, 42)
+        output, _ = self.profiler.communicate(timeout=60)
+        self.assertEqual(self.profiler.returncode, 42)
         self.assertEqual(output[:len(OUTPUT)], OUTPUT)
         report = self.opens()
         done = self.truth.done(0) + self.truth.done(1)
