@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 SOURCE = os.environ["SOURCE"]
@@ -45,7 +46,7 @@ class Compared(unittest.TestCase):
             self.assertTrue(getattr(facts.Facts(self.nsys), of), of)
             self.assertEqual(self.compare(of), ([], []), of)
         theirs = facts.Facts(self.nsys)
-        self.assertEqual(facts.time_differences([facts.Facts(self.ours)], [theirs, theirs]), ([], [], 0.0, 2))
+        self.assertEqual(facts.time_differences([facts.Facts(self.ours)], [theirs, theirs]), ([], [], 0.0, 2, 0.02))
 
     def test_a_kernel_less(self):
         self.change("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 1")
@@ -64,12 +65,22 @@ class Compared(unittest.TestCase):
         theirs = facts.Facts(self.nsys)
         self.assertEqual(len(facts.time_differences([facts.Facts(self.ours)], [theirs, theirs])[0]), 2)
 
+    def test_times_that_differ_between_two_runs_of_nsys(self):
+        def run(**durations):
+            return types.SimpleNamespace(durations=durations)
+
+        theirs = [run(a=[10000] * 5, b=[20000] * 3), run(a=[10350] * 5, b=[20100] * 3)]  # 3.4 % apart at most
+        self.assertEqual(facts.time_differences([run(a=[10400] * 5, b=[20700] * 3)] * 2, theirs)[:2], ([], []))
+        self.assertEqual(len(facts.time_differences([run(a=[10400] * 5, b=[21000] * 3)] * 2, theirs)[0]), 1)
+        quiet = [run(a=[10000] * 5, b=[20000] * 3)] * 2
+        self.assertEqual(len(facts.time_differences([run(a=[10400] * 5, b=[20700] * 3)] * 2, quiet)[0]), 2)
+
     def test_what_nsys_does_not_determine_decides_nothing(self):
         self.change("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 1")
         wrong, open_ = facts.differences([facts.Facts(self.ours)], [facts.Facts(self.nsys), facts.Facts(self.ours)], "kernels")
         self.assertEqual((wrong, len(open_)), ([], 1))
-        self.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 20 + 40")
-        wrong, open_, _, count = facts.time_differences([facts.Facts(self.nsys)], [facts.Facts(self.nsys), facts.Facts(self.ours)])
+        self.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 10 + 40")
+        wrong, open_, _, count, _ = facts.time_differences([facts.Facts(self.nsys)], [facts.Facts(self.nsys), facts.Facts(self.ours)])
         self.assertEqual((wrong, len(open_), count), ([], 2, 2))
 
     def test_the_call_that_opens_the_range_decides_nothing(self):
