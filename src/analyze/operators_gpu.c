@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "gpu.h"
+#include "torch_kernels.h"
 
 size_t call_length_in_torch(const char *name, size_t length)
 {
@@ -72,13 +73,14 @@ int operators_add_calls(struct pool_texts *names, const struct calls *calls, uin
 }
 
 /* The names of what is no kernel are put together from its kinds. */
-static uint32_t work_name(struct pool_texts *names, const struct gpu_ops *ops, enum gpu_kind kind, size_t row, struct text *text)
+static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *kernels, const struct gpu_ops *ops, enum gpu_kind kind, size_t row,
+                          struct text *text)
 {
     enum { UNKNOWN = -1 };
     int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
 
     if (kind == GPU_KERNEL)
-        return pool_text(names, first, TEXT_PLAIN);
+        return pool_text(names, gpu_extra_is_null(ops, 1, row) ? first : torch_kernel_name(kernels, gpu_extra(ops, 1, row), first), TEXT_PLAIN);
     if (kind == GPU_MEMSET)
         operators_fill_name(text, first);
     else
@@ -87,10 +89,10 @@ static uint32_t work_name(struct pool_texts *names, const struct gpu_ops *ops, e
     return text_failed(text) ? NO_TEXT : operators_intern(names->operators, text->bytes, text->length);
 }
 
-static int add_kind(struct pool_texts *names, enum gpu_kind kind, operator_of *owner, void *context, struct error *err)
+static int add_kind(struct pool_texts *names, const struct torch_kernels *kernels, enum gpu_kind kind, operator_of *owner, void *context, struct error *err)
 {
     static const char *const extra[GPU_KINDS][4] = {
-        [GPU_KERNEL] = { "demangledName" }, [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" }, [GPU_MEMSET] = { "memKind" },
+        [GPU_KERNEL] = { "demangledName", "mangledName" }, [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" }, [GPU_MEMSET] = { "memKind" },
     };
     struct gpu_ops ops;
     struct text text = {0};
@@ -99,7 +101,7 @@ static int add_kind(struct pool_texts *names, enum gpu_kind kind, operator_of *o
     for (size_t row = 0; row < ops.count && code == 0 && !short_of_memory; row++) {
         if (!gpu_counts(&ops, row, names->filter))
             continue;
-        uint32_t name = work_name(names, &ops, kind, row, &text);
+        uint32_t name = work_name(names, kernels, &ops, kind, row, &text);
         struct operator *operator = name == NO_TEXT ? NULL : operators_add(names->operators);
         short_of_memory = !operator;
         if (short_of_memory)
@@ -120,10 +122,12 @@ static int add_kind(struct pool_texts *names, enum gpu_kind kind, operator_of *o
 
 int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err)
 {
-    int code = 0;
+    struct torch_kernels kernels;
+    int code = torch_kernels_read(&kernels, names->report, err);
 
     for (int kind = 0; kind < GPU_KINDS && code == 0; kind++)
-        code = add_kind(names, (enum gpu_kind)kind, owner, context, err);
+        code = add_kind(names, &kernels, (enum gpu_kind)kind, owner, context, err);
+    torch_kernels_free(&kernels);
     return code;
 }
 

@@ -53,6 +53,25 @@ static int64_t intern(struct cuda_process *cuda, const struct text *text)
     return writer_string(cuda->writer, text->length ? text->bytes : "", text->length);
 }
 
+/* Kineto demangles as the C++ runtime does, and leaves longer names as they are. */
+static void add_torch_name(struct cuda_process *cuda, const char *mangled, const struct text *demangled)
+{
+    enum { KINETO_LONGEST = 1024 };
+    struct row_TACHO_TORCH_KERNEL row = {0};
+    struct text name = {0};
+
+    if (strlen(mangled) > KINETO_LONGEST)
+        text_add(&name, mangled);
+    else
+        symbol_demangle(mangled, &name);
+    if (strcmp(text_string(&name), text_string(demangled)) != 0) {
+        ROW_SET(&row, TACHO_TORCH_KERNEL, mangledName, writer_string(cuda->writer, mangled, strlen(mangled)));
+        ROW_SET(&row, TACHO_TORCH_KERNEL, nameId, intern(cuda, &name));
+        writer_append(cuda->writer, TABLE_TACHO_TORCH_KERNEL, &row);
+    }
+    text_free(&name);
+}
+
 static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, const char *text)
 {
     if (make_room(&cuda->names) != 0)
@@ -65,6 +84,7 @@ static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, c
     *slot = (struct cuda_name){.pointer = pointer, .text_id = writer_string(cuda->writer, text, strlen(text)),
                                .demangled_id = intern(cuda, &demangled), .short_id = intern(cuda, &bare)};
     cuda->names.last = NULL;
+    add_torch_name(cuda, text, &demangled);
     text_free(&demangled);
     text_free(&bare);
     return slot;

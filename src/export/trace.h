@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../analyze/keys.h"
+#include "../analyze/torch_kernels.h"
 #include "../base/text.h"
 #include "owners.h"
 #include "projections.h"
@@ -68,6 +69,7 @@ struct trace {
     struct trace_event event; /* being made */
     int is_kineto;            /* the report was a trace of torch.profiler: nothing is made up */
     struct owners owners;
+    struct torch_kernels kernels;
     struct keys processes;    /* on GPUs */
     struct projections projections;
     struct text scratch;

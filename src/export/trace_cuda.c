@@ -89,10 +89,10 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
 
 enum {
     KERNEL_NAME = WORK_COLUMNS, KERNEL_REGISTERS, KERNEL_GRID_X, KERNEL_GRID_Y, KERNEL_GRID_Z, KERNEL_BLOCK_X, KERNEL_BLOCK_Y, KERNEL_BLOCK_Z,
-    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH
+    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH, KERNEL_MANGLED
 };
 #define KERNEL_COLUMNS { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",  \
-                         "staticSharedMemory", "dynamicSharedMemory", "graphId" }
+                         "staticSharedMemory", "dynamicSharedMemory", "graphId", "mangledName" }
 
 static int64_t product(const int64_t numbers[3])
 {
@@ -108,6 +108,19 @@ static int64_t *add_triple(struct trace_event *event, const char *name, const st
     return arg->numbers;
 }
 
+/* As torch.profiler spells it. */
+static struct trace_string kernel_name(const struct trace *trace, const struct trace_rows *rows)
+{
+    struct trace_string name = row_string(rows, KERNEL_NAME);
+    int64_t id = row_has(rows, KERNEL_MANGLED) ? torch_kernel_name(&trace->kernels, row_value(rows, KERNEL_MANGLED), name.id) : name.id;
+
+    if (id != name.id) {
+        name.id = id;
+        name.bytes = report_string(rows->report, id, &name.length);
+    }
+    return name;
+}
+
 static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     int code = begin_work(trace, "kernel", rows, link, err);
@@ -116,7 +129,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
 
     if (code != 0)
         return code;
-    event->name = row_string(rows, KERNEL_NAME);
+    event->name = kernel_name(trace, rows);
     trace_arg_column(event, "registers per thread", rows, KERNEL_REGISTERS);
     trace_arg_int(event, "shared memory", shared);
     int64_t blocks = product(add_triple(event, "grid", rows, KERNEL_GRID_X));

@@ -181,6 +181,26 @@ def made_nvtx():
     check("operators out of ranges", expected, got)
 
 
+def made_kernels():
+    """Kernels of our own captures: torch demangles as c++filt does, demangledName is nsys's way. A report without torch's names has the latter."""
+    mangled, theirs, torchs = "_ZN12_GLOBAL__N_16kernelILi10EEEvPf", "void <unnamed>::kernel<(int)10>(T1 *)", "void (anonymous namespace)::kernel<10>(float*)"
+    for has_names in (False, True):
+        made = lib.Made("kernels.sqlite")
+        thread = 1 << 48 | 5 << 24 | 5
+        made.add("NVTX_EVENTS", start=0, end=1000, eventType=59, text="aten::relu, seq = 1", globalTid=thread, domainId=0)
+        made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=100, end=200, eventClass=0, globalTid=thread, correlationId=1, nameId=made.text("cudaLaunchKernel_v7000"))
+        made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=2000, end=2500, deviceId=0, contextId=1, streamId=7, correlationId=1, globalPid=1 << 48 | 5 << 24,
+                 demangledName=made.text(theirs), shortName=made.text("kernel"), mangledName=made.text(mangled), gridX=1, gridY=1, gridZ=1, blockX=1, blockY=1, blockZ=1)
+        if has_names:
+            made.add("TACHO_TORCH_KERNEL", mangledName=made.text(mangled), nameId=made.text(torchs))
+        made.write()
+        name = torchs if has_names else theirs
+        check(f"ops, {has_names}", [name], [row["key"] for row in json.loads(output("ops", "-f", "json", "kernels.sqlite")) if "kernel<" in row["key"]])
+        output("export", "-q", "-f", "true", "-t", "chrome", "-o", "kernels.json", "kernels.sqlite")
+        check(f"the trace, {has_names}", [name], [event["name"] for event in lib.trace_events("kernels.json") if event.get("cat") == "kernel"])
+        check(f"stats stay nsys's, {has_names}", [theirs], [row["Name"] for row in lib.table("cuda_gpu_kern_sum", "kernels.sqlite")])
+
+
 def nvtx():
     """An emit_nvtx capture by nsys: names without their numbers; device time against a join in SQL."""
     with gzip.open(f"{HERE}/nsys/resnet18.sqlite.gz") as packed, open("resnet18.sqlite", "wb") as out:
@@ -228,6 +248,7 @@ def main():
         python_functions()
         made_flops()
         made_nvtx()
+        made_kernels()
         nvtx()
         for arguments, words in ((["--filter-pid", "99", "infer.tacho"], "part of the report that was asked for"),
                                  (["resnet18.sqlite"], "tacho profile records them")):

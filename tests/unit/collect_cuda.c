@@ -78,6 +78,8 @@ static void expect_gpu_work(struct scene *scene, const struct version *version)
     assert_string_equal(scene_cell_text(scene, KERNELS, "mangledName", 0), MANGLED);
     assert_string_equal(scene_cell_text(scene, KERNELS, "demangledName", 0), "saxpy(float, const float *, float *, int)");
     assert_string_equal(scene_cell_text(scene, KERNELS, "shortName", 0), "saxpy");
+    assert_string_equal(scene_cell_text(scene, "TACHO_TORCH_KERNEL", "mangledName", 0), MANGLED);
+    assert_string_equal(scene_cell_text(scene, "TACHO_TORCH_KERNEL", "nameId", 0), "saxpy(float, float const*, float*, int)"); /* c++filt's */
     scene_expect(scene, COPIES, 0, (struct scene_expected[]){
         {"start", 5000}, {"end", 5100}, {"deviceId", 1}, {"contextId", 2}, {"greenContextId", 0}, {"streamId", 7}, {"correlationId", 78},
         {"globalPid", SCENE_GLOBAL_PID}, {"bytes", 4194304}, {"copyKind", 1}, {"deprecatedSrcId", SCENE_NULL}, {"srcKind", 0}, {"dstKind", 2},
