@@ -138,7 +138,7 @@ class Case(unittest.TestCase):
     samples = None
 
     def setUp(self):
-        self.tacho = TACHO
+        self.tacho_path = TACHO
         self.folder = tempfile.mkdtemp(prefix="tacho-test-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
@@ -151,7 +151,7 @@ class Case(unittest.TestCase):
 
     def command(self, *arguments, options=(), output="report.tacho"):
         sampling = {True: [], None: ["--resolve-symbols=false"], False: ["-s", "none"]}[self.samples]
-        return [self.tacho, "profile", *sampling, "-o", self.path(output), "-f", "true", *options, *arguments]
+        return [self.tacho_path, "profile", *sampling, "-o", self.path(output), "-f", "true", *options, *arguments]
 
     def run_tacho(self, *arguments, options=(), output="report.tacho", **more):
         """Profiles a program to its end. The process with its status, stdout and stderr."""
@@ -178,14 +178,14 @@ class Case(unittest.TestCase):
 
     def open_to_all_users(self, *programs):
         """For a test that runs tacho as another user, who may not be able to enter the folder of the build (/root is closed to others).
-        self.folder becomes a folder that every user can write to, self.tacho a copy of the program and its agent in it. Returns the paths
+        self.folder becomes a folder that every user can write to, self.tacho_path a copy of the program and its agent in it. Returns the paths
         of copies of the programs."""
         self.need_root()
         self.folder = tempfile.mkdtemp(prefix="tacho-public-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         shutil.copytree(os.path.dirname(AGENT), self.path("lib/tacho"), symlinks=True)
         os.mkdir(self.path("bin"))
-        self.tacho = shutil.copy(TACHO, self.path("bin"))
+        self.tacho_path = shutil.copy(TACHO, self.path("bin"))
         copies = [shutil.copy(program, self.path("bin")) for program in programs]
         subprocess.run(["chmod", "-R", "go+rX", self.folder], check=True)
         os.chmod(self.folder, 0o777)
