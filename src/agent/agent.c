@@ -129,6 +129,7 @@ static void restart(void)
     cuda_after_fork_in_child();
     modules_after_fork_in_child();
     agent.arena = NULL;
+    agent.pid = 0;
     agent_self = NULL;
     if ((flags & WIRE_FLAG_TRACE_FORK) && is_free())
         attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));

@@ -52,7 +52,7 @@ struct agent {
     _Atomic uint32_t chosen;        /* of these, what the next range that the program begins is to record */
     _Atomic uint32_t torch;         /* enum wire_torch_flag: what of PyTorch's operators is recorded, as the program chose last */
     uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
-    uint32_t pid;
+    uint32_t pid;                   /* 0: it was forked, and has not attached */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t jailed;                /* … because of a filter for system calls: programs that it starts are not followed */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */

@@ -29,22 +29,32 @@ static enum limit limit_of_seccomp(unsigned operation, const void *filter)
     return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? FILTER : NO_LIMIT;
 }
 
-/* A vfork child would switch off its parent, whose memory it runs in: it goes on to exec or to its end in any case. */
-static int begin_limit(enum limit limit)
+/* A vfork child runs in its parent's memory: what limits the child is not to change the parent. This is asked before the call, since
+ * behind a filter getpid() could be fatal. A process that was forked and not attached does not know its number: 0. */
+static int owns_memory(void)
 {
-    if (limit == NO_LIMIT || !os_is_own_process())
-        return 0;
-    agent_leave(limit == FILTER ? "A process that filters its own system calls (seccomp) was not recorded from then on, nor were the programs that it started."
-                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on, nor were programs that it started behind a seccomp filter.");
-    return 1;
+    return !agent.pid || (uint32_t)sys_getpid() == agent.pid;
 }
 
-static void end_limit(enum limit limit, int has_left, int failed)
+enum caller { STRANGER, SILENT, LEAVES };
+
+static enum caller begin_limit(enum limit limit)
 {
-    if (failed && has_left)
+    if (limit == NO_LIMIT || agent.jailed || !owns_memory())
+        return STRANGER;
+    if (!agent_attached())
+        return SILENT;
+    agent_leave(limit == FILTER ? "A process that filters its own system calls (seccomp) was not recorded from then on, nor were the programs that it started."
+                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on, nor were programs that it started behind a seccomp filter.");
+    return LEAVES;
+}
+
+static void end_limit(enum limit limit, enum caller caller, int failed)
+{
+    if (failed && caller == LEAVES)
         agent_come_back();
-    else if (!failed && limit == FILTER && agent.left)
-        agent.jailed = 1;
+    else if (!failed && limit == FILTER && caller != STRANGER)
+        agent.left = agent.jailed = 1;
 }
 
 /* ---- prctl ----------------------------------------------------------------------------------------------------- */
@@ -59,9 +69,9 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 
 static int limiting_prctl(enum limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    int has_left = begin_limit(limit);
+    enum caller caller = begin_limit(limit);
     int result = OS_REAL(prctl)(option, a, b, c, d);
-    end_limit(limit, has_left, result != 0);
+    end_limit(limit, caller, result != 0);
     return result;
 }
 
@@ -87,9 +97,9 @@ long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
 {
     enum limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
                                              : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
-    int has_left = begin_limit(limit);
+    enum caller caller = begin_limit(limit);
     long result = OS_REAL(syscall)(number, a, b, c, d, e);
-    end_limit(limit, has_left, result == -1);
+    end_limit(limit, caller, result == -1);
     return result;
 }
 

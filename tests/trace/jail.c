@@ -4,6 +4,8 @@
  *                                    FORBIDDEN: nothing; socket; agent, all that only an agent would call
  *     jail HOW FORBIDDEN work        does without another program
  *     jail work                      forks, waits and prints, all without what is forbidden; status 5
+ *     jail vfork                     gives up privileges, has a vfork child that becomes "jail work" behind a filter, and then becomes
+ *                                    "jail work" itself
  *     jail question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
  * There is a range called like the first argument before the jail. No new privileges are given up first: that takes root. */
@@ -83,10 +85,31 @@ static int question(void)
     return 5;
 }
 
+/* The child runs in its parent's memory, and its filter is none of the parent's. */
+static int filter_vfork_child(const char *self)
+{
+    int status = 0;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return 77;
+    pid_t child = vfork();
+    if (child == 0) {
+        if (build("prctl", "socket") == 0)
+            execl(self, self, "work", (char *)NULL);
+        _exit(77);
+    }
+    if (waitpid(child, &status, 0) != child || status != 5 << 8)
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    execl(self, self, "work", (char *)NULL);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     nvtx_push(argc > 1 ? argv[1] : "");
     nvtx_pop();
+    if (argc == 2 && strcmp(argv[1], "vfork") == 0)
+        return filter_vfork_child(argv[0]);
     if (argc == 2)
         return strcmp(argv[1], "work") == 0 ? work() : question();
     if (argc < 4 || build(argv[1], argv[2]) != 0)

@@ -46,6 +46,10 @@ class Jail(lib.Case):
             self.same(how, "agent", "work")
         self.same("instruction", "socket", "work")
 
+    def test_filter_of_a_vfork_child(self):
+        """…is not its parent's, whose next program is recorded."""
+        self.assertEqual(self.same("vfork").ranges(), {"vfork": 1, "work": 1})
+
     def test_programs_in_between(self):
         """…change nothing: filters are inherited."""
         self.same("prctl", "socket", "env", "-i", JAIL, "work")
