@@ -1,11 +1,12 @@
 /* Looking at a program before it is executed: see image.h.
  *
  * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls that the
- * program's loader makes as well (openat, read, pread64, close), no allocation. Trusts no number in a file.              */
+ * program's loader makes as well (access, openat, read, pread64, close), no allocation. Trusts no number in a file.              */
 #include "image.h"
 
 #include <elf.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../wire/sanitizer.h"
 #include "agent.h"
@@ -115,7 +116,19 @@ static int open_file(int folder, const char *path)
     return sys_openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* As execvp() looks for it, but for files that may be read and not executed. */
+/* What execvp() would run: executable, and no folder. -ENOENT: it would look further. -EACCES: this one, which cannot be read. */
+static int open_executable(const char *path)
+{
+    char byte;
+    if (sys_access(path, X_OK) < 0)
+        return -ENOENT;
+    int file = open_file(AT_FDCWD, path);
+    if (file < 0 || sys_pread(file, &byte, sizeof byte, 0) != -EISDIR)
+        return file;
+    sys_close(file);
+    return -ENOENT;
+}
+
 static int open_along_path(const char *name)
 {
     const char *path = getenv("PATH");
@@ -133,9 +146,9 @@ static int open_along_path(const char *name)
         if (length)
             full[length] = '/';
         memcpy(full + length + !!length, name, name_length + 1);
-        int file = open_file(AT_FDCWD, full);
+        int file = open_executable(full);
         at += length;
-        if (file >= 0 || !*at)
+        if (file != -ENOENT || !*at)
             return file;
     }
 }

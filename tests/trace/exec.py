@@ -79,6 +79,30 @@ class Exec(lib.Case):
         recorded(self.same(self.path("sanitized")))
         self.ways(self.path("sanitized"), recorded)
 
+    def test_folder_of_that_name_in_the_path(self):
+        """…is passed over, as execvp() does."""
+        self.compile("sanitized", SANITIZED, "-fsanitize=address")
+        os.makedirs(self.path("first/sanitized"))
+        path = f"{self.path('first')}:{self.folder}:{os.environ['PATH']}"
+        for how in ("execvp", "posix_spawnp"):
+            with self.subTest(how=how):
+                self.same("env", "PATH=" + path, EXEC, how, "sanitized")
+
+    def test_programs_that_cannot_be_read_or_run_in_the_path(self):
+        """One that can be run and not read is what execvp() finds, one that can be read and not run is not."""
+        program, = self.open_to_all_users(EXEC)
+        for folder, mode in (("text", 0o644), ("program", 0o711), ("foreign", 0o755)):
+            os.mkdir(self.path(folder), 0o755)
+            if folder == "program":
+                shutil.copy(EXEC, self.path("program/tool"))
+            else:
+                with open(self.path(folder + "/tool"), "wb") as file:
+                    file.write(b"\x7fELF\x01" + bytes(100))  # 32-bit: it would get no agent
+            os.chmod(self.path(folder + "/tool"), mode)
+        path = ":".join([self.path("text"), self.path("program"), self.path("foreign"), os.environ["PATH"]])
+        tool = [*lib.AS_NOBODY, program, "execvp", "tool", "system", "exit 4"]
+        self.assertEqual(self.same("env", "PATH=" + path, *tool).calls().get("system"), 1)
+
     def test_program_of_32_bits(self):
         if not os.path.exists("/lib/ld-linux.so.2"):
             self.skipTest("there is no loader for 32-bit programs (package libc6-i386)")
