@@ -198,7 +198,7 @@ static uint64_t lost_of(const struct collect_counts *counts)
         WIRE_FATES(FATE_ROW)
 #undef FATE_ROW
     };
-    uint64_t lost = counts->lost_damaged + counts->lost_disk;
+    uint64_t lost = counts->lost_damaged;
 
     for (int i = 0; i < WIRE_FATE_COUNT; i++)
         if (strcmp(fates[i].fate, "lost") == 0)
@@ -238,7 +238,7 @@ static void add_events(struct text *out, const struct closing *closing)
 #undef SOURCE_ROW
     };
     const struct collect_python_result *python = &closing->result->python;
-    uint64_t lost = closing->result->cpu.lost_records + closing->result->unrecorded;
+    uint64_t lost = closing->result->cpu.lost_records + closing->result->unrecorded + closing->result->lost_disk;
     const char *before = "";
 
     text_add(out, "  events:");
@@ -262,7 +262,7 @@ static void add_events(struct text *out, const struct closing *closing)
         text_addf(out, "%s python samples ", before);
         before = ";";
         human_count(out, python->samples);
-        lost += python->torn + python->lost_disk;
+        lost += python->torn;
     }
     if (closing->result->cpu.counters) {
         text_addf(out, "%s counter values ", before);

@@ -14,6 +14,7 @@
 #include "caller.h"
 #include "collector.h"
 #include "cost.h"
+#include "disk.h"
 #include "environment.h"
 #include "launch.h"
 #include "life.h"
@@ -248,30 +249,6 @@ static void write_details(struct collector *collector, int64_t end_ns)
     writer_append(collector->writer, TABLE_ANALYSIS_DETAILS, &row);
 }
 
-/* Rows that the disk had no room for were counted as recorded: that is taken back. */
-static void count_disk_losses(struct collector *collector)
-{
-    static const struct { enum wire_source source; const char *name; enum table_id table; } tables[] = {
-        {WIRE_SOURCE_NVTX, "nvtx", TABLE_NVTX_EVENTS}, {WIRE_SOURCE_OSRT, "osrt", TABLE_OSRT_API},
-        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_KERNEL}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_RUNTIME},
-        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_MEMCPY}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_MEMSET},
-        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_CUDA_EVENT},
-        {WIRE_SOURCE_CUDA, "cuda", TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE}, {WIRE_SOURCE_CUDA, "cuda", TABLE_CUDA_GPU_MEMORY_USAGE_EVENTS},
-        {WIRE_SOURCE_TORCH, "pytorch", TABLE_TACHO_TORCH_OP}, {WIRE_SOURCE_TORCH, "pytorch", TABLE_TACHO_TORCH_MEMORY},
-        {WIRE_SOURCE_SAMPLES, "samples", TABLE_COMPOSITE_EVENTS},
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        uint64_t lost = writer_rows_lost(collector->writer, tables[i].table);
-        struct collect_counts *counts = &collector->result->counts[tables[i].source];
-        if (!lost)
-            continue;
-        counts->lost_disk += lost;
-        counts->recorded -= lost < counts->recorded ? lost : counts->recorded;
-        process_count_row(collector->primary, tables[i].name, "recorded", "", -(int64_t)lost);
-        process_count_row(collector->primary, tables[i].name, "lost", "disk-full", (int64_t)lost);
-    }
-}
-
 /* Which range was waited for where, and the option that would have found it. */
 static void tell_which_range(struct collector *collector)
 {
@@ -331,9 +308,9 @@ static void finish(struct collector *collector)
     tell_if_nothing_was_recorded(collector);
     marks_read(collector);
     marks_tell(collector);
-    flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
-    count_disk_losses(collector);
     python_stop(collector);
+    flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
+    disk_count_losses(collector);
 }
 
 static void close_report(struct collector *collector)

@@ -128,7 +128,6 @@ struct collect_counts {
     uint64_t recorded;
     uint64_t fates[WIRE_FATE_COUNT];   /* enum wire_fate */
     uint64_t lost_damaged;             /* records that the program's side had scribbled over, or CUPTI's that make no row */
-    uint64_t lost_disk;                /* rows that the disk had no room for */
 };
 
 /* Of all processes together. Which CUPTI, and how well its records fit together: also in TACHO_CUPTI and TACHO_CUDA_CHECK. */
@@ -159,7 +158,6 @@ struct collect_python_result {
     uint64_t cut;                      /* of them, those whose outermost frames are missing */
     uint64_t torn;                     /* stacks that changed while they were read, and were given up */
     uint64_t late;                     /* samples that the sampler had no time for */
-    uint64_t lost_disk;                /* rows that the disk had no room for */
     int64_t cpu_ns;                    /* what sampling took, beside the program */
 };
 
@@ -185,6 +183,7 @@ struct collect_result {
     uint64_t unrecorded;               /* processes that could not attach */
 
     struct collect_counts counts[WIRE_SOURCE_COUNT];
+    uint64_t lost_disk;                /* rows that the disk had no room for, of all sources; not among those that they recorded */
     struct collect_cuda_result cuda;
     struct collect_python_result python;
     struct collect_torch_result torch;

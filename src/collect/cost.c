@@ -55,7 +55,7 @@ int64_t cost_estimate(const struct collect_result *result)
         uint64_t counted = counts->lost_damaged;
         for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
             counted += fate == WIRE_UNTIMED ? 0 : counts->fates[fate];
-        total += (double)(counts->recorded + counts->lost_disk) * (costs[i].recorded_reads * read + costs[i].recorded_ns * 1024);
+        total += (double)counts->recorded * (costs[i].recorded_reads * read + costs[i].recorded_ns * 1024);
         total += (double)counted * (costs[i].counted_reads * read + costs[i].counted_ns * 1024);
         total += (double)counts->fates[WIRE_UNTIMED] * costs[i].untimed_ns * 1024;
     }

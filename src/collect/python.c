@@ -169,13 +169,6 @@ void python_stop(struct collector *collector)
     struct collect_python_result *result = &collector->result->python;
     if (!python)
         return;
-    int64_t lost = (int64_t)writer_rows_lost(collector->writer, TABLE_TACHO_PYTHON_SAMPLE);
-    if (lost && collector->primary) { /* they were counted as recorded: that is taken back */
-        result->lost_disk = (uint64_t)lost;
-        result->samples -= result->samples < (uint64_t)lost ? result->samples : (uint64_t)lost;
-        process_count_row(collector->primary, source, "recorded", "", -lost);
-        process_count_row(collector->primary, source, "lost", "disk-full", lost);
-    }
     collector->python = NULL;
     python_sampler_stop(python->sampler, &result->cpu_ns);
     python_batch_free(&python->batch);

@@ -29,6 +29,7 @@
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
 #define STRING_MEMORY ((size_t)64 << 20) /* of a generation; there are two */
 #define SMALL_TABLE_ROWS 4096
+#define LAST_WORDS_BYTES ((uint64_t)128 << 10)
 #define MAX_WORKERS 16
 #define DEFAULT_WORKERS 4 /* encode faster than one thread can append */
 
@@ -536,28 +537,38 @@ static int put_needed_strings(struct writer *writer, enum table_id table, const 
     return 0;
 }
 
-static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count)
+static void put_last_rows(struct writer *writer, enum table_id table, const uint64_t *rows, size_t count, uint64_t keep)
 {
     struct encoded encoded = {0};
     int status = put_needed_strings(writer, table, rows, count);
     if (!status)
         status = encode_rows(writer->encoder, table, rows, count, &encoded);
     if (!status)
-        status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file));
+        status = chunkfile_put(&writer->file, &encoded, chunkfile_index_room(&writer->file) + keep);
     if (status)
         lose(writer, table, count);
     free(encoded.bytes);
 }
 
-static void put_last_of(struct writer *writer, enum table_id table)
+static void put_last_of(struct writer *writer, enum table_id table, uint64_t keep)
 {
     for (struct job *job = writer->held; job; job = job->next)
         if (job->table == table)
-            put_last_rows(writer, table, job->rows, job->count);
+            put_last_rows(writer, table, job->rows, job->count, keep);
     struct batch *batch = &writer->batches[table];
     if (batch->count)
-        put_last_rows(writer, table, batch->rows, batch->count);
+        put_last_rows(writer, table, batch->rows, batch->count, keep);
     batch->count = 0;
+}
+
+static void free_held(struct writer *writer)
+{
+    while (writer->held) {
+        struct job *next = writer->held->next;
+        free_job(writer->held);
+        writer->held = next;
+    }
+    writer->held_tail = &writer->held;
 }
 
 static int by_rows(const void *a, const void *b, void *context)
@@ -568,14 +579,22 @@ static int by_rows(const void *a, const void *b, void *context)
 }
 
 /* Small tables first, so that the reserve is theirs. */
-static void put_last_tables(struct writer *writer)
+static void put_last_tables(struct writer *writer, uint64_t keep)
 {
     enum table_id order[TABLE_COUNT];
     for (size_t i = 0; i < TABLE_COUNT; i++)
         order[i] = (enum table_id)i;
     qsort_r(order, TABLE_COUNT, sizeof *order, by_rows, writer);
     for (size_t i = 0; i < TABLE_COUNT; i++)
-        put_last_of(writer, order[i]);
+        put_last_of(writer, order[i], keep);
+    free_held(writer);
+}
+
+void writer_give_up_held(struct writer *writer)
+{
+    wait_idle(writer);
+    if (writer->held)
+        put_last_tables(writer, LAST_WORDS_BYTES);
 }
 
 /* A second copy of the schema, so that no single damaged place makes a closed report unreadable. */
@@ -604,11 +623,7 @@ static void writer_free(struct writer *writer)
     for (size_t i = 0; i < writer->stuck_count; i++)
         free(writer->stuck[i].bytes);
     free(writer->stuck);
-    while (writer->held) {
-        struct job *next = writer->held->next;
-        free_job(writer->held);
-        writer->held = next;
-    }
+    free_held(writer);
     encoder_delete(writer->encoder);
     pool_free(&writer->strings);
     pthread_mutex_destroy(&writer->lock);
@@ -624,7 +639,7 @@ int writer_close(struct writer *writer, struct error *err)
     stop_threads(writer);
     if (!put_stuck(writer, OUTPUT_RESERVE))
         put_held(writer, OUTPUT_RESERVE);
-    put_last_tables(writer);
+    put_last_tables(writer, 0);
     if (!put_schema(writer))
         chunkfile_finish(&writer->file, writer->encoder);
     int status = report_failure(writer, err);

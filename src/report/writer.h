@@ -43,6 +43,10 @@ int writer_flush(struct writer *writer, struct error *err);
 uint64_t writer_rows(const struct writer *writer, enum table_id table);
 uint64_t writer_rows_lost(const struct writer *writer, enum table_id table);
 
+/* On a full disk, rows of small tables are held back for the end. Writes them now, out of the reserve, as far as it goes: what does
+ * not fit is lost, and writer_rows_lost() is final but for what is appended later, which has some room left. */
+void writer_give_up_held(struct writer *writer);
+
 /* Bytes in the file so far. */
 uint64_t writer_bytes(const struct writer *writer);
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 
 import lib
@@ -229,6 +230,37 @@ class Conditions(lib.Case):
         self.assertRegex(info.stdout, r"Health +incomplete: [0-9,]+ events were lost")
         recover = subprocess.run([lib.TACHO, "recover", self.path("copy.tacho")], capture_output=True, text=True)
         self.assertRegex(recover.stderr, r"lacks [0-9,]+ nvtx events \(disk-full\)")
+
+    def test_disk_full_whatever_is_recorded(self):
+        """Calls and their stacks, context switches, samples, Python's stacks: recorded is what the report has, the rest is lost."""
+        self.small_disk("1500k")
+        turns = """if True:
+            import os, threading, time
+            there, back = os.pipe(), os.pipe()
+            def answer():
+                while os.read(there[0], 1) != b"0":
+                    os.write(back[1], b"1")
+            other = threading.Thread(target=answer)
+            other.start()
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                os.write(there[1], b"1")
+                os.read(back[0], 1)
+            os.write(there[1], b"0")
+            other.join()"""
+        done = self.run_tacho(sys.executable, "-c", turns, output="disk/report.tacho",
+                              options=["-t", "osrt", "--osrt-threshold=0", "--cpuctxsw=process-tree", "--python-sampling=true", "--python-sampling-frequency=2000"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("LOST", done.stderr)
+        shutil.copy(self.path("disk/report.tacho"), self.path("copy.tacho"))
+        report = self.report("copy.tacho")
+        tables = {"osrt": "OSRT_API", "switches": "SCHED_EVENTS", "samples": "COMPOSITE_EVENTS", "python-sampling": "TACHO_PYTHON_SAMPLE"}
+        recorded = {source: report.count(source, "recorded") for source in tables}
+        rows = {source: report.value(f"SELECT count(*) FROM {table}") if report.has(table) else 0 for source, table in tables.items()}
+        self.assertEqual(recorded, rows)
+        sources = ["osrt"] if report.count("switches", "recorded") + report.count("switches", "lost") == 0 else ["osrt", "switches"]
+        for source in sources:
+            self.assertGreater(report.count(source, "lost", "disk-full"), 0, source)
 
     def test_read_only_root(self):
         """No folder can be written but the one for the output."""
