@@ -1,10 +1,12 @@
 /* What /proc tells of a process: its mappings, its root folder, the number that it calls itself. See state.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -12,6 +14,14 @@
 
 #include "../base/clock.h"
 #include "state.h"
+
+/* Files in /proc belong to the user that the process runs as; to root if it may not be looked at. */
+static void note_user(struct symbols_process *process, FILE *file)
+{
+    struct stat status;
+    if (file && fstat(fileno(file), &status) == 0)
+        process->user = status.st_uid;
+}
 
 /* Its root folder is kept open where it is not ours, so that files can be had after its end; and its own number, by which it
  * names the files that it writes. */
@@ -28,6 +38,7 @@ void space_begin(struct symbols_process *process)
     snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
     FILE *status = fopen(path, "re");
     char line[256];
+    note_user(process, status);
     while (status && fgets(line, sizeof line, status))
         if (strncmp(line, "NSpid:", 6) == 0) {
             const char *last = line + 6;
@@ -69,6 +80,7 @@ int symbols_process_look(struct symbols_process *process)
     FILE *maps = fopen(path, "re");
     if (!maps)
         return -1;
+    note_user(process, maps);
     while (getline(&line, &capacity, maps) > 0)
         take_line(process, line);
     free(line);
@@ -76,20 +88,94 @@ int symbols_process_look(struct symbols_process *process)
     return 0;
 }
 
-/* A path under a folder, whose links are followed as if the folder were the root. */
-static int open_under(int root, const char *path)
+/* ---- Files under another root ------------------------------------------------------------------------------------------------ */
+
+/* Opens a path that has no links in it, folder by folder, so that one that becomes a link meanwhile leads nowhere else. */
+static int open_plain(int root, char *path, int flags)
 {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_IN_ROOT};
-    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    char *rest = NULL, *name = strtok_r(path, "/", &rest), *next;
+    int folder = root;
+    for (; name && (next = strtok_r(NULL, "/", &rest)) != NULL; name = next) {
+        int inner = openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder != root)
+            close(folder);
+        if (inner < 0)
+            return -1;
+        folder = inner;
+    }
+    int file = openat(folder, name ? name : ".", flags | O_NOFOLLOW);
+    if (folder != root)
+        close(folder);
+    return file;
 }
 
-int space_open(struct symbols_process *process, const char *path)
+/* Takes the first name of `rest` over to the end of `plain`, or puts what it is a link to in its place: 0, or -1 and errno. */
+static int take_name(int root, char *plain, char *rest, int follow_last, int *links_left)
+{
+    char name[NAME_MAX + 1], target[PATH_MAX], joined[PATH_MAX];
+    size_t length = strcspn(rest, "/"), before = strlen(plain);
+    const char *behind = rest + length + strspn(rest + length, "/");
+    if (length > NAME_MAX || before + length + 2 > PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(name, rest, length);
+    name[length] = 0;
+    snprintf(plain + before, PATH_MAX - before, "%s%s", before ? "/" : "", name);
+    ssize_t linked = *behind || follow_last ? readlinkat(root, plain, target, sizeof target - 1) : -1;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || linked >= 0)
+        plain[before] = 0;
+    if (strcmp(name, "..") == 0) {
+        char *last = strrchr(plain, '/');
+        *(last ? last : plain) = 0;
+    }
+    target[linked > 0 ? linked : 0] = 0;
+    if (*target == '/')
+        *plain = 0;
+    if (linked >= 0 && --*links_left == 0) {
+        errno = ELOOP;
+        return -1;
+    }
+    int joined_length = snprintf(joined, sizeof joined, "%s%s%s", target, linked > 0 ? "/" : "", behind);
+    if (joined_length >= (int)sizeof joined) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memmove(rest, joined + strspn(joined, "/"), strlen(joined + strspn(joined, "/")) + 1);
+    return 0;
+}
+
+/* For kernels before 5.6, which lack openat2(). */
+static int open_step_by_step(int root, const char *path, int flags)
+{
+    char plain[PATH_MAX] = "", rest[PATH_MAX];
+    int links_left = 40;
+    path += strspn(path, "/");
+    if (snprintf(rest, sizeof rest, "%s", path) >= (int)sizeof rest) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    while (*rest)
+        if (take_name(root, plain, rest, !(flags & O_NOFOLLOW), &links_left) != 0)
+            return -1;
+    return open_plain(root, plain, flags);
+}
+
+/* A path under a folder, whose links are followed as if the folder were the root. */
+static int open_under(int root, const char *path, int flags)
+{
+    struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT};
+    int file = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    return file < 0 && errno == ENOSYS ? open_step_by_step(root, path, flags) : file;
+}
+
+int space_open(const struct symbols_process *process, const char *path, int more_flags)
 {
     char through[PATH_MAX];
-    int file = -1;
+    int file = -1, flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | more_flags;
     if (process->root >= 0)
-        return open_under(process->root, path);
+        return open_under(process->root, path, flags);
     if (!process->is_gone && snprintf(through, sizeof through, "/proc/%d/root%s", (int)process->pid, path) < (int)sizeof through)
-        file = open(through, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return file >= 0 ? file : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        file = open(through, flags);
+    return file >= 0 ? file : open(path, flags);
 }

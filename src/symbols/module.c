@@ -181,7 +181,7 @@ int module_open(struct module *module, struct symbols_process *process, const st
     if (module->state == MODULE_UNSEEN) {
         int is_open = module->kind == MODULE_VDSO && open_vdso(module);
         if (module->kind == MODULE_FILE)
-            is_open = take(module, space_open(process, module->path)) || take(module, open_mapped(process, mapping));
+            is_open = take(module, space_open(process, module->path, 0)) || take(module, open_mapped(process, mapping));
         module->state = is_open ? MODULE_OPEN : MODULE_CLOSED;
         if (is_open)
             cfi_open(&module->cfi, &module->image);

@@ -1,6 +1,7 @@
 /* Reading /proc/kallsyms and perf maps: see other_names.h. Both are lines of text that may be anything. */
 #include "other_names.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +59,20 @@ void names_add_kernel(struct names *names)
         fclose(lines.file);
 }
 
-/* The process names it by the number that it has for itself, in its own /tmp. */
+/* The process names it by the number that it has for itself, in its own /tmp. Anyone can make a file of that name there: as with perf, only
+ * root's count, ours, and those of the process's own user. */
+static int is_trusted(const struct symbols_process *process, const struct stat *status)
+{
+    return S_ISREG(status->st_mode) && (status->st_uid == 0 || status->st_uid == geteuid() || status->st_uid == process->user);
+}
+
 static FILE *open_made(struct symbols_process *process)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)process->inner_pid);
-    int descriptor = space_open(process, path);
+    int descriptor = space_open(process, path, O_NOFOLLOW);
     struct stat status;
-    if (descriptor >= 0 && (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))) {
+    if (descriptor >= 0 && (fstat(descriptor, &status) != 0 || !is_trusted(process, &status))) {
         close(descriptor);
         return NULL;
     }

@@ -52,6 +52,7 @@ struct symbols_process {
     pid_t pid, inner_pid;          /* inner: as it calls itself */
     int is_gone;
     int root;                      /* its root folder, where that is not ours; -1 */
+    uid_t user;                    /* that it was when last looked at */
     struct mapping *mappings;      /* by address */
     size_t mapping_count, mapping_capacity, last_mapping;
     struct place *places;
@@ -121,6 +122,7 @@ void module_delete(struct module *module);
 /* The mapping that holds an address, after a look at /proc if none is known. NULL: none. */
 const struct mapping *space_find(struct symbols_process *process, uint64_t address);
 void space_begin(struct symbols_process *process); /* learns what is known only while it lives */
-int space_open(struct symbols_process *process, const char *path); /* as the process sees it: a descriptor, or -1 */
+/* A file, as the process sees it, for reading: a descriptor, or -1. more_flags: of open(). */
+int space_open(const struct symbols_process *process, const char *path, int more_flags);
 
 #endif

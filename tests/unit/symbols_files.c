@@ -1,0 +1,168 @@
+/* Files of a process with another root folder: where its links lead, with and without openat2(), and whose perf maps are read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../src/symbols/other_names.h"
+#include "../../src/symbols/state.h"
+
+#define PID 12345
+
+static char root[] = "/tmp/tacho-unit-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    int folder = open(root, O_PATH | O_DIRECTORY), file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    close(folder);
+}
+
+static int make_root(void **state)
+{
+    static const char *const folders[] = {"usr", "usr/lib", "tmp"};
+    static const struct { const char *target, *name; } links[] = {
+        {"usr/lib", "lib"}, {"/usr/lib", "lib64"}, {"file", "usr/lib/same"}, {"/lib64/same", "usr/lib/absolute"},
+        {"../../../../../../usr/lib/file", "usr/lib/above"}, {"around", "usr/around"}, {"./../lib/./file", "usr/lib/dots"},
+    };
+    assert_non_null(mkdtemp(root));
+    int folder = open(root, O_PATH | O_DIRECTORY);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_int_equal(mkdirat(folder, folders[i], 0755), 0);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        assert_int_equal(symlinkat(links[i].target, folder, links[i].name), 0);
+    write_file("usr/lib/file", "inside");
+    close(folder);
+    return 0;
+}
+
+static int remove_root(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    return system(command);
+}
+
+static struct symbols_process process_there(void)
+{
+    return (struct symbols_process){.pid = PID, .inner_pid = PID, .root = open(root, O_PATH | O_DIRECTORY), .user = 1234};
+}
+
+/* How many of them lead elsewhere than they should. */
+static int wrong_paths(void)
+{
+    static const struct { const char *path; int flags, error; } paths[] = {
+        {"/usr/lib/file", 0, 0}, {"//usr///lib/file", 0, 0}, {"/lib/file", 0, 0}, {"/lib64/file", 0, 0}, {"/lib64/same", 0, 0},
+        {"/usr/lib/absolute", 0, 0}, {"/usr/lib/above", 0, 0}, {"/usr/lib/dots", 0, 0}, {"/../../lib/../lib/./file", 0, 0},
+        {"/lib64/file", O_NOFOLLOW, 0}, {"/usr/lib/same", O_NOFOLLOW, ELOOP}, {"/usr/around", 0, ELOOP}, {"/usr/lib/none", 0, ENOENT},
+        {"/usr/none/file", 0, ENOENT}, {"/usr/lib/file/file", 0, ENOTDIR}, {"/proc/self/exe", 0, ENOENT},
+    };
+    struct symbols_process process = process_there();
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        char text[16] = "";
+        int file = space_open(&process, paths[i].path, paths[i].flags), error = file < 0 ? errno : 0;
+        if (file >= 0 && read(file, text, sizeof text - 1) < 0)
+            error = errno;
+        if (error != paths[i].error || strcmp(text, error ? "" : "inside") != 0) {
+            print_error("%s: error %d, should be %d; '%s'\n", paths[i].path, error, paths[i].error, text);
+            wrong++;
+        }
+        close(file);
+    }
+    close(process.root);
+    return wrong;
+}
+
+static void test_links_stay_inside(void **state)
+{
+    assert_int_equal(wrong_paths(), 0);
+}
+
+static void refuse_openat2(void)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0 ||
+        syscall(SYS_openat2, -1, "", NULL, 0) != -1 || errno != ENOSYS)
+        _exit(99);
+}
+
+static void test_links_stay_inside_before_linux_5_6(void **state)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        refuse_openat2();
+        _exit(wrong_paths());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* The name that the map gives to an address, if it is read. */
+static int is_read(void)
+{
+    static const uint64_t address[] = {0x1000};
+    struct symbols_process process = process_there();
+    struct names names;
+    assert_int_equal(names_begin(&names, address, 1), 0);
+    names_add_made(&names, &process);
+    names_settle(&names);
+    int found = names_get(&names, 0) != NULL;
+    names_free(&names);
+    close(process.root);
+    return found;
+}
+
+static void test_perf_maps_of_others_are_not_read(void **state)
+{
+    static const struct { uid_t owner; int is_read; } owners[] = {{0, 1}, {1234, 1}, {1235, 0}, {65534, 0}};
+    char path[64];
+    snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, PID);
+    write_file("tmp/made", "1000 10 made\n");
+    assert_int_equal(symlink("made", path), 0);
+    assert_false(is_read()); /* through a link */
+    unlink(path);
+    snprintf(path, sizeof path, "tmp/perf-%d.map", PID);
+    write_file(path, "1000 10 made\n");
+    assert_true(is_read()); /* ours */
+    if (geteuid() != 0)
+        return;
+    snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, PID);
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        assert_int_equal(chown(path, owners[i].owner, (gid_t)-1), 0);
+        assert_int_equal(is_read(), owners[i].is_read);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_links_stay_inside),
+        cmocka_unit_test(test_links_stay_inside_before_linux_5_6),
+        cmocka_unit_test(test_perf_maps_of_others_are_not_read),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
