@@ -46,7 +46,7 @@ struct profile_python {
 struct profile_settings {
     struct collect_options collect;
     const char *output;
-    int overwrite, show_output, inherit_environment, stop_on_exit, trace_fork, preload, resolve_symbols;
+    int overwrite, redact, show_output, inherit_environment, stop_on_exit, trace_fork, preload, resolve_symbols;
     int stats, quiet;
     const char *attach;           /* "caller", "caller-temporary", or NULL: there is a program */
     struct option_list exports;   /* names of exporters, each once */

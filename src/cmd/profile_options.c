@@ -93,6 +93,8 @@ const struct option profile_options[] = {
               "percent sign. Default: report%n." },
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
       .help = "Replace a report that is there already." },
+    { .name = "redact", .kind = OPTION_BOOL, .offset = FIELD(redact),
+      .help = "Store the names of programs, but no command lines and no environment variables. Default: false." },
     { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = profile_source_names, .take = profile_sources_take,
       .help = "What to record: cuda, nvtx, osrt, python-gil, cublas, cudnn, cusolver, cusparse, nccl, none; a library with -verbose behind it: its "
               "small calls too. Default: cuda,nvtx,osrt." },
@@ -265,6 +267,7 @@ int profile_settings_finish(struct profile_settings *settings, struct error *err
     profile_cpu_finish(settings, collect);
     profile_counters_finish(settings, collect);
     collect->overwrite = settings->overwrite;
+    collect->redact = settings->redact;
     collect->hide_output = !settings->show_output;
     collect->clean_environment = !settings->inherit_environment;
     collect->run_on_exit = !settings->stop_on_exit;

@@ -253,9 +253,9 @@ static void describe_capture(struct collector *collector)
     struct text text = {0};
     char number[32], folder[4096];
     parameter(collector, "TACHO_VERSION", TACHO_VERSION);
-    if (options->command_line)
+    if (options->command_line && !options->redact)
         command_line(collector);
-    for (char *const *argument = options->argv; *argument; argument++) {
+    for (char *const *argument = options->argv; *argument && !(options->redact && argument != options->argv); argument++) {
         if (argument != options->argv)
             text_add_char(&text, ' ');
         procfs_quote(&text, *argument);

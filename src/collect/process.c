@@ -211,16 +211,18 @@ static void environment_rows(const struct process *process, const char *block, s
 void process_describe(struct process *process)
 {
     struct text text = {0};
+    int redact = process->collector->options->redact;
     if (procfs_exe(process->pid, &text) == 0)
         process->exe_id = collector_string(process->collector, text_string(&text));
     text_clear(&text);
-    if (procfs_command(process->pid, &text) == 0)
-        process->command_id = collector_string(process->collector, text_string(&text));
     procfs_name(process->pid, process->name, sizeof process->name);
+    if (redact || procfs_command(process->pid, &text) == 0)
+        process->command_id = collector_string(process->collector, redact ? process->name : text_string(&text));
     text_clear(&text);
     if (strcmp(process->origin, "fork") != 0 && procfs_environment(process->pid, &text) == 0) {
         process->rank = machine_rank(text.bytes, text.length);
-        environment_rows(process, text.bytes, text.length);
+        if (!redact)
+            environment_rows(process, text.bytes, text.length);
     }
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
