@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/newfile.h"
+
 extern char **environ;
 
 const char *const *deliver_format_names(void)
@@ -151,7 +153,7 @@ static int write_all(int fd, const struct text *text)
 
 static int write_file(const char *path, int overwrite, const struct text *text, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0666);
+    int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
 
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERR_EXISTS, "'%s' exists; --force-overwrite=true writes over it", path);

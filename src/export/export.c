@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -73,13 +74,43 @@ static int move_into_place(const char *unfinished, const char *path, const char 
     return rename(unfinished, path) == 0 ? 0 : error_set_errno(err, "cannot write '%s'", path);
 }
 
+/* Written in a folder that only we can enter, beside the place where it goes, so that nobody can put a link in the way. Exports
+ * have what a report has, command lines too: like it, they are for our own eyes. What is added to keeps its mode. */
+static int export_aside(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
+                        const struct export_options *options, const struct stat *old, struct error *err)
+{
+    const char *ending = exporter->folder ? exporter->name : exporter->extension;
+    char folder[4096], unfinished[4096 + 16];
+    int code = 0;
+
+    if (snprintf(folder, sizeof folder, "%s.unfinished.XXXXXX", path) >= (int)sizeof folder)
+        return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
+    if (!mkdtemp(folder))
+        return error_set_errno(err, "cannot write '%s'", path);
+    snprintf(unfinished, sizeof unfinished, "%s/export", folder);
+    mode_t mask = umask(077);
+    umask(mask | 077);
+    if (options->append && old && copy_file(path, unfinished) != 0)
+        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
+    if (code == 0)
+        code = exporter->export_report(report, unfinished, options, err);
+    if (code == 0 && options->append && old && chmod(unfinished, old->st_mode & 0777) != 0)
+        code = error_set_errno(err, "cannot write '%s'", path);
+    umask(mask);
+    if (code == 0)
+        code = move_into_place(unfinished, path, ending, overwrite, err);
+    if (code != 0)
+        remove_output(unfinished, ending);
+    rmdir(folder);
+    return code;
+}
+
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err)
 {
     static const struct export_options everything = { .lazy = 1 };
-    char unfinished[4096];
-    struct stat status;
-    int there = stat(path, &status) == 0, code = 0;
+    struct stat status, itself;
+    int there = stat(path, &status) == 0, taken = lstat(path, &itself) == 0;
 
     options = options ? options : &everything;
     if (options->append && !exporter->appends)
@@ -88,19 +119,9 @@ int export_file(const struct exporter *exporter, struct report *report, const ch
         return error_set(err, ERR_BAD_ARGUMENT, "--gzip is not for --type %s", exporter->name);
     if (options->max_bytes && !exporter->limits)
         return error_set(err, ERR_BAD_ARGUMENT, "--max-size is for --type html and tacho");
-    if (!overwrite && !options->append && there)
+    if (!overwrite && !options->append && taken)
         return error_set(err, ERR_EXISTS, "'%s' exists already; -f true overwrites it", path);
     if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) /* a device would be replaced by a file */
         return error_set(err, ERR_BAD_ARGUMENT, "'%s' is neither a file nor a folder", path);
-    if (snprintf(unfinished, sizeof unfinished, "%s.%d.unfinished", path, (int)getpid()) >= (int)sizeof unfinished)
-        return error_set(err, ERR_BAD_ARGUMENT, "the name of the output is too long");
-    if (options->append && there && copy_file(path, unfinished) != 0)
-        code = error_set_errno(err, "cannot copy '%s' to add to it", path);
-    if (code == 0)
-        code = exporter->export_report(report, unfinished, options, err);
-    if (code == 0)
-        code = move_into_place(unfinished, path, exporter->folder ? exporter->name : exporter->extension, overwrite, err);
-    if (code != 0)
-        remove_output(unfinished, exporter->folder ? exporter->name : exporter->extension);
-    return code;
+    return export_aside(exporter, report, path, overwrite, options, there ? &status : NULL, err);
 }

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/newfile.h"
+
 #define ALLOCATE_STEP ((uint64_t)4 << 20)
 
 /* Devices and pipes stay. */
@@ -21,9 +23,7 @@ static void unlink_regular(const char *path)
 
 int output_open(struct output *output, const char *path, int overwrite, struct error *err)
 {
-    if (overwrite) /* whoever has the old file open keeps reading it */
-        unlink_regular(path);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL), 0666);
+    int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* it has command lines in it */
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERR_EXISTS, "%s exists already", path);
     if (fd < 0)

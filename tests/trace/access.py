@@ -1,4 +1,7 @@
-"""Who may come in: the socket that agents attach through is open to every local user, and none can keep others out."""
+"""Who may come in, and who sees what comes out: the socket that agents attach through is open to every local user, and none can keep
+others out; a report is for its owner, and goes through nobody's link."""
+import os
+import stat
 import subprocess
 import sys
 
@@ -67,6 +70,64 @@ class Access(lib.Case):
         self.start("; ".join([" ".join([*become, "true"])] * CHILDREN))
         self.connect(NOBODY)
         self.assertEqual(self.go_on(), 1 + 2 * CHILDREN)
+
+
+class Files(lib.Case):
+    samples = False
+
+    def tacho(self, *arguments, **more):
+        done = subprocess.run([lib.TACHO, *arguments], cwd=self.folder, capture_output=True, text=True, **more)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr}")
+        return done.stdout
+
+    def mode(self, name):
+        return stat.S_IMODE(os.lstat(self.path(name)).st_mode)
+
+    def test_reports_and_exports_are_for_their_owner(self):
+        for umask in (0o022, 0o000, 0o277):
+            self.profile("true", umask=umask)
+            self.assertEqual(self.mode("report.tacho"), 0o600 & ~umask, f"umask {umask:o}")
+        self.profile("true")
+        for kind, mode in (("sqlite", 0o600), ("json", 0o600), ("csv", 0o700), ("chrome", 0o600), ("tacho", 0o600)):
+            self.tacho("export", "--type", kind, "-o", f"out-{kind}", "report.tacho", umask=0o022)
+            self.assertEqual(self.mode(f"out-{kind}"), mode, kind)
+
+    def overwrite(self, name, *command):
+        """The output's name is a link to something precious, or another name of it, or a link to nothing."""
+        for make in (os.symlink, os.link, lambda _, link: os.symlink(self.path("nothing"), link)):
+            with open(self.path("precious"), "w") as file:
+                file.write("precious")
+            if os.path.lexists(self.path(name)):
+                os.unlink(self.path(name))
+            make(self.path("precious"), self.path(name))
+            self.tacho(*command)
+            with open(self.path("precious")) as file:
+                self.assertEqual(file.read(), "precious")
+            self.assertFalse(os.path.lexists(self.path("nothing")))
+            self.assertTrue(stat.S_ISREG(os.lstat(self.path(name)).st_mode))
+            os.unlink(self.path("precious"))
+
+    def test_overwriting_goes_through_no_link(self):
+        self.profile("sleep", "0.01", options=["-t", "osrt"])
+        self.overwrite("new.tacho", "profile", "-s", "none", "-f", "true", "-o", "new.tacho", "true")
+        self.overwrite("new.json", "export", "-f", "true", "--type", "json", "-o", "new.json", "report.tacho")
+        self.overwrite("new.sqlite", "export", "-f", "true", "--type", "sqlite", "-o", "new.sqlite", "report.tacho")
+        self.overwrite("whole.tacho", "recover", "-f", "true", "-o", "whole.tacho", "report.tacho")
+        self.overwrite("new_osrt_sum.csv", "stats", "-q", "--force-overwrite=true", "-r", "osrt_sum", "-f", "csv", "-o", "new", "report.tacho")
+        self.assertEqual([name for name in os.listdir(self.folder) if "unfinished" in name], [])
+
+    def test_redacted(self):
+        """Programs have their names; what they were called with, and with which variables, is nowhere."""
+        environment = dict(os.environ, OMP_NUM_THREADS="1717")
+        command = ["sh", "-c", "env true --password=hunter2; exit 0"]
+        for redact in (False, True):
+            report = self.profile(*command, options=["-t", "osrt", f"--redact={str(redact).lower()}"], env=environment)
+            self.tacho("export", "-f", "true", "--type", "json", "-o", "all.json", "report.tacho")
+            with open(self.path("all.json")) as file:
+                text = file.read()
+            for secret in ("hunter2", "1717"):
+                self.assertEqual(secret in text, not redact, (secret, redact))
+        self.assertEqual({name for name, in report.rows("SELECT command FROM TACHO_PROCESS")}, {"sh", "env", "true"})
 
 
 lib.main()

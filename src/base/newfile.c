@@ -1,0 +1,40 @@
+/* See newfile.h. O_EXCL is what makes it safe: the kernel then follows no link, and makes the file or fails. */
+#include "newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ATTEMPTS 8 /* somebody may take the name again and again */
+
+/* Something that is no file, and is written to as it is. */
+static int is_channel(const char *path, const struct stat *status)
+{
+    struct stat target;
+    if (S_ISLNK(status->st_mode))
+        return status->st_uid == 0 && stat(path, &target) == 0 && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode);
+    return !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) && (status->st_uid == 0 || status->st_uid == geteuid());
+}
+
+int newfile_open(const char *path, int access, mode_t mode, int overwrite)
+{
+    struct stat status;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int file = open(path, access | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (file >= 0 || errno != EEXIST || !overwrite)
+            return file;
+        if (lstat(path, &status) != 0)
+            continue;
+        if (is_channel(path, &status))
+            return open(path, access | O_CLOEXEC);
+        if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
+            errno = S_ISDIR(status.st_mode) ? EISDIR : EPERM;
+            return -1;
+        }
+        if (unlink(path) != 0 && errno != ENOENT)
+            return -1;
+    }
+    errno = EBUSY;
+    return -1;
+}
