@@ -70,8 +70,9 @@ struct cuda_join;
 struct cuda_waits {
     struct cuda_wait *list;                /* in the order they were read */
     uint32_t count, capacity;
-    struct cuda_event *events;             /* by handle, open addressing */
-    uint32_t event_count, event_capacity;
+    struct cuda_events { struct cuda_event *list; uint32_t count, capacity; } /* by handle, open addressing */
+        events, old_events;                /* two generations: those that are used are moved into the younger */
+    int64_t last_event_id;
     struct cuda_join *joins;               /* by correlation id */
     uint32_t join_count;
     int64_t last_sync_id;

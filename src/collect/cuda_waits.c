@@ -13,7 +13,7 @@
 #define LIST_MAX (1u << 18)       /* 14 MiB: then the order is taken as it is */
 #define JOINS (1u << 14)          /* a power of two; of them, half may be in use */
 #define EVENTS_FIRST 256u
-#define EVENTS_MAX (1u << 20)
+#define EVENTS_MAX (1u << 20)     /* half of them in use, and twice that: 48 MiB. Handles that were not used for longest are forgotten */
 
 struct cuda_wait {
     uint64_t ticks, event;
@@ -40,7 +40,8 @@ struct cuda_join {
 void cuda_waits_free(struct cuda_process *cuda)
 {
     free(cuda->waits.list);
-    free(cuda->waits.events);
+    free(cuda->waits.events.list);
+    free(cuda->waits.old_events.list);
     free(cuda->waits.joins);
     cuda->waits = (struct cuda_waits){0};
 }
@@ -190,41 +191,55 @@ static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
 
 /* ---- In order --------------------------------------------------------------------------------------------------------------------- */
 
-static struct cuda_event *event_slot(const struct cuda_waits *waits, uint64_t handle)
+static struct cuda_event *event_slot(const struct cuda_events *events, uint64_t handle)
 {
-    uint32_t at = (uint32_t)(hash_number(handle) >> 16) & (waits->event_capacity - 1);
-    while (waits->events[at].handle && waits->events[at].handle != handle)
-        at = (at + 1) & (waits->event_capacity - 1);
-    return &waits->events[at];
+    uint32_t at = (uint32_t)(hash_number(handle) >> 16) & (events->capacity - 1);
+    while (events->list[at].handle && events->list[at].handle != handle)
+        at = (at + 1) & (events->capacity - 1);
+    return &events->list[at];
+}
+
+static const struct cuda_event *find_event(const struct cuda_events *events, uint64_t handle)
+{
+    const struct cuda_event *event = events->list ? event_slot(events, handle) : NULL;
+    return event && event->handle ? event : NULL;
 }
 
 static int make_event_room(struct cuda_waits *waits)
 {
-    if (waits->event_capacity && waits->event_count < waits->event_capacity / 2)
+    struct cuda_events *events = &waits->events;
+    if (events->capacity == EVENTS_MAX && events->count >= EVENTS_MAX / 2) {
+        free(waits->old_events.list);
+        waits->old_events = *events;
+        *events = (struct cuda_events){0};
+    }
+    if (events->capacity && events->count < events->capacity / 2)
         return 0;
-    if (waits->event_capacity == EVENTS_MAX)
+    struct cuda_events more = {.count = events->count, .capacity = events->capacity ? 2 * events->capacity : EVENTS_FIRST};
+    more.list = calloc(more.capacity, sizeof *more.list);
+    if (!more.list)
         return -1;
-    struct cuda_waits more = {.event_capacity = waits->event_capacity ? 2 * waits->event_capacity : EVENTS_FIRST};
-    more.events = calloc(more.event_capacity, sizeof *more.events);
-    if (!more.events)
-        return -1;
-    for (uint32_t i = 0; i < waits->event_capacity; i++)
-        if (waits->events[i].handle)
-            *event_slot(&more, waits->events[i].handle) = waits->events[i];
-    free(waits->events);
-    waits->events = more.events;
-    waits->event_capacity = more.event_capacity;
+    for (uint32_t i = 0; i < events->capacity; i++)
+        if (events->list[i].handle)
+            *event_slot(&more, events->list[i].handle) = events->list[i];
+    free(events->list);
+    *events = more;
     return 0;
 }
 
 /* The event of this handle; a new one gets the next number. NULL for none, or when memory is short. */
 static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
 {
-    if (!handle || make_event_room(waits) != 0)
+    if (!handle)
         return NULL;
-    struct cuda_event *event = event_slot(waits, handle);
-    if (!event->handle)
-        *event = (struct cuda_event){.handle = handle, .id = ++waits->event_count, .sync_id = CUDA_NOTHING};
+    if (!find_event(&waits->events, handle) && make_event_room(waits) != 0)
+        return NULL;
+    struct cuda_event *event = event_slot(&waits->events, handle);
+    if (event->handle)
+        return event;
+    const struct cuda_event *old = find_event(&waits->old_events, handle);
+    *event = old ? *old : (struct cuda_event){.handle = handle, .id = ++waits->last_event_id, .sync_id = CUDA_NOTHING};
+    waits->events.count++;
     return event;
 }
 

@@ -83,6 +83,24 @@ static void the_order_is_that_of_time_not_of_reading(void **state)
     scene_end(scene);
 }
 
+/* Programs that make an event for every step: their handles may all be different. */
+static void events_without_number(void **state)
+{
+    enum { COUNT = 600000, EARLY = 100000 };
+    struct scene *scene = begin(0);
+    for (uint32_t i = 1; i <= COUNT; i++)
+        tell_wait(scene, WIRE_CUDA_EVENT_RECORD, i, 10, 7, UINT64_C(0x7f0000000000) + 64 * i);
+    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, COUNT + 1, 11, 13, UINT64_C(0x7f0000000000) + 64 * COUNT);
+    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, COUNT + 2, 12, 13, UINT64_C(0x7f0000000000) + 64 * EARLY);
+    scene_read(scene);
+    send_call(scene, STREAM_WAIT, 11, 3400, 3450);
+    send_call(scene, STREAM_WAIT, 12, 3500, 3550);
+    scene_finish(scene);
+    scene_expect(scene, SYNCS, 0, (struct scene_expected[]){{"correlationId", 11}, {"eventId", COUNT}, {"eventSyncId", COUNT}, {0}});
+    scene_expect(scene, SYNCS, 1, (struct scene_expected[]){{"correlationId", 12}, {"eventId", EARLY}, {"eventSyncId", EARLY}, {0}});
+    scene_end(scene);
+}
+
 static void what_is_later_than_the_round_waits_for_the_next(void **state)
 {
     struct scene *scene = begin(0);
@@ -382,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_names_the_recording_that_it_is_for),
         cmocka_unit_test(the_order_is_that_of_time_not_of_reading),
+        cmocka_unit_test(events_without_number),
         cmocka_unit_test(what_is_later_than_the_round_waits_for_the_next),
         cmocka_unit_test(every_kind_of_wait_has_its_type),
         cmocka_unit_test(a_call_may_come_before_or_never),
