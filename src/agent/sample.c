@@ -194,12 +194,41 @@ static int stop_timer(struct agent_thread *thread)
     return timer != NO_TIMER;
 }
 
+/* The signals that wait for any process of this user, timers among them, and how many may: the line "SigQ:\tWAITING/MOST" of the
+ * kernel. 0, or -1 where it does not tell. */
+static int read_waiting(uint64_t numbers[2])
+{
+    static const char key[] = "\nSigQ:\t";
+    char text[256];
+    unsigned matched = 0, number = 0;
+    int file = sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    numbers[0] = numbers[1] = 0;
+    for (long length; file >= 0 && number < 2 && (length = sys_read(file, text, sizeof text)) > 0;)
+        for (long i = 0; i < length && number < 2; i++)
+            if (matched < sizeof key - 1)
+                matched = text[i] == key[matched] ? matched + 1 : text[i] == key[0];
+            else if (text[i] >= '0' && text[i] <= '9')
+                numbers[number] = numbers[number] * 10 + (uint64_t)(text[i] - '0');
+            else
+                number++;
+    if (file >= 0)
+        sys_close(file);
+    return number == 2 ? 0 : -1;
+}
+
+/* A timer holds one of these signals for as long as it lives: half of them are left to the program, and all others of its user. */
+static int has_spare_signal(void)
+{
+    uint64_t numbers[2];
+    return read_waiting(numbers) != 0 || numbers[0] < numbers[1] / 2;
+}
+
 static int start_timer(struct agent_thread *thread, uint64_t period_ns)
 {
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL };
     int timer;
     event._sigev_un._tid = sys_gettid();
-    if (give_stack(thread) != 0 || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
+    if (!has_spare_signal() || give_stack(thread) != 0 || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
         return -1;
     struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
     struct itimerspec when = { .it_interval = period, .it_value = period };
@@ -218,8 +247,8 @@ void sample_thread_begin(struct agent_thread *thread)
     } else if (start_timer(thread, period_ns) != 0) {
         count_unsampled(WIRE_UNSAMPLED_TIMER);
         if (atomic_exchange(&timer_told, agent.pid) != agent.pid)
-            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Some threads have no CPU samples: the kernel refused their timers, of which a user "
-                      "may have as many as pending signals (ulimit -i), or memory for a stack.");
+            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Some threads have no CPU samples: their timers would take more than half of the signals "
+                      "that the user may have pending (ulimit -i), or there was no memory for a stack.");
     } else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) { /* just now, and this timer was not seen */
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
     }

@@ -9,6 +9,7 @@ import platform
 import resource
 import struct
 import subprocess
+import sys
 
 import lib
 
@@ -345,6 +346,37 @@ class Signal(lib.Case):
             with self.subTest(mode):
                 self.run_mode(mode)
                 self.assertGreater(self.taken, 5)
+
+    def test_timers_leave_half_of_the_signals_to_the_program(self):
+        """A program of many threads can still have timers of its own: at least half of those that it has without us."""
+        program = """if True:
+            import ctypes, threading
+            libc, over, timers = ctypes.CDLL(None), threading.Event(), 0
+            threads = [threading.Thread(target=over.wait) for _ in range(100)]
+            for thread in threads:
+                thread.start()
+            timer = ctypes.c_void_p()
+            while libc.timer_create(1, None, ctypes.byref(timer)) == 0:
+                timers += 1
+            print(timers)
+            over.set()"""
+
+        def circumstances():
+            resource.setrlimit(resource.RLIMIT_SIGPENDING, (80, 80))
+            refuse_perf_events()
+
+        def bare():
+            return int(subprocess.run([sys.executable, "-c", program], preexec_fn=circumstances, capture_output=True, text=True, check=True).stdout)
+
+        before, after = bare(), None
+        for _ in range(20):  # other programs of the same user, a test beside this one, may have timers meanwhile
+            report = self.profile(sys.executable, "-c", program, options=["-t", "none"], preexec_fn=circumstances)
+            before, after = after if after is not None else before, bare()
+            if before == after:
+                break
+        self.assertGreaterEqual(int(self.output.stdout), before // 2)
+        self.assertGreater(report.count("samples", "unsampled-threads", "no-timer"), 0)
+        self.assertTrue(report.rows("SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%ulimit -i%'"))
 
     def test_timers_that_are_refused(self):
         """A timer takes one of the signals that a user may have waiting."""
