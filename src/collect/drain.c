@@ -274,6 +274,11 @@ size_t drain_process(struct process *process, size_t budget)
     return bytes;
 }
 
+int drain_slice(struct process *process)
+{
+    return drain_process(process, ROUND_BYTES) >= ROUND_BYTES || process->behind;
+}
+
 /* ---- How far is far enough -------------------------------------------------------------------------------------------- */
 
 static void schedule(struct drain *drain, int64_t interval_us)
@@ -439,6 +444,7 @@ static void round_once(evutil_socket_t unused, short what, void *argument)
     else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
         drain->interval_us -= drain->interval_us / 4;
     schedule(drain, total >= ROUND_BYTES ? 0 : drain->interval_us);
+    process_end_next(collector);
     session_answer_flushes(collector);
 }
 

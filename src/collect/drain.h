@@ -41,6 +41,9 @@ void drain_free(struct collector *collector);
 /* Reads what is there now, up to about `budget` bytes; the number of bytes read. */
 size_t drain_process(struct process *process, size_t budget);
 
+/* Reads as much of it as a round may take: is there more? */
+int drain_slice(struct process *process);
+
 /* Notes how far every thread has written by now, and every buffer that CUPTI has delivered: the rounds that follow, which start at
  * once, read at least as far. Have they? What is recorded meanwhile is not waited for. */
 void drain_set_goals(struct collector *collector);

@@ -9,6 +9,7 @@
 #include "collector.h"
 #include "cost.h"
 #include "cuda.h"
+#include "life.h"
 #include "marks.h"
 #include "nvtx.h"
 #include "torch.h"
@@ -421,7 +422,15 @@ void process_end(struct process *process, enum process_ending ending, int status
 {
     if (process->ending != PROCESS_RUNS)
         return;
-    process_sample_cpu(process);
+    if (process->is_over) {
+        ending = process->over_ending;
+        status = process->over_status;
+        end_ns = process->over_ns;
+        process->is_over = 0;
+        process->collector->processes.over--;
+    } else {
+        process_sample_cpu(process);
+    }
     if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) /* what came after is the next program's */
         process->cpu_ns = process->exec_cpu_ns;
     int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
@@ -470,10 +479,36 @@ void process_end(struct process *process, enum process_ending ending, int status
     process->collector->processes.live--;
 }
 
+void process_end_soon(struct process *process, enum process_ending ending, int status, int64_t end_ns)
+{
+    if (process->ending != PROCESS_RUNS || process->is_over)
+        return;
+    process_sample_cpu(process);
+    process->is_over = 1;
+    process->over_ending = ending;
+    process->over_status = status;
+    process->over_ns = end_ns;
+    process->collector->processes.over++;
+    if (!drain_slice(process))
+        process_end(process, ending, status, end_ns);
+}
+
+/* One at a time, and no more of it than a round may take. */
+void process_end_next(struct collector *collector)
+{
+    struct process *process = collector->processes.over ? collector->processes.first_live : NULL;
+    while (process && !process->is_over)
+        process = process->next_live;
+    if (process && !drain_slice(process)) {
+        process_end(process, process->over_ending, process->over_status, process->over_ns);
+        life_check(collector);
+    }
+}
+
 void process_status(struct process *process, int wait_status)
 {
     int signalled = WIFSIGNALED(wait_status);
-    process_end(process, signalled ? PROCESS_SIGNALLED : PROCESS_EXITED,
+    process_end_soon(process, signalled ? PROCESS_SIGNALLED : PROCESS_EXITED,
                 signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), collector_now(process->collector));
 }
 

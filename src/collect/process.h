@@ -70,6 +70,10 @@ struct process {
     int64_t start_ns, end_ns;
     enum process_ending ending;
     int status;                    /* exit status or signal, by ending */
+    int is_over;                   /* it has ended so, and what it left is being read: process_end_soon() */
+    enum process_ending over_ending;
+    int over_status;
+    int64_t over_ns;
     int exit_seen, exit_status;    /* it said so itself, before it was gone */
     int parent_said, wait_status;  /* its parent did */
     int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
@@ -117,7 +121,7 @@ struct process_table {
     struct process *buckets[PROCESS_BUCKETS]; /* by pid, the newest first */
     struct process *first, *last;             /* in order of appearance */
     struct process *first_live;
-    uint64_t count, live;
+    uint64_t count, live, over;               /* over: of the live ones, those that are read to their end */
     uint64_t threads;
 };
 
@@ -136,6 +140,11 @@ void process_describe(struct process *process);
 
 /* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
+
+/* The same for one whose end was just noticed: what is left in its arena, up to all of it, is read in rounds, so that others who come in
+ * meanwhile need not wait for it. process_end_next() is called with every round and ends one that is read. */
+void process_end_soon(struct process *process, enum process_ending ending, int status, int64_t end_ns);
+void process_end_next(struct collector *collector);
 
 /* What our own wait call said about it: ends it, if it has not ended yet. Not while draining. */
 void process_status(struct process *process, int wait_status);

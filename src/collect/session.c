@@ -179,7 +179,7 @@ static struct process *introduce(struct collector *collector, const struct wire_
     struct process *known = process_find(collector, pid);
     /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we have reaped it,
      * and a hello that is read after its death is the one that it sent before. */
-    int is_reused = known && !known->is_child && process_is_gone(known);
+    int is_reused = known && (known->is_over || (!known->is_child && process_is_gone(known)));
     if (known && known->ending == PROCESS_RUNS && !known->arena && !is_reused) {
         /* the one we started, or one found before its agent was up */
         if (!known->is_primary)

@@ -39,7 +39,7 @@ void process_set_cpu(struct process *process, uint64_t ns)
 /* One that we are not the parent of: how it ended only its parent knows. */
 static void lose(struct process *process)
 {
-    process_end(process, PROCESS_LOST, 0, collector_now(process->collector));
+    process_end_soon(process, PROCESS_LOST, 0, collector_now(process->collector));
     if (process->is_primary)
         life_primary_ended(process->collector, 0);
 }
@@ -100,6 +100,8 @@ void process_poll(struct collector *collector)
     struct process *next;
     for (struct process *process = collector->processes.first_live; process; process = next) {
         next = process->next_live;
+        if (process->is_over) /* another may have its pid */
+            continue;
         process_sample_cpu(process);
         if (process->pidfd < 0 && !process->is_child && !procfs_is_alive(process->pid, process->start_time))
             lose(process);

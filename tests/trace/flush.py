@@ -17,4 +17,15 @@ class Flush(lib.Case):
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE origin = 'fork'"), CHILDREN)
 
 
+class Ends(lib.Case):
+    samples = False
+
+    def test_processes_that_leave_much_to_read_hold_up_nobody(self):
+        """Three end at once with full buffers; a fourth that says hello meanwhile is answered before it gives up."""
+        report = self.profile(lib.program("flush"), "3", "1500000", options=["-t", "nvtx", "--trace-fork-before-exec=true"])
+        self.assertEqual(report.count("nvtx", "recorded") + report.count("nvtx", "lost"), 3 * 1500000)
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_THREAD"), 1 + 3 + 1)
+        self.assertEqual(report.rows("SELECT ending, exitStatus, count(*) FROM TACHO_PROCESS WHERE origin = 'fork' GROUP BY 1, 2"), [("exit", 0, 4)])
+
+
 lib.main()
