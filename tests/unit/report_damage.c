@@ -454,6 +454,60 @@ static void a_report_that_cannot_begin_leaves_no_file(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+static void append_noise(struct writer *writer, enum table_id table, int rows, uint64_t *noise)
+{
+    const struct schema_table *schema = &schema_tables[table];
+    uint64_t row[65] = {0};
+    while (rows-- > 0) {
+        for (size_t column = 0; column < schema->column_count; column++) {
+            *noise ^= *noise << 13, *noise ^= *noise >> 7, *noise ^= *noise << 17;
+            row[0] |= schema->columns[column].type == COLUMN_INT ? UINT64_C(1) << column : 0;
+            row[column + 1] = *noise;
+        }
+        writer_append(writer, table, row);
+    }
+}
+
+/* More rows of small tables than the reserve has room for: which of them are lost is known before that is written down. */
+static void losses_are_final_before_they_are_counted(void **state)
+{
+    (void)state;
+    static const enum table_id tables[] = {TABLE_CUPTI_ACTIVITY_KIND_KERNEL, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, TABLE_COMPOSITE_EVENTS};
+    enum { TABLES = sizeof tables / sizeof *tables, ROWS = 4000 };
+    struct rlimit before, limit;
+    uint64_t noise = 88172645463325252u, lost[TABLES], lost_in_all = 0;
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 2 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct writer *writer = open_writer(path);
+    while (!writer_rows_lost(writer, TABLE_OSRT_API)) {
+        append_noise(writer, TABLE_OSRT_API, 5000, &noise);
+        writer_flush(writer, NULL);
+    }
+    for (int i = 0; i < TABLES; i++)
+        append_noise(writer, tables[i], ROWS, &noise);
+    writer_flush(writer, NULL);
+    writer_give_up_held(writer);
+    for (int i = 0; i < TABLES; i++)
+        lost_in_all += lost[i] = writer_rows_lost(writer, tables[i]);
+    assert_true(lost_in_all > 0);
+    struct row_TACHO_COUNT count = {0};
+    ROW_SET(&count, TACHO_COUNT, cause, writer_string(writer, "disk-full", 9));
+    writer_append(writer, TABLE_TACHO_COUNT, &count);
+    assert_int_equal(writer_close(writer, NULL), ERR_NO_SPACE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+
+    struct report *report;
+    assert_int_equal(report_open(path, &report, NULL), 0);
+    assert_int_equal(report_table(report, "TACHO_COUNT")->rows, 1);
+    for (int i = 0; i < TABLES; i++) {
+        const struct report_table *table = report_table(report, schema_tables[tables[i]].name);
+        assert_int_equal((table ? table->rows : 0) + lost[i], ROWS);
+    }
+    report_close(report);
+}
+
 /* Fills the file to the last byte but the reserve: what says whose rows are missing must find its way out of that. */
 static void small_tables_wait_for_the_close(void **state)
 {
@@ -516,6 +570,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_keeps_the_report_whole),
         cmocka_unit_test(a_file_size_limit_is_like_a_full_disk),
         cmocka_unit_test(a_report_that_cannot_begin_leaves_no_file),
+        cmocka_unit_test(losses_are_final_before_they_are_counted),
         cmocka_unit_test(small_tables_wait_for_the_close),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
