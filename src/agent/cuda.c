@@ -290,9 +290,12 @@ void cuda_follow(int is_own_thread)
         return;
     }
     int saved_errno = errno;
+    sigset_t before;
     struct agent_thread *self = cuda_hide();
+    cuda_block_signals(&before);
     if (cuda_in_use())
         change_state(wanted_state(), is_own_thread);
+    cuda_restore_signals(&before);
     cuda_show(self);
     errno = saved_errno;
     cuda_unlock();
@@ -347,10 +350,13 @@ int InitializeInjection(void)
     struct agent_thread *thread = agent_thread();
     if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1) &&
         cuda_lock()) {
+        sigset_t before;
         struct agent_thread *self = cuda_hide();
+        cuda_block_signals(&before);
         cuda.starting = 1;
         set_up();
         cuda.starting = 0;
+        cuda_restore_signals(&before);
         cuda_show(self);
         cuda_unlock();
         agent_note_modules();

@@ -25,6 +25,8 @@
 #ifndef TACHO_AGENT_CUDA_H
 #define TACHO_AGENT_CUDA_H
 
+#include <signal.h>
+
 #include "../wire/cuda.h"
 #include "../wire/cuda_calls.h"
 #include "../wire/cupti.h"
@@ -142,7 +144,10 @@ void cuda_name_add(enum wire_cuda_name what, uint64_t key, const char *text);
 void cuda_names_forget(void);          /* a module is being unloaded: its pointers may come to mean something else */
 
 /* ---- cuda_thread.c ---- */
-int cuda_thread_start(void);           /* 0, or -1 */
+int cuda_thread_start(void);           /* 0, or -1; the program's signals are blocked */
+/* Around whatever may start threads, ours or CUPTI's: they inherit the mask, and leave the program's signals to its own threads. */
+void cuda_block_signals(sigset_t *before);
+void cuda_restore_signals(const sigset_t *before);
 void cuda_thread_wake(void);
 void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns once it is done, or when patience ends */
 

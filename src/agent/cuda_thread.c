@@ -4,9 +4,7 @@
  *
  * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
  * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
- * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes.
- * libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread and
- * wait until each has answered.                                                                                          */
+ * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes. */
 #include <pthread.h>
 #include <sys/prctl.h>
 
@@ -205,13 +203,22 @@ static void *run(void *unused)
 
 int cuda_thread_start(void)
 {
-    sigset_t all, before;
     pthread_t thread;
+    return OS_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
+}
+
+/* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread and wait until
+ * each has answered. */
+void cuda_block_signals(sigset_t *before)
+{
+    sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    int result = OS_REAL(pthread_create)(&thread, NULL, run, NULL);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return result == 0 ? 0 : -1;
+    sigprocmask(SIG_SETMASK, &all, before);
+}
+
+void cuda_restore_signals(const sigset_t *before)
+{
+    sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 /* Several handlers may ask, one for each capture: for a flush that hangs only one of them waits. */
