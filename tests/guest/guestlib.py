@@ -155,7 +155,7 @@ class Case(lib.Case):
         with open(answer) as file:
             return json.load(file)
 
-    def tacho(self, combination):
+    def profiled(self, combination):
         return [lib.TACHO, "profile", "-q", "--resolve-symbols=false", "-o", self.path("report.tacho"), "-f", "true", *combination.options]
 
     def bare_run(self, programs, combination):
@@ -167,14 +167,14 @@ class Case(lib.Case):
     def as_children(self, programs, combination):
         """One capture of all of them."""
         bare = self.bare_run(programs, combination)
-        return bare, self.batch(self.jobs(programs, combination, bare), combination, self.tacho(combination))
+        return bare, self.batch(self.jobs(programs, combination, bare), combination, self.profiled(combination))
 
     def as_first(self, programs, combination):
         """A capture of each. What tacho itself says on stderr is not the program's."""
         bare = self.bare_run(programs, combination)
         jobs = self.jobs(programs, combination, bare)
         for job in jobs:
-            job["command"] = self.tacho(combination) + job["command"]
+            job["command"] = self.profiled(combination) + job["command"]
         results = self.batch(jobs, combination)
         for result in results.values():
             result["stderr"] = "".join(line for line in result["stderr"].splitlines(True) if not line.startswith("tacho profile: "))

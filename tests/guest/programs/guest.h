@@ -51,6 +51,7 @@ extern const struct guest_program __start_guest_programs[], __stop_guest_program
 extern char **environ;
 static char **arguments; /* of main(), from the program's name on */
 static pid_t first_parent;
+__attribute__((unused)) static void *volatile nowhere = (void *)8; /* an address that no call can use */
 
 /* One line, written at once: children, handlers and threads may speak. */
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
