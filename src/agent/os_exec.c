@@ -36,6 +36,49 @@ struct request {
     const void *actions, *attributes;
 };
 
+/* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
+
+#define PAGE_LEAST 4096u
+
+/* `page` is the last one that could be read: texts of an environment lie side by side. */
+static int can_read(const void *address, uintptr_t *page)
+{
+    uintptr_t here = (uintptr_t)address / PAGE_LEAST;
+    if (here == *page)
+        return 1;
+    *page = here;
+    return sys_can_read(address);
+}
+
+static int can_read_text(const char *text, uintptr_t *page)
+{
+    while (can_read(text, page)) {
+        size_t rest = PAGE_LEAST - (uintptr_t)text % PAGE_LEAST;
+        if (strnlen(text, rest) < rest)
+            return 1;
+        text += rest;
+    }
+    return 0;
+}
+
+/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so they
+ * find out first. */
+static int can_be_read(const struct request *request)
+{
+    uintptr_t page = UINTPTR_MAX;
+    if (request->path && !can_read_text(request->path, &page))
+        return 0;
+    for (strings entry = request->environment; entry; entry++) {
+        if (!can_read(entry, &page))
+            return 0;
+        if (!*entry)
+            break;
+        if (!can_read_text(*entry, &page))
+            return 0;
+    }
+    return 1;
+}
+
 /* ---- The environment ------------------------------------------------------------------------------------------- */
 
 static const char *value_of(const char *entry, const char *name)
@@ -296,6 +339,8 @@ void os_exec_prepare(void)
  * published for the time of the call, and only a failure leaves a row. */
 static int execute(const struct request *request)
 {
+    if (!can_be_read(request))
+        return request->run(request, request->environment);
     int own = os_is_own_process();
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     uint64_t start = own ? agent_ticks() : 0;
@@ -416,6 +461,8 @@ int os_hook_execle(const char *path, const char *first, ...)
 
 static int spawn(const struct request *request)
 {
+    if (!can_be_read(request))
+        return request->run(request, request->environment);
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
         return run_followed(request);

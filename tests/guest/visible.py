@@ -40,7 +40,6 @@ VISIBLE = [
 EXPECTED_DIFFERENCES = [
     Expected("memory/lock_as_user_with_8_mb", ".*cuda.*standin.*", r"[-+] (stdout: (mlockall: .*|locked .*)|takes seconds longer)",
              "the buffers that CUPTI is lent, and the stacks of threads, count as locked memory"),
-    Expected("processes/exec_of_a_bad_address", ".*", r".*", "the exec hooks read the path and the arguments before the kernel checks them"),
 ]
 
 

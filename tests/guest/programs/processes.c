@@ -3,6 +3,7 @@
 
 #include <linux/sched.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 
 static int exit_seven(void)
@@ -100,6 +101,13 @@ PROGRAM(exec_of_a_bad_address)
     char *argv[] = { "program", NULL };
     say_result("exec", execve(nowhere, argv, environ));
     say_result("exec", execve("/no/such/program", nowhere, environ));
+    say_result("exec", execve("/bin/true", argv, nowhere));
+    say_result("exec", execve("/bin/true", argv, (char *[]){ "A=1", nowhere, NULL }));
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages + 4096, 4096, PROT_NONE);
+    memset(pages, 'x', 4096); /* a text that does not end before its page */
+    say_result("exec", execve("/bin/true", argv, (char *[]){ pages + 4000, NULL }));
+    say_result("spawn", posix_spawn(NULL, nowhere, NULL, NULL, argv, environ));
     return 0;
 }
 
