@@ -1,5 +1,6 @@
 /* SQLite's own functions that search one text for another compare at every place: with two long texts a single call takes minutes, and
  * nothing can interrupt it. These give the same answers in time that grows with the text alone. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static void instr(sqlite3_context *context, int count, sqlite3_value **values)
         sqlite3_result_error_nomem(context);
         return;
     }
-    /* What begins inside of a character is found nowhere but at the very begin. */
+    /* A pattern that starts with a continuation byte matches only at offset 0. */
     size_t searched = !is_blob && wanted_length && is_continuation(wanted[0]) && length > wanted_length ? wanted_length : length;
     const unsigned char *found = wanted_length ? memmem(text, searched, wanted, wanted_length) : text;
     sqlite3_result_int64(context, !found ? 0 : is_blob ? found - text + 1 : found == text ? 1 : 1 + count_characters(text + 1, found + 1));
@@ -108,40 +109,83 @@ static void replace(sqlite3_context *context, int count, sqlite3_value **values)
         sqlite3_result_error_nomem(context);
 }
 
-enum { TRIM_FRONT = 1, TRIM_BACK = 2, MOST_TRIMMED = 256 };
+enum { TRIM_FRONT = 1, TRIM_BACK = 2, MOST_TRIMMED = 256, CHARACTER_BYTES = 4 };
 
-struct character { const unsigned char *bytes; size_t length; };
+/* Characters in ascending order, so that a search takes as long for 256 of them as for a few: the bytes, the length, and in the lowest eight
+ * bits the place in Y. The first in Y that fits is trimmed, as SQLite does it: in damaged UTF-8 one may be the beginning of another. */
+struct character_set { uint64_t list[MOST_TRIMMED]; size_t count; unsigned lengths; /* bit n: there are characters of n bytes */ };
 
-static size_t split_characters(struct character *out, const unsigned char *text, size_t length)
+static uint64_t pack_character(const unsigned char *bytes, size_t length)
 {
-    size_t count = 0;
+    uint64_t packed = 0;
 
-    for (size_t at = 0; at < length && count <= MOST_TRIMMED; count++) {
-        size_t next = at + 1;
+    for (size_t i = 0; i < length; i++)
+        packed = packed << 8 | bytes[i];
+    return packed << 16 | length << 8;
+}
+
+static int compare_packed(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* 0: there are more characters than fit, or one is none of UTF-8. */
+static int split_characters(struct character_set *set, const unsigned char *text, size_t length)
+{
+    set->count = set->lengths = 0;
+    for (size_t at = 0, next; at < length; at = next) {
+        next = at + 1;
         if (text[at] >= 0xc0)
             while (next < length && is_continuation(text[next]))
                 next++;
-        if (count < MOST_TRIMMED)
-            out[count] = (struct character){ text + at, next - at };
-        at = next;
+        if (set->count == MOST_TRIMMED || next - at > CHARACTER_BYTES)
+            return 0;
+        set->list[set->count] = pack_character(text + at, next - at) | set->count;
+        set->count++;
+        set->lengths |= 1u << (next - at);
     }
-    return count;
+    qsort(set->list, set->count, sizeof *set->list, compare_packed);
+    return 1;
+}
+
+/* The place in Y of a packed character; MOST_TRIMMED: it is not there. */
+static unsigned place_in_set(const struct character_set *set, uint64_t packed)
+{
+    size_t low = 0, high = set->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (set->list[middle] < packed)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < set->count && (set->list[low] & ~(uint64_t)0xff) == packed ? set->list[low] & 0xff : MOST_TRIMMED;
 }
 
 /* How many bytes one of the characters has at the front, or at the back; 0: none is there. */
-static size_t trimmed(const struct character *list, size_t count, const unsigned char *text, size_t length, int side)
+static size_t trimmed(const struct character_set *set, const unsigned char *text, size_t length, int side)
 {
-    for (size_t i = 0; i < count; i++)
-        if (list[i].length <= length && memcmp(side == TRIM_FRONT ? text : text + length - list[i].length, list[i].bytes, list[i].length) == 0)
-            return list[i].length;
-    return 0;
+    unsigned first = MOST_TRIMMED;
+    size_t found = 0;
+
+    for (size_t n = 1; n <= CHARACTER_BYTES && n <= length; n++) {
+        unsigned place = set->lengths & 1u << n ? place_in_set(set, pack_character(side == TRIM_FRONT ? text : text + length - n, n)) : MOST_TRIMMED;
+        if (place < first) {
+            first = place;
+            found = n;
+        }
+    }
+    return found;
 }
 
 /* trim(X, Y), ltrim and rtrim: X without the characters of Y at its ends. */
 static void trim(sqlite3_context *context, int count, sqlite3_value **values)
 {
     int sides = (int)(intptr_t)sqlite3_user_data(context);
-    struct character list[MOST_TRIMMED];
+    struct character_set characters;
     size_t length, set_length, part;
 
     if (any_is_null(count, values))
@@ -151,16 +195,15 @@ static void trim(sqlite3_context *context, int count, sqlite3_value **values)
         sqlite3_result_error_nomem(context);
         return;
     }
-    size_t in_set = split_characters(list, set, set_length);
-    if (in_set > MOST_TRIMMED) {
-        sqlite3_result_error(context, "trim, ltrim and rtrim take at most 256 characters", -1);
+    if (!split_characters(&characters, set, set_length)) {
+        sqlite3_result_error(context, "trim, ltrim and rtrim take at most 256 characters of UTF-8", -1);
         return;
     }
-    while (sides & TRIM_FRONT && (part = trimmed(list, in_set, text, length, TRIM_FRONT)) != 0) {
+    while (sides & TRIM_FRONT && (part = trimmed(&characters, text, length, TRIM_FRONT)) != 0) {
         text += part;
         length -= part;
     }
-    while (sides & TRIM_BACK && (part = trimmed(list, in_set, text, length, TRIM_BACK)) != 0)
+    while (sides & TRIM_BACK && (part = trimmed(&characters, text, length, TRIM_BACK)) != 0)
         length -= part;
     sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
