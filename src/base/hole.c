@@ -24,7 +24,7 @@ int hole_check(int fd, const char *path, struct error *err)
     struct text length = {0}, at = {0};
     human_bytes(&length, (uint64_t)(data - hole));
     human_bytes(&at, (uint64_t)hole);
-    int code = error_set(err, ERR_BAD_FORMAT, "'%s' is not whole: %s behind its first %s were never written. Copy or download it again", path,
+    int code = error_set(err, ERR_BAD_FORMAT, "'%s' is incomplete: it has a hole of %s at offset %s. Copy or download it again", path,
                          text_string(&length), text_string(&at));
     text_free(&length);
     text_free(&at);

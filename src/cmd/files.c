@@ -227,7 +227,7 @@ static const struct option export_options[] = {
     { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
       .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
     { .name = "csv-guard", .kind = OPTION_BOOL, .offset = FIELD(export.guard_formulas),
-      .help = "csv: put a ' before texts that begin like a formula (= + - @), so that no spreadsheet computes them (default: false)." },
+      .help = "csv: prefix text cells that start with =, +, -, @, tab or CR with ', so that spreadsheets do not evaluate them (default: false)." },
     { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
       .help = "binary payloads are always included" },
     { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",

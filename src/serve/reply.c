@@ -190,7 +190,7 @@ void reply_send(struct evhttp_request *request, const struct reply *reply, struc
 
     if (!sent) {
         free(reply->bytes);
-        reply_error(request, HTTP_SERVUNAVAIL, "too many answers wait for clients that do not read them; ask again later");
+        reply_error(request, HTTP_SERVUNAVAIL, "Too many responses are pending. Retry later.");
         return;
     }
     add_headers(request, reply->type, "no-store");

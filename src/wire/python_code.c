@@ -24,8 +24,8 @@ static size_t put_utf8(char *out, size_t room, uint32_t character)
     return length;
 }
 
-/* Characters of one, two or four bytes become UTF-8, behind what is there: how much that is then. Control characters and what Unicode has no place for become '?': a name of
- * a function is shown on terminals. */
+/* Appends characters of 1, 2 or 4 bytes as UTF-8 at out + used; returns the new length. Control characters and invalid code points become
+ * '?', since terminals show the names of functions. */
 static size_t put_characters(char *out, size_t size, size_t used, const unsigned char *characters, size_t count, unsigned width)
 {
     for (size_t i = 0; i < count; i++) {
