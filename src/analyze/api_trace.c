@@ -96,7 +96,7 @@ static void set_times(const struct trace *trace, struct table_cell *cells, size_
     int64_t start = trace->columns.values[START][row];
 
     cell_set_int(&cells[0], start);
-    cell_set_int(&cells[1], duration_of(start, trace->columns.values[END][row]));
+    cell_set_int(&cells[1], saturating_duration(start, trace->columns.values[END][row]));
 }
 
 static int add_cuda_row(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)

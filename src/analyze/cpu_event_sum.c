@@ -48,7 +48,7 @@ static int read_requests(struct totals *totals, struct report *report, struct er
 
 static void end_reading(struct total *total)
 {
-    int64_t length = duration_of(total->start_ns, total->end_ns);
+    int64_t length = saturating_duration(total->start_ns, total->end_ns);
     double rate = length > 0 ? (double)total->sum * 1e9 / (double)length : 0;
 
     total->most = rate > total->most ? rate : total->most;
@@ -65,8 +65,8 @@ static void add(struct totals *totals, int64_t request, int64_t value, int64_t s
             end_reading(total);
         total->start_ns = start_ns;
         total->end_ns = end_ns;
-        total->sum = add_saturating(total->sum, value);
-        total->value = add_saturating(total->value, value);
+        total->sum = saturating_add(total->sum, value);
+        total->value = saturating_add(total->value, value);
     }
 }
 
@@ -175,7 +175,7 @@ static int cpu_event_sum(struct report *report, const struct analysis_request *r
         code = read_requests(&totals, report, err);
     if (code == 0)
         code = read_values(&totals, report, filter.span, err);
-    int64_t length_ns = filter.span ? duration_of(filter.span->from_ns, filter.span->to_ns) : duration_of(totals.first_ns, totals.last_ns);
+    int64_t length_ns = filter.span ? saturating_duration(filter.span->from_ns, filter.span->to_ns) : saturating_duration(totals.first_ns, totals.last_ns);
     for (size_t i = 0; i < totals.count && code == 0; i++)
         code = add_event(table, report, &totals.list[i], length_ns);
     for (size_t i = 0; i < CPU_METRICS && code == 0; i++)

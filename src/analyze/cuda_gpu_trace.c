@@ -119,7 +119,7 @@ static void set_megabytes(struct table_cell *cell, int64_t bytes)
 
 static void set_bytes(struct table_cell *cells, const struct gpu_ops *ops, size_t row, int64_t bytes)
 {
-    int64_t duration = duration_of(ops->start[row], ops->end[row]);
+    int64_t duration = saturating_duration(ops->start[row], ops->end[row]);
 
     set_megabytes(&cells[CELL_BYTES], bytes);
     if (duration > 0) /* times how often it would fit into a second, in whole numbers: nsys's figure to the digit */
@@ -187,7 +187,7 @@ static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind,
     if (!cells)
         return ERR_NO_MEMORY;
     cell_set_int(&cells[CELL_START], ops->start[row]);
-    cell_set_int(&cells[CELL_DURATION], duration_of(ops->start[row], ops->end[row]));
+    cell_set_int(&cells[CELL_DURATION], saturating_duration(ops->start[row], ops->end[row]));
     if (ops->correlation[row] != NO_CORRELATION)
         cell_set_int(&cells[CELL_CORRELATION], ops->correlation[row]);
     /* 0 is none: migrations of managed memory are in no context and no stream. */

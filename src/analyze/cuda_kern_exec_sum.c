@@ -66,9 +66,9 @@ static int collect(struct summary *summary)
         summary->groups[0][i] = group;
         summary->groups[1][i] = queue_ns > 0 ? group : NO_KEY;
         summary->values[WHOLE][i] = execution_total_ns(executions, execution);
-        summary->values[CALL][i] = duration_of(calls->start[call], calls->end[call]);
+        summary->values[CALL][i] = saturating_duration(calls->start[call], calls->end[call]);
         summary->values[QUEUE][i] = queue_ns;
-        summary->values[KERNEL][i] = duration_of(kernels->start[kernel], kernels->end[kernel]);
+        summary->values[KERNEL][i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
     }
     return 0;
 }

@@ -35,14 +35,14 @@ static int add_row(const struct executions *executions, struct table *table, str
     if (!row)
         return ERR_NO_MEMORY;
     cell_set_int(&row[CALL_AT], calls->start[call]);
-    cell_set_int(&row[CALL_TIME], duration_of(calls->start[call], calls->end[call]));
+    cell_set_int(&row[CALL_TIME], saturating_duration(calls->start[call], calls->end[call]));
     int64_t queue_ns = execution_queue_ns(executions, execution);
     if (queue_ns > 0) {
         cell_set_int(&row[QUEUE_AT], calls->end[call]);
         cell_set_int(&row[QUEUE_TIME], queue_ns);
     }
     cell_set_int(&row[KERNEL_AT], kernels->start[kernel]);
-    cell_set_int(&row[KERNEL_TIME], duration_of(kernels->start[kernel], kernels->end[kernel]));
+    cell_set_int(&row[KERNEL_TIME], saturating_duration(kernels->start[kernel], kernels->end[kernel]));
     cell_set_int(&row[TOTAL], execution_total_ns(executions, execution));
     cell_set_int(&row[PID], global_pid_number(calls->thread[call]));
     cell_set_int(&row[TID], global_tid_number(calls->thread[call]));

@@ -302,8 +302,8 @@ static int add_row(struct join *join, struct table *table, size_t row)
     if (source != NO_WORK) {
         int64_t source_end = end_of(&join->work, source);
         if (ready != INT64_MIN)
-            cell_set_int(&cells[CELL_HELD], source_end > ready && start > ready ? duration_of(ready, start) : 0);
-        cell_set_int(&cells[CELL_LATENCY], duration_of(source_end, start));
+            cell_set_int(&cells[CELL_HELD], source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
+        cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
     }
     return set_name(join, table, &cells[CELL_OP], work);
 }

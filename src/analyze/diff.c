@@ -299,7 +299,7 @@ static struct table *new_table(const struct matching *matching)
 static void set_figure(struct table_cell *cell, const struct table_column *column, double value)
 {
     if (column->kind == CELL_INT)
-        cell_set_int(cell, whole_of(value));
+        cell_set_int(cell, saturating_from_double(value));
     else
         cell_set_real(cell, value);
 }

@@ -107,7 +107,7 @@ static int visit(void *context, int worker, const struct report_block *block)
             key.part[KEY_BLOCK] = pack_dimensions(at(block, scan, BLOCK_X, row), at(block, scan, BLOCK_Y, row),
                                                   at(block, scan, BLOCK_Z, row));
         }
-        int64_t value = scan->source->value ? at(block, scan, VALUE, row) : duration_of(starts[row], end);
+        int64_t value = scan->source->value ? at(block, scan, VALUE, row) : saturating_duration(starts[row], end);
         if (groups_add(scan->groups, worker, &key, value) != 0)
             return ERR_NO_MEMORY;
     }

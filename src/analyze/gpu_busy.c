@@ -304,14 +304,14 @@ static int add_busy(struct walk *walk, struct gpu_busy_device *device, const str
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
     if (start > device->last_ns) {
-        struct gpu_gap gap = { device->gpu, device->last_ns, duration_of(device->last_ns, start), lane->table, lane->row[at] };
+        struct gpu_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start), lane->table, lane->row[at] };
         if (gap.length_ns > device->largest.length_ns)
             device->largest = gap;
         code = add_gap(walk, gap);
         device->last_ns = start;
     }
     if (end > device->last_ns) {
-        device->busy_ns = add_saturating(device->busy_ns, duration_of(device->last_ns, end));
+        device->busy_ns = saturating_add(device->busy_ns, saturating_duration(device->last_ns, end));
         device->last_ns = end;
     }
     return code;
@@ -460,7 +460,7 @@ const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
 
 static void set_row(struct table *table, struct table_cell *row, struct report *report, const struct gpu_busy_device *device)
 {
-    int64_t span = duration_of(device->first_ns, device->last_ns);
+    int64_t span = saturating_duration(device->first_ns, device->last_ns);
     size_t length;
     const char *name = gpu_name(report, device->gpu, &length);
 

@@ -64,7 +64,7 @@ static int add_stretch(struct idle *idle, const struct stretch *stretch)
 
 static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, const struct thread_span *span, struct piece piece)
 {
-    int64_t length = duration_of(piece.start_ns, piece.end_ns), middle = add_saturating(piece.start_ns, length / 2);
+    int64_t length = saturating_duration(piece.start_ns, piece.end_ns), middle = saturating_add(piece.start_ns, length / 2);
     int64_t key[KEY_PARTS] = { stretch->owner, cause, span ? idle_what(&idle->layers, cause, span) : IDLE_NO_TEXT,
                                span ? idle_where(&idle->layers, cause, span, middle) : IDLE_NO_TEXT };
     size_t before = idle->keys.count;
@@ -75,7 +75,7 @@ static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_
     struct cause *sum = &idle->causes[number];
     if (number == before)
         *sum = (struct cause){ .range = IDLE_NO_TEXT };
-    sum->total_ns = add_saturating(sum->total_ns, length);
+    sum->total_ns = saturating_add(sum->total_ns, length);
     sum->gaps += sum->last_gap != idle->gap + 1;
     sum->last_gap = idle->gap + 1;
     if (length > sum->longest_ns) {
@@ -187,7 +187,7 @@ static int add_gaps(struct idle *idle, const struct analysis_request *request, i
     for (size_t i = 0; i < busy.gap_count && code == 0; i++) {
         const struct gpu_gap *gap = &busy.gaps[i];
         const struct report_columns *rows = work_of(works, idle->report, gap->table, err);
-        struct stretch stretch = { .owner = gap->gpu, .start_ns = gap->start_ns, .end_ns = add_saturating(gap->start_ns, gap->length_ns) };
+        struct stretch stretch = { .owner = gap->gpu, .start_ns = gap->start_ns, .end_ns = saturating_add(gap->start_ns, gap->length_ns) };
         code = rows ? 0 : err->code;
         if (code == 0)
             find_launch(&stretch, rows, gap->row, &calls);
@@ -298,7 +298,7 @@ static int fill(struct table *table, struct idle *idle)
 
     for (idle->gap = 0; idle->gap < idle->stretch_count && code == 0; idle->gap++) {
         const struct stretch *stretch = &idle->stretches[idle->gap];
-        whole = add_saturating(whole, duration_of(stretch->start_ns, stretch->end_ns));
+        whole = saturating_add(whole, saturating_duration(stretch->start_ns, stretch->end_ns));
         code = explain(idle, stretch);
     }
     for (uint32_t i = 0; i < idle->keys.count && code == 0; i++)

@@ -81,10 +81,10 @@ int64_t execution_total_ns(const struct executions *executions, const struct exe
 {
     int64_t call_end = executions->calls.end[execution->call], kernel_end = executions->kernels.end[execution->kernel];
 
-    return duration_of(executions->calls.start[execution->call], call_end > kernel_end ? call_end : kernel_end);
+    return saturating_duration(executions->calls.start[execution->call], call_end > kernel_end ? call_end : kernel_end);
 }
 
 int64_t execution_queue_ns(const struct executions *executions, const struct execution *execution)
 {
-    return duration_of(executions->calls.end[execution->call], executions->kernels.start[execution->kernel]);
+    return saturating_duration(executions->calls.end[execution->call], executions->kernels.start[execution->kernel]);
 }

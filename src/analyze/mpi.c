@@ -124,7 +124,7 @@ static int add_row(const struct trace *trace, struct table *table, int source, s
         return ERR_NO_MEMORY;
     cell_set_int(&cells[AT], start);
     cell_set_int(&cells[UNTIL], end);
-    cell_set_int(&cells[TIME], duration_of(start, end));
+    cell_set_int(&cells[TIME], saturating_duration(start, end));
     cell_set_int(&cells[PID], global_pid_number(thread));
     cell_set_int(&cells[TID], global_tid_number(thread));
     set_number(&cells[CELL_TAG], columns, TAG, row);

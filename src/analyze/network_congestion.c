@@ -75,7 +75,7 @@ static int add_row(const struct network *network, struct table *table, size_t ro
         return ERR_NO_MEMORY;
     cell_set_int(&cells[AT], start);
     cell_set_int(&cells[UNTIL], end);
-    cell_set_int(&cells[TIME], duration_of(start, end));
+    cell_set_int(&cells[TIME], saturating_duration(start, end));
     cell_set_real(&cells[RATE], rate);
     if (interface < 0)
         return 0;
@@ -95,7 +95,7 @@ static int fill_table(const struct network *network, struct table *table, const 
         int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
         if (end <= start || !span_overlaps(span, start, end) || !is_send_wait(network, row))
             continue;
-        double rate = (double)network->samples.values[VALUE][row] * 1e6 / (double)duration_of(start, end);
+        double rate = (double)network->samples.values[VALUE][row] * 1e6 / (double)saturating_duration(start, end);
         if (rate > (double)threshold && add_row(network, table, row, rate) != 0)
             return ERR_NO_MEMORY;
     }

@@ -136,7 +136,7 @@ static void projection_free(struct projection *projection)
 
 static int64_t projected_ns(const struct projection *projection, size_t range)
 {
-    return duration_of(projection->range_work[range].first_ns, projection->range_work[range].last_ns);
+    return saturating_duration(projection->range_work[range].first_ns, projection->range_work[range].last_ns);
 }
 
 enum { NAME, AT, TIME, ORIGINAL_AT, ORIGINAL_TIME, STYLE, PID, TID, OPS, LEVEL, CHILDREN, ID, PARENT, STACK, TRACE_COLUMNS };
@@ -168,7 +168,7 @@ static int add_trace_row(const struct projection *projection, struct table *tabl
     cell_set_int(&row[AT], projection->range_work[i].first_ns);
     cell_set_int(&row[TIME], projected_ns(projection, i));
     cell_set_int(&row[ORIGINAL_AT], range->start_ns);
-    cell_set_int(&row[ORIGINAL_TIME], duration_of(range->start_ns, range->end_ns));
+    cell_set_int(&row[ORIGINAL_TIME], saturating_duration(range->start_ns, range->end_ns));
     cell_set_int(&row[PID], global_pid_number(range->thread));
     cell_set_int(&row[TID], global_tid_number(range->thread));
     cell_set_int(&row[OPS], (int64_t)projection->range_work[i].ops);
@@ -258,7 +258,7 @@ static int group_ranges(const struct projection *projection, struct summary *sum
     for (size_t i = 0; i < count; i++) {
         const struct range *range = &projection->ranges.list[i];
         struct sums *sums = &summary->sums[summary->groups[i]];
-        sums->original_ns = add_saturating(sums->original_ns, duration_of(range->start_ns, range->end_ns));
+        sums->original_ns = saturating_add(sums->original_ns, saturating_duration(range->start_ns, range->end_ns));
         sums->ops += (int64_t)projection->range_work[i].ops;
         sums->levels += range->level;
         sums->children += range->children;

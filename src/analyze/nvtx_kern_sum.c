@@ -147,7 +147,7 @@ static int summarize(struct summary *summary)
         for (size_t i = 0; i < summary->count; i++) {
             uint32_t kernel = summary->entries[i].kernel;
             groups[i] = summary->entries[i].group;
-            values[i] = duration_of(kernels->start[kernel], kernels->end[kernel]);
+            values[i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
         }
         code = keys_summarize(summary->figures, summary->keys.count, groups, values, summary->count);
     }

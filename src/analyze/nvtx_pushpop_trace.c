@@ -22,7 +22,7 @@ static int sum_children(struct trace *trace)
         const struct range *range = &trace->ranges.list[i];
         if (range->parent != NO_RANGE)
             trace->children_ns[range->parent] =
-                add_saturating(trace->children_ns[range->parent], duration_of(range->start_ns, range->end_ns));
+                saturating_add(trace->children_ns[range->parent], saturating_duration(range->start_ns, range->end_ns));
     }
     return 0;
 }
@@ -65,7 +65,7 @@ static const struct table_column trace_columns[COLUMNS] = {
 
 static int add_row(struct trace *trace, struct table *table, const struct range *range)
 {
-    int64_t duration = duration_of(range->start_ns, range->end_ns);
+    int64_t duration = saturating_duration(range->start_ns, range->end_ns);
     int64_t children_ns = trace->children_ns[range - trace->ranges.list];
     struct table_cell *row = table_add_row(table);
 
@@ -75,7 +75,7 @@ static int add_row(struct trace *trace, struct table *table, const struct range 
     cell_set_int(&row[END], range->end_ns);
     cell_set_int(&row[DURATION], duration);
     cell_set_int(&row[CHILDREN_NS], children_ns);
-    cell_set_int(&row[OWN_NS], duration_of(children_ns, duration));
+    cell_set_int(&row[OWN_NS], saturating_duration(children_ns, duration));
     cell_set_int(&row[PID], global_pid_number(range->thread));
     cell_set_int(&row[TID], global_tid_number(range->thread));
     cell_set_int(&row[LEVEL], range->level);

@@ -83,7 +83,7 @@ static int visit(void *context, int worker, const struct report_block *block)
         int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;
         struct group_key key = { { nvtx_name(block, row), domain, style, process } };
         int code = is_open ? add_open(scan, &key, starts[row])
-                           : groups_add(scan->groups, worker, &key, duration_of(starts[row], end));
+                           : groups_add(scan->groups, worker, &key, saturating_duration(starts[row], end));
         if (code != 0)
             return code;
     }
@@ -131,7 +131,7 @@ static void name_domain(void *context, struct group_key *key)
 static int add_open_ranges(struct scan *scan)
 {
     for (size_t i = 0; i < scan->open_count; i++)
-        if (groups_add(scan->groups, 0, &scan->open[i].key, duration_of(scan->open[i].start_ns, scan->last_ns)) != 0)
+        if (groups_add(scan->groups, 0, &scan->open[i].key, saturating_duration(scan->open[i].start_ns, scan->last_ns)) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }

@@ -78,8 +78,8 @@ static inline int operators_cell(struct table *table, struct table_cell *cell, c
 /* As torch has it: the difference of two doubles, and so with its roundings. */
 static inline double operators_us(const struct operators *operators, int64_t start_ns, int64_t end_ns)
 {
-    return (double)duration_of(operators->start_ns, end_ns) / 1000 -
-           (double)duration_of(operators->start_ns, start_ns) / 1000;
+    return (double)saturating_duration(operators->start_ns, end_ns) / 1000 -
+           (double)saturating_duration(operators->start_ns, start_ns) / 1000;
 }
 
 /* For the two ways of reading: a new one, or NULL when memory is short; a text's number. */

@@ -212,7 +212,7 @@ static int order_memory(struct memory *memory, const struct report_columns *colu
     for (size_t i = 0; i < count && code == 0; i++) {
         int of_device = columns->values[DEVICE_TYPE][order[i]] != 0;
         memory->times[i] = columns->values[TIME][order[i]];
-        memory->sums[of_device][i + 1] = add_saturating(memory->sums[of_device][i], columns->values[BYTES][order[i]]);
+        memory->sums[of_device][i + 1] = saturating_add(memory->sums[of_device][i], columns->values[BYTES][order[i]]);
         memory->sums[!of_device][i + 1] = memory->sums[!of_device][i];
     }
     memory->count = count;
@@ -245,7 +245,7 @@ static void attribute(struct operators *operators, struct memory *memory)
         if (behind <= first)
             continue;
         for (int d = 0; d < 2; d++)
-            operator->bytes[d] = duration_of(memory->sums[d][first], memory->sums[d][behind]);
+            operator->bytes[d] = saturating_duration(memory->sums[d][first], memory->sums[d][behind]);
         memory->covers[first]++;
         memory->covers[behind]--;
     }
@@ -268,7 +268,7 @@ static int add_uncovered(struct operators *operators, const struct memory *memor
         operator->thread = memory->process;
         operator->name = operators_intern(operators, "[memory]", strlen("[memory]"));
         for (int d = 0; d < 2; d++)
-            operator->bytes[d] = duration_of(memory->sums[d][i], memory->sums[d][i + 1]);
+            operator->bytes[d] = saturating_duration(memory->sums[d][i], memory->sums[d][i + 1]);
         if (operator->name == NO_TEXT)
             return ERR_NO_MEMORY;
     }

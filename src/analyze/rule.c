@@ -84,7 +84,7 @@ int64_t rule_impact(const struct table *table, size_t row)
     }
     if (idle == 1 || duration <= 0)
         return duration > 0 ? duration : 0;
-    return idle > 0 ? whole_of((double)duration * idle) : 0;
+    return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
 }
 
 int64_t rule_impact_of_all(const struct table *table)

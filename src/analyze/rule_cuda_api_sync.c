@@ -18,7 +18,7 @@ static int add_row(struct table *table, const struct calls *calls, size_t call, 
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_int(&row[0], duration_of(calls->start[call], calls->end[call]));
+    cell_set_int(&row[0], saturating_duration(calls->start[call], calls->end[call]));
     cell_set_int(&row[1], calls->start[call]);
     cell_set_int(&row[2], global_pid_number(calls->thread[call]));
     cell_set_int(&row[3], global_tid_number(calls->thread[call]));

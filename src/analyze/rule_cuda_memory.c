@@ -83,7 +83,7 @@ static int add_row(struct search *search, size_t row, const char *call)
 
     if (!cell)
         return ERR_NO_MEMORY;
-    cell_set_int(cell++, duration_of(ops->start[row], ops->end[row]));
+    cell_set_int(cell++, saturating_duration(ops->start[row], ops->end[row]));
     cell_set_int(cell++, ops->start[row]);
     if (set_kind(search->table, cell++, gpu_extra(ops, KIND, row)) != 0 ||
         (search->is_copy && set_kind(search->table, cell++, gpu_extra(ops, TARGET, row)) != 0))

@@ -128,11 +128,11 @@ static int find_gaps(void *context, const struct device_work *device)
 
     for (size_t i = 0; i < device->count; i++) {
         int64_t start = device->start[device->order[i]], end = device->end[device->order[i]];
-        if (i > 0 && start > until && duration_of(until, start) > search->least_ns) {
+        if (i > 0 && start > until && saturating_duration(until, start) > search->least_ns) {
             struct table_cell *row = table_add_row(search->table);
             if (!row)
                 return ERR_NO_MEMORY;
-            cell_set_int(&row[1], duration_of(until, start));
+            cell_set_int(&row[1], saturating_duration(until, start));
             cell_set_int(&row[2], until);
             set_device(&row[3], device);
         }
@@ -185,8 +185,8 @@ static int add_span(struct chunk_search *search, const struct device_work *devic
 
     if (!row)
         return ERR_NO_MEMORY;
-    cell_set_real(&row[1], 100 * used_ns / (double)duration_of(start, end));
-    cell_set_int(&row[2], duration_of(start, end));
+    cell_set_real(&row[1], 100 * used_ns / (double)saturating_duration(start, end));
+    cell_set_int(&row[2], saturating_duration(start, end));
     cell_set_int(&row[3], start);
     set_device(&row[4], device);
     return 0;
@@ -229,8 +229,8 @@ static int add_low_chunks(struct chunk_search *search, const struct device_work 
         int low = i < chunks->count && end > start && 100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
         if (!low) {
             if (low_end > low_start)
-                code = add_span(search, device, add_saturating(chunks->first_ns, (int64_t)low_start),
-                                add_saturating(chunks->first_ns, (int64_t)low_end), low_ns);
+                code = add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
+                                saturating_add(chunks->first_ns, (int64_t)low_end), low_ns);
             low_start = low_end = end;
             low_ns = 0;
             continue;

@@ -72,7 +72,7 @@ static int64_t measure(const struct walk *walk, int64_t from_ns, int64_t to_ns)
         int64_t from = from_ns > walk->on[i].from_ns ? from_ns : walk->on[i].from_ns;
         int64_t to = to_ns < walk->on[i].to_ns ? to_ns : walk->on[i].to_ns;
         if (from < to)
-            sum = add_saturating(sum, duration_of(from, to));
+            sum = saturating_add(sum, saturating_duration(from, to));
     }
     return sum;
 }
@@ -149,9 +149,9 @@ static void add_time(const struct walk *walk, struct sched_thread *thread, enum 
 {
     int64_t ns = measure(walk, from, to);
 
-    thread->state_ns[state] = add_saturating(thread->state_ns[state], ns);
+    thread->state_ns[state] = saturating_add(thread->state_ns[state], ns);
     if (state == SCHED_RUNNING && cpu)
-        cpu->running_ns = add_saturating(cpu->running_ns, ns);
+        cpu->running_ns = saturating_add(cpu->running_ns, ns);
 }
 
 /* One thread's events, in order. */
@@ -166,7 +166,7 @@ static int walk_thread(struct walk *walk, struct sched_thread *thread, const str
         uint32_t row = order[i];
         int64_t at = columns->values[START][row], number = columns->values[CPU][row];
         int64_t why = columns_is_null(columns, STATE, row) ? 0 : columns->values[STATE][row];
-        int counts = measure(walk, at, add_saturating(at, 1)) > 0;
+        int counts = measure(walk, at, saturating_add(at, 1)) > 0;
         struct sched_cpu *cpu = find_cpu(walk, number);
         if (!cpu)
             return ERR_NO_MEMORY;
@@ -229,13 +229,13 @@ static int read_switches(struct walk *walk, struct report *report, struct error 
 /* Of the time that a thread was off its CPUs, the kernel knows how much of it went by in a run queue. */
 static void share_queue(struct sched_thread *thread)
 {
-    int64_t off = add_saturating(thread->state_ns[SCHED_RUNNABLE], thread->state_ns[SCHED_WAITING]);
+    int64_t off = saturating_add(thread->state_ns[SCHED_RUNNABLE], thread->state_ns[SCHED_WAITING]);
     int64_t runnable = thread->queue_ns < off ? thread->queue_ns : off;
 
     if (runnable < thread->state_ns[SCHED_RUNNABLE])
         return;
     thread->state_ns[SCHED_RUNNABLE] = runnable;
-    thread->state_ns[SCHED_WAITING] = duration_of(runnable, off);
+    thread->state_ns[SCHED_WAITING] = saturating_duration(runnable, off);
 }
 
 static void use_sums(const struct walk *walk, struct sched_thread *thread, int64_t run_ns, int64_t slices)
@@ -243,7 +243,7 @@ static void use_sums(const struct walk *walk, struct sched_thread *thread, int64
     int64_t wall = thread->end_ns > thread->start_ns ? measure(walk, thread->start_ns, thread->end_ns) : 0;
 
     thread->state_ns[SCHED_RUNNING] = run_ns < wall ? run_ns : wall;
-    thread->state_ns[SCHED_WAITING] = duration_of(thread->state_ns[SCHED_RUNNING], wall);
+    thread->state_ns[SCHED_WAITING] = saturating_duration(thread->state_ns[SCHED_RUNNING], wall);
     thread->switches = (uint64_t)slices;
     share_queue(thread);
 }
@@ -291,8 +291,8 @@ static int read_loads(struct walk *walk, struct report *report, struct error *er
             cpu->first_busy_ns = columns.values[2][row];
             cpu->first_idle_ns = columns.values[3][row];
         }
-        cpu->busy_ns = duration_of(cpu->first_busy_ns, columns.values[2][row]);
-        cpu->idle_ns = duration_of(cpu->first_idle_ns, columns.values[3][row]);
+        cpu->busy_ns = saturating_duration(cpu->first_busy_ns, columns.values[2][row]);
+        cpu->idle_ns = saturating_duration(cpu->first_idle_ns, columns.values[3][row]);
     }
     report_columns_free(&columns);
     return code;

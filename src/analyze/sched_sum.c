@@ -31,7 +31,7 @@ static int64_t wall_of(const struct sched_thread *thread)
     int64_t wall = 0;
 
     for (int state = 0; state < SCHED_STATES; state++)
-        wall = add_saturating(wall, thread->state_ns[state]);
+        wall = saturating_add(wall, thread->state_ns[state]);
     return wall;
 }
 
@@ -111,7 +111,7 @@ static const struct table_column util_columns[UTIL_COLUMNS] = {
 static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wall_ns, int has_switches)
 {
     struct table_cell *row = table_add_row(table);
-    int64_t all = add_saturating(cpu->busy_ns, cpu->idle_ns);
+    int64_t all = saturating_add(cpu->busy_ns, cpu->idle_ns);
 
     if (!row)
         return ERR_NO_MEMORY;

@@ -298,13 +298,13 @@ static struct nearest nearest_to(const struct stacks *python, const struct stack
     while (*at < python->sample_count && (list[*at].thread < sample->thread ||
                                           (list[*at].thread == sample->thread && list[*at].time_ns <= sample->time_ns)))
         ++*at;
-    if (*at > 0 && list[*at - 1].thread == sample->thread && duration_of(list[*at - 1].time_ns, sample->time_ns) <= 2 * reach)
+    if (*at > 0 && list[*at - 1].thread == sample->thread && saturating_duration(list[*at - 1].time_ns, sample->time_ns) <= 2 * reach)
         before = &list[*at - 1];
-    if (*at < python->sample_count && list[*at].thread == sample->thread && duration_of(sample->time_ns, list[*at].time_ns) <= 2 * reach)
+    if (*at < python->sample_count && list[*at].thread == sample->thread && saturating_duration(sample->time_ns, list[*at].time_ns) <= 2 * reach)
         behind = &list[*at];
     if (!before || !behind)
         return (struct nearest){ before ? before->stack : behind ? behind->stack : STACK_EMPTY, 0 };
-    int is_before = duration_of(before->time_ns, sample->time_ns) < duration_of(sample->time_ns, behind->time_ns);
+    int is_before = saturating_duration(before->time_ns, sample->time_ns) < saturating_duration(sample->time_ns, behind->time_ns);
     return (struct nearest){ is_before ? before->stack : behind->stack, common_depth(python, before->stack, behind->stack) };
 }
 

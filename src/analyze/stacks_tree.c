@@ -36,7 +36,7 @@ static int add_figure(struct build *build, const int64_t key[2], const struct st
         build->figure_room = room;
     }
     build->figures[end].samples++;
-    build->figures[end].weight = add_saturating(build->figures[end].weight, sample->weight);
+    build->figures[end].weight = saturating_add(build->figures[end].weight, sample->weight);
     return 0;
 }
 
@@ -103,7 +103,7 @@ static int tree_make_room(struct stack_tree *tree)
 static void figure_add(struct stack_figure *to, const struct stack_figure *figure)
 {
     to->samples += figure->samples;
-    to->weight = add_saturating(to->weight, figure->weight);
+    to->weight = saturating_add(to->weight, figure->weight);
 }
 
 static uint32_t add_child(struct stack_tree *tree, uint32_t parent, uint32_t frame)

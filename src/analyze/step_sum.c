@@ -31,19 +31,19 @@ static void fill_quantities(int64_t out[QUANTITIES], const struct summary *summa
 
     for (int i = 0; i < QUANTITIES; i++)
         out[i] = NOT_KNOWN;
-    out[TIME] = duration_of(step->start_ns, step->end_ns);
+    out[TIME] = saturating_duration(step->start_ns, step->end_ns);
     out[LOADING] = ns[LAYER_LOADING];
     out[OPTIMIZER] = ns[LAYER_OPTIMIZER];
     out[COMMUNICATION] = times->has_communication ? ns[LAYER_COMMUNICATION] : ns[LAYER_CPU_COMMUNICATION];
     if (times->has_operators)
-        out[CPU_ONLY] = subtract_saturating(ns[LAYER_WORK_OR_CPU], ns[LAYER_WORK]);
+        out[CPU_ONLY] = saturating_subtract(ns[LAYER_WORK_OR_CPU], ns[LAYER_WORK]);
     if (!times->has_work)
         return;
     out[BUSY] = ns[LAYER_BUSY];
-    out[IDLE] = subtract_saturating(out[TIME], ns[LAYER_WORK]);
+    out[IDLE] = saturating_subtract(out[TIME], ns[LAYER_WORK]);
     out[KERNEL] = ns[LAYER_KERNEL];
     out[COPY] = ns[LAYER_COPY];
-    out[OVERLAP] = subtract_saturating(add_saturating(ns[LAYER_KERNEL], ns[LAYER_COMMUNICATION]), ns[LAYER_COMPUTING]);
+    out[OVERLAP] = saturating_subtract(saturating_add(ns[LAYER_KERNEL], ns[LAYER_COMMUNICATION]), ns[LAYER_COMPUTING]);
 }
 
 static int is_shown(const struct step *step, const struct analysis_request *request)

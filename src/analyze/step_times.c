@@ -241,7 +241,7 @@ static void cover(struct step_times *times, struct step_times *reached, unsigned
         int64_t *end = &reached->ns[layer], from = start_ns > *end ? start_ns : *end;
         if (!(layers & BIT(layer)) || end_ns <= from)
             continue;
-        times->ns[layer] = add_saturating(times->ns[layer], duration_of(from, end_ns));
+        times->ns[layer] = saturating_add(times->ns[layer], saturating_duration(from, end_ns));
         *end = end_ns;
     }
 }

@@ -213,7 +213,7 @@ static int64_t usual_distance(const struct stack_sample *samples, size_t count, 
     if (count < 2)
         return LONGEST_SAMPLE_NS / 1000;
     for (size_t i = 1; i < count; i++)
-        scratch[i - 1] = duration_of(samples[i - 1].time_ns, samples[i].time_ns);
+        scratch[i - 1] = saturating_duration(samples[i - 1].time_ns, samples[i].time_ns);
     qsort(scratch, count - 1, sizeof *scratch, by_value);
     int64_t median = scratch[(count - 1) / 2];
     return median < 1 ? 1 : median > LONGEST_SAMPLE_NS ? LONGEST_SAMPLE_NS : median;
@@ -251,11 +251,11 @@ static int add_thread(struct thread_spans *spans, const struct stack_sample *sam
     int64_t reach = usual_distance(samples, count, scratch);
 
     for (size_t i = 0; i < count; i++) {
-        int64_t time = samples[i].time_ns, before = subtract_saturating(time, reach), after = add_saturating(time, reach);
-        if (i && duration_of(samples[i - 1].time_ns, time) / 2 < reach)
-            before = subtract_saturating(time, duration_of(samples[i - 1].time_ns, time) / 2);
-        if (i + 1 < count && duration_of(time, samples[i + 1].time_ns) < 2 * reach)
-            after = subtract_saturating(samples[i + 1].time_ns, duration_of(time, samples[i + 1].time_ns) / 2);
+        int64_t time = samples[i].time_ns, before = saturating_subtract(time, reach), after = saturating_add(time, reach);
+        if (i && saturating_duration(samples[i - 1].time_ns, time) / 2 < reach)
+            before = saturating_subtract(time, saturating_duration(samples[i - 1].time_ns, time) / 2);
+        if (i + 1 < count && saturating_duration(time, samples[i + 1].time_ns) < 2 * reach)
+            after = saturating_subtract(samples[i + 1].time_ns, saturating_duration(time, samples[i + 1].time_ns) / 2);
         struct thread_span span = { samples[i].thread, before, after, 0, samples[i].stack, 0, 0 };
         if (before < after && thread_spans_add(spans, &span) != 0)
             return ERR_NO_MEMORY;

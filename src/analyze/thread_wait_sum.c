@@ -80,8 +80,8 @@ static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t t
         waits->room = waits->room * 2 + 256;
     }
     struct wait *wait = &waits->list[number];
-    wait->total_ns = add_saturating(wait->total_ns, time_ns);
-    wait->off_cpu_ns = add_saturating(wait->off_cpu_ns, off_cpu_ns);
+    wait->total_ns = saturating_add(wait->total_ns, time_ns);
+    wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
     wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
     wait->count++;
     return 0;
@@ -91,12 +91,12 @@ static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t t
 static int add_outside(struct waits *waits, const struct thread_span *off)
 {
     size_t behind, i = thread_spans_from(&waits->calls, off->thread, off->start_ns, &behind);
-    int64_t left = duration_of(off->start_ns, off->end_ns);
+    int64_t left = saturating_duration(off->start_ns, off->end_ns);
 
     for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
         const struct thread_span *call = &waits->calls.list[i];
         int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
-        left = add_saturating(left, duration_of(end, start));
+        left = saturating_add(left, saturating_duration(end, start));
     }
     int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
     return left > 0 ? add_wait(waits, key, left, left) : 0;
@@ -110,7 +110,7 @@ static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *c
     for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
         const struct thread_span *off = &waits->off_cpu.list[i];
         int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns, end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
-        sum = add_saturating(sum, duration_of(start, end));
+        sum = saturating_add(sum, saturating_duration(start, end));
     }
     return sum;
 }
@@ -140,7 +140,7 @@ static int sum_up(struct waits *waits)
         code = find_caller(waits, call, hints, &caller);
         int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame, waits->with_stacks ? caller.stack : STACK_EMPTY };
         if (code == 0)
-            code = add_wait(waits, key, duration_of(call->start_ns, call->end_ns), off_cpu_in(waits, call));
+            code = add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call));
     }
     for (size_t i = 0; i < waits->off_cpu.count && code == 0; i++)
         code = add_outside(waits, &waits->off_cpu.list[i]);
@@ -257,7 +257,7 @@ static int fill(struct table *table, struct waits *waits)
     int code = 0;
 
     for (uint32_t i = 0; i < waits->keys.count; i++)
-        whole = add_saturating(whole, waits->list[i].total_ns);
+        whole = saturating_add(whole, waits->list[i].total_ns);
     for (uint32_t i = 0; i < waits->keys.count && code == 0; i++)
         code = add_row(table, waits, i, whole, &text);
     text_free(&text);

@@ -41,7 +41,7 @@ static void set_row_of(struct table_cell *cell, const struct operators *operator
 static void set_numbers(struct table_cell *row, const struct operators *operators, const struct operator *operator, const uint32_t *rows)
 {
     cell_set_int(&row[CELL_START], operator->start_ns);
-    cell_set_int(&row[CELL_DURATION], duration_of(operator->start_ns, operator->end_ns));
+    cell_set_int(&row[CELL_DURATION], saturating_duration(operator->start_ns, operator->end_ns));
     cell_set_int(&row[CELL_CPU_BYTES], operator->bytes[0]);
     cell_set_int(&row[CELL_DEVICE_BYTES], operator->bytes[1]);
     cell_set_int(&row[CELL_PID], global_pid_number(operator->thread));
@@ -52,7 +52,7 @@ static void set_numbers(struct table_cell *row, const struct operators *operator
     if (!operator_is_cpu((enum operator_kind)operator->kind))
         return;
     cell_set_int(&row[CELL_TID], global_tid_number(operator->thread));
-    cell_set_int(&row[CELL_KERNELS], whole_of(operator->kernels_us * 1000 + 0.5));
+    cell_set_int(&row[CELL_KERNELS], saturating_from_double(operator->kernels_us * 1000 + 0.5));
 }
 
 /* Of the frames those that torch shows. */

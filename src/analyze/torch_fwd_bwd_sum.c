@@ -41,8 +41,8 @@ static void add_side(struct matching *matching, struct pair *pair, enum side sid
 {
     const struct operator *operator = &matching->operators.list[at];
 
-    pair->cpu_ns[side] = add_saturating(pair->cpu_ns[side], duration_of(operator->start_ns, operator->end_ns));
-    pair->gpu_ns[side] = add_saturating(pair->gpu_ns[side], whole_of(matching->gpu_us[at] * 1000 + 0.5));
+    pair->cpu_ns[side] = saturating_add(pair->cpu_ns[side], saturating_duration(operator->start_ns, operator->end_ns));
+    pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
 }
 
 static int add_pair(struct matching *matching, uint32_t forward, uint32_t backward)
@@ -98,7 +98,7 @@ static int64_t weight(const struct pair *pair, int by_gpu)
 {
     const int64_t *ns = by_gpu ? pair->gpu_ns : pair->cpu_ns;
 
-    return add_saturating(ns[FORWARD], ns[BACKWARD]);
+    return saturating_add(ns[FORWARD], ns[BACKWARD]);
 }
 
 static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -135,7 +135,7 @@ static int fill(struct table *table, const struct matching *matching)
 
     for (uint32_t key = 0; key < matching->names.count; key++)
         for (int by_gpu = 0; by_gpu < 2; by_gpu++)
-            totals[by_gpu] = add_saturating(totals[by_gpu], weight(&matching->pairs[key], by_gpu));
+            totals[by_gpu] = saturating_add(totals[by_gpu], weight(&matching->pairs[key], by_gpu));
     int by_gpu = totals[1] > 0;
     for (uint32_t key = 0; key < matching->names.count && code == 0; key++) {
         double total = totals[by_gpu] ? (double)totals[by_gpu] : 1;

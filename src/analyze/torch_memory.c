@@ -75,7 +75,7 @@ static int take_cuda(struct reading *reading, const struct report_columns *colum
         uint32_t call = columns_is_null(columns, CORRELATION, row) ? NO_CALL : calls_find(&calls, values[PROCESS][row], values[CORRELATION][row]);
         struct memory_event event = {
             .time_ns = values[START][row], .thread = call == NO_CALL ? values[PROCESS][row] : calls.thread[call], .address = values[ADDRESS][row],
-            .bytes = values[OPERATION][row] ? duration_of(values[BYTES][row], 0) : values[BYTES][row],
+            .bytes = values[OPERATION][row] ? saturating_duration(values[BYTES][row], 0) : values[BYTES][row],
             .allocated = MEMORY_UNKNOWN, .reserved = MEMORY_UNKNOWN,
         };
         if (add_event(reading, event, DEVICE_CUDA, values[DEVICE][row]) != 0)
@@ -185,7 +185,7 @@ static int find_peaks(struct torch_memory *memory, const struct keys *places)
         struct memory_event *event = &memory->list[i];
         struct memory_place *place = &memory->places[event->place];
         if (event->allocated == MEMORY_UNKNOWN)
-            event->allocated = add_saturating(sums[event->place], event->bytes);
+            event->allocated = saturating_add(sums[event->place], event->bytes);
         sums[event->place] = event->allocated;
         if (place->peak == NO_EVENT_INDEX || event->allocated > place->peak_bytes) {
             place->peak = (uint32_t)i;

@@ -36,7 +36,7 @@ struct sums { int64_t of[SUM_FIGURES]; };
 /* Traces say what they like: sums may be nonsense, but never undefined. */
 static void add_to(int64_t *sum, int64_t bytes)
 {
-    *sum = add_saturating(*sum, bytes);
+    *sum = saturating_add(*sum, bytes);
 }
 
 /* One device's figures of every operator, and behind them of what happened in none. */
@@ -50,13 +50,13 @@ static void sum_place(const struct torch_memory *memory, uint32_t place, struct 
         if (event->place != place)
             continue;
         int64_t *own = by_operator[event->operator == NO_OPERATOR ? operators->count : event->operator].of;
-        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF], event->bytes > 0 ? event->bytes : duration_of(event->bytes, 0));
+        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF], event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
         own[TAKEN_COUNT] += event->bytes > 0;
         add_to(&own[AT_PEAK], memory_is_at_peak(memory, i) ? event->bytes : 0);
     }
     for (size_t i = operators->count + 1; i-- > 0;) { /* parents come before their children */
         int64_t *own = by_operator[i].of;
-        own[NET_SELF] = duration_of(own[GIVEN_SELF], own[TAKEN_SELF]);
+        own[NET_SELF] = saturating_duration(own[GIVEN_SELF], own[TAKEN_SELF]);
         add_to(&own[NET_TOTAL], own[NET_SELF]);
         add_to(&own[TAKEN_TOTAL], own[TAKEN_SELF]);
         uint32_t parent = i < operators->count ? operators->list[i].parent : NO_OPERATOR;
@@ -86,7 +86,7 @@ static int add_sums(struct table *table, const struct torch_memory *memory, uint
         uint32_t key = keys_add(&names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
         code = key == NO_KEY ? ERR_NO_MEMORY : 0;
         for (int f = 0; f < SUM_FIGURES && code == 0; f++)
-            sums[key].of[f] = add_saturating(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+            sums[key].of[f] = saturating_add(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
     }
     for (uint32_t key = 0; key < names.count && code == 0; key++) {
         if (!sums[key].of[TAKEN_TOTAL] && !sums[key].of[GIVEN_SELF] && !sums[key].of[NET_TOTAL])
@@ -237,7 +237,7 @@ static int add_older(struct table *table, const struct torch_memory *memory, con
     static const char label[] = "[before the capture]";
 
     for (uint32_t place = 0; place < memory->place_count; place++) {
-        struct group older = { .bytes = duration_of(known[place], memory->places[place].peak_bytes) };
+        struct group older = { .bytes = saturating_duration(known[place], memory->places[place].peak_bytes) };
         struct table_cell *row;
         if (older.bytes <= 0)
             continue;
@@ -272,8 +272,8 @@ static int fill_peak(struct table *table, const struct torch_memory *memory, con
             break;
         if (groups[key].count++ == 0)
             groups[key].since_ns = event->time_ns;
-        groups[key].bytes = add_saturating(groups[key].bytes, event->bytes);
-        known[event->place] = add_saturating(known[event->place], event->bytes);
+        groups[key].bytes = saturating_add(groups[key].bytes, event->bytes);
+        known[event->place] = saturating_add(known[event->place], event->bytes);
     }
     if (code == 0)
         code = add_groups(table, memory, frames, &keys, groups);
@@ -331,7 +331,7 @@ static int torch_memory_trace(struct report *report, const struct analysis_reque
         if (event->reserved != MEMORY_UNKNOWN)
             cell_set_int(&row[RESERVED], event->reserved);
         if (event->until != NO_EVENT_INDEX)
-            cell_set_int(&row[LIFETIME], duration_of(event->time_ns, memory.list[event->until].time_ns));
+            cell_set_int(&row[LIFETIME], saturating_duration(event->time_ns, memory.list[event->until].time_ns));
         cell_set_int(&row[ADDRESS], event->address);
         cell_set_int(&row[TID], global_tid_number(event->thread));
         code = operators_cell(table, &row[NAME], &memory.operators, name_of(&memory.operators, event->operator));

@@ -34,12 +34,12 @@ static void places_free(struct places *places)
 
 static int64_t duration(const struct operator *operator)
 {
-    return duration_of(operator->start_ns, operator->end_ns);
+    return saturating_duration(operator->start_ns, operator->end_ns);
 }
 
 static void add(int64_t *sum, int64_t ns)
 {
-    *sum = add_saturating(*sum, ns);
+    *sum = saturating_add(*sum, ns);
 }
 
 /* ---- torch_module_sum ---------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
         if (module->parent == NO_OPERATOR)
             continue;
         int64_t *around = figures[module->parent].of;
-        around[CPU_SELF] = subtract_saturating(around[CPU_SELF], own[CPU_TOTAL]);
+        around[CPU_SELF] = saturating_subtract(around[CPU_SELF], own[CPU_TOTAL]);
         for (size_t f = 0; f < sizeof handed_up / sizeof *handed_up; f++)
             add(&around[handed_up[f]], own[handed_up[f]]);
     }
@@ -97,7 +97,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
 
 static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
 {
-    int64_t x = add_saturating(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer), y = add_saturating(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
+    int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer), y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
 
     if (x == y) {
         x = a[CPU_TOTAL].integer;

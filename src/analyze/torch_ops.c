@@ -78,7 +78,7 @@ static int find_stacks(struct averaging *averaging)
 
 /* ---- sums ---------------------------------------------------------------------------------------------------- */
 
-#define ADD(sum, number) ((sum) = add_saturating((sum), (number)))
+#define ADD(sum, number) ((sum) = saturating_add((sum), (number)))
 
 /* What an operator's children took, added up from the first to the last. */
 static void sum_children(struct averaging *averaging, size_t i)
@@ -175,7 +175,7 @@ static int add_operator(struct averaging *averaging, size_t i)
     average->self_device_us += own->device_us - own->children_device_us;
     for (int d = 0; d < 2; d++) {
         ADD(average->bytes[d], operator->bytes[d]);
-        ADD(average->self_bytes[d], duration_of(own->children_bytes[d], operator->bytes[d]));
+        ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], operator->bytes[d]));
     }
     if (operator->kind == OPERATOR && (averaging->request->with_flops || averaging->operators.has_flops))
         ADD(average->flops, flops_of(averaging, operator));

@@ -56,9 +56,9 @@ static int add_copies(struct pages *pages, const struct gpu_ops *ops)
         if (!page)
             return ERR_NO_MEMORY;
         int64_t *moved = kind == COPY_UNIFIED_TO_DEVICE ? &page->to_device_bytes : &page->to_host_bytes;
-        *moved = add_saturating(*moved, bytes);
+        *moved = saturating_add(*moved, bytes);
         page->moved |= kind == COPY_UNIFIED_TO_DEVICE ? 1 : 2;
-        page->moving_ns = add_saturating(page->moving_ns, duration_of(ops->start[row], ops->end[row]));
+        page->moving_ns = saturating_add(page->moving_ns, saturating_duration(ops->start[row], ops->end[row]));
     }
     return 0;
 }
@@ -84,7 +84,7 @@ static int add_faults(struct pages *pages, struct report *report, const char *na
         if (!page)
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
         else if (count_column)
-            page->gpu_faults = add_saturating(page->gpu_faults, columns.values[3][row]);
+            page->gpu_faults = saturating_add(page->gpu_faults, columns.values[3][row]);
         else
             page->cpu_faults++;
     }
@@ -203,10 +203,10 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
     for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++) {
         const struct page *page = &pages.list[i];
         uint64_t address = (uint64_t)*keys_get(&pages.addresses, i);
-        total.to_device_bytes = add_saturating(total.to_device_bytes, page->to_device_bytes);
-        total.to_host_bytes = add_saturating(total.to_host_bytes, page->to_host_bytes);
+        total.to_device_bytes = saturating_add(total.to_device_bytes, page->to_device_bytes);
+        total.to_host_bytes = saturating_add(total.to_host_bytes, page->to_host_bytes);
         total.cpu_faults += page->cpu_faults;
-        total.gpu_faults = add_saturating(total.gpu_faults, page->gpu_faults);
+        total.gpu_faults = saturating_add(total.gpu_faults, page->gpu_faults);
         least = page->moved && address < least ? address : least;
         greatest = page->moved && address > greatest ? address : greatest;
     }

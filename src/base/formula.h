@@ -8,7 +8,7 @@
 /* Before a text that begins like a formula: a spreadsheet then shows what follows as it is. */
 #define FORMULA_GUARD '\''
 
-static inline int is_formula(const char *bytes, size_t length)
+static inline int formula_begins(const char *bytes, size_t length)
 {
     return length && memchr("=+-@\t\r", bytes[0], 6);
 }

@@ -7,21 +7,21 @@
 
 #include <stdint.h>
 
-static inline int64_t add_saturating(int64_t a, int64_t b)
+static inline int64_t saturating_add(int64_t a, int64_t b)
 {
     int64_t sum;
 
     return !__builtin_add_overflow(a, b, &sum) ? sum : b < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static inline int64_t subtract_saturating(int64_t a, int64_t b)
+static inline int64_t saturating_subtract(int64_t a, int64_t b)
 {
     int64_t difference;
 
     return !__builtin_sub_overflow(a, b, &difference) ? difference : b > 0 ? INT64_MIN : INT64_MAX;
 }
 
-static inline int64_t multiply_saturating(int64_t a, int64_t b)
+static inline int64_t saturating_multiply(int64_t a, int64_t b)
 {
     int64_t product;
 
@@ -29,13 +29,13 @@ static inline int64_t multiply_saturating(int64_t a, int64_t b)
 }
 
 /* Below zero where something ends before it starts. */
-static inline int64_t duration_of(int64_t start, int64_t end)
+static inline int64_t saturating_duration(int64_t start, int64_t end)
 {
-    return subtract_saturating(end, start);
+    return saturating_subtract(end, start);
 }
 
 /* Without what is behind the point; 0 for what is no number. */
-static inline int64_t whole_of(double value)
+static inline int64_t saturating_from_double(double value)
 {
     return value != value ? 0 : value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }

@@ -174,7 +174,7 @@ static void add_waits(struct text *out, const struct table *table)
         const struct table_cell *row = table_row(table, i);
         if (!is_waiting(&row[name]))
             continue;
-        sum = add_saturating(sum, row[TOTAL].integer);
+        sum = saturating_add(sum, row[TOTAL].integer);
         if (named++ < 3) {
             text_add(&largest, named > 1 ? ", " : ": ");
             text_add_bytes(&largest, row[name].text.bytes, row[name].text.length);

@@ -36,7 +36,7 @@ static int fill(struct table *table, const struct table *all, int by_gpu)
         if (!row || cell_set_text(table, &row[NAME], from[TORCH_KEY].text.bytes, from[TORCH_KEY].text.length) != 0)
             return ERR_NO_MEMORY;
         cell_set_real(&row[SHARE], 100 * time->real / sum);
-        cell_set_int(&row[TOTAL], whole_of(time->real * 1000 + 0.5));
+        cell_set_int(&row[TOTAL], saturating_from_double(time->real * 1000 + 0.5));
         cell_set_int(&row[COUNT], from[TORCH_COUNT].integer);
     }
     return 0;

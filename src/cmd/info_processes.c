@@ -130,7 +130,7 @@ static void add_line(struct text *out, struct tree *tree, const struct process *
     add_ending(out, tree, row);
     if (!rows_is_null(&tree->rows, row, END)) {
         text_add(out, ", ");
-        human_time(out, duration_of(process->start_ns, rows_number(&tree->rows, row, END, 0)));
+        human_time(out, saturating_duration(process->start_ns, rows_number(&tree->rows, row, END, 0)));
     }
     if (!rows_is_null(&tree->rows, row, CPU)) {
         text_add(out, ", CPU ");

@@ -45,7 +45,7 @@ static void add_tabless(struct text *out, const char *bytes, size_t length, cons
 static void add_text(struct text *out, const char *bytes, size_t length, const struct print_request *request, add_field_function *add_field)
 {
     struct text clean = {0};
-    int guarded = request->guard_formulas && is_formula(bytes, length);
+    int guarded = request->guard_formulas && formula_begins(bytes, length);
 
     if (!request->to_terminal && !guarded && utf8_valid_length(bytes, length) == length) {
         add_field(out, bytes, length, request);

@@ -216,12 +216,12 @@ static int write_event(void *context, const struct trace_event *event, struct er
         add_name(line, event);
     add_place(chrome, event);
     text_add(line, ", \"ts\": ");
-    int64_t ts_ns = add_saturating(event->start_ns, chrome->shift_ns);
+    int64_t ts_ns = saturating_add(event->start_ns, chrome->shift_ns);
     chrome->first_ns = ts_ns < chrome->first_ns ? ts_ns : chrome->first_ns;
     chrome_add_us(line, ts_ns);
     if (event->phase == TRACE_SPAN) {
         text_add(line, ", \"dur\": ");
-        chrome_add_us(line, duration_of(event->start_ns, event->end_ns));
+        chrome_add_us(line, saturating_duration(event->start_ns, event->end_ns));
     }
     if (event->phase == TRACE_FLOW) {
         text_add(line, ", \"cat\": ");

@@ -193,7 +193,7 @@ static int add_devices(struct chrome *chrome, struct tree *tree, struct text *va
                 continue;
             add_pair(value, properties[c].member);
             if (properties[c].factor)
-                json_add_int(value, multiply_saturating(columns.values[c][row], properties[c].factor));
+                json_add_int(value, saturating_multiply(columns.values[c][row], properties[c].factor));
             else {
                 const char *bytes = report_string(chrome->report, columns.values[c][row], &length);
                 json_add_text(value, bytes, length);

@@ -62,7 +62,7 @@ static void add_device(struct chrome *chrome, struct place place, const char *na
     snprintf(label, sizeof label, "GPU %lld", (long long)place.pid);
     add_name(chrome, "process_name", place, name, length);
     add_label(chrome, place, label);
-    add_order(chrome, "process_sort_index", place, add_saturating(place.pid, FIRST_DEVICE));
+    add_order(chrome, "process_sort_index", place, saturating_add(place.pid, FIRST_DEVICE));
 }
 
 static void add_thread(struct chrome *chrome, struct place place, const char *name, size_t length)

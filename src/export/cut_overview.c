@@ -55,7 +55,7 @@ static int failed(struct error *err)
 
 static int64_t begin_of(const struct counting *counting, int stretch)
 {
-    return add_saturating(counting->overview->all->from_ns, whole_of(counting->stretch_ns * stretch));
+    return saturating_add(counting->overview->all->from_ns, saturating_from_double(counting->stretch_ns * stretch));
 }
 
 static int stretch_at(const struct counting *counting, int64_t time_ns)
@@ -93,9 +93,9 @@ static void count_event(struct counting *counting, struct stretch *row, int64_t 
         int64_t from = i == first ? start : begin_of(counting, i), to = i == last ? end : begin_of(counting, i + 1);
         if (row[i].busy_ns == 0 || from < row[i].first_ns)
             row[i].first_ns = from;
-        row[i].busy_ns = add_saturating(row[i].busy_ns, to > from ? duration_of(from, to) : 1);
-        if (duration_of(start, end) >= row[i].longest_ns) {
-            row[i].longest_ns = duration_of(start, end);
+        row[i].busy_ns = saturating_add(row[i].busy_ns, to > from ? saturating_duration(from, to) : 1);
+        if (saturating_duration(start, end) >= row[i].longest_ns) {
+            row[i].longest_ns = saturating_duration(start, end);
             row[i].name = name;
         }
     }
@@ -197,7 +197,7 @@ static struct stretch join(const struct stretch *stretches, int together, int64_
             all.name = one->name;
         }
         all.count += one->count;
-        all.busy_ns = add_saturating(all.busy_ns, one->busy_ns);
+        all.busy_ns = saturating_add(all.busy_ns, one->busy_ns);
     }
     all.busy_ns = all.busy_ns < length_ns ? all.busy_ns : length_ns;
     return all;
@@ -208,7 +208,7 @@ static void write_stretch(const struct counting *counting, const int64_t key[KEY
     struct writer *writer = counting->overview->writer;
     const struct counted_table *table = &counted_tables[key[0]];
     struct row_TACHO_OVERVIEW row = {0};
-    int64_t end = add_saturating(stretch->first_ns, stretch->busy_ns);
+    int64_t end = saturating_add(stretch->first_ns, stretch->busy_ns);
     size_t length;
 
     end = end < limit_ns ? end : limit_ns;
@@ -237,7 +237,7 @@ static void write_stretch(const struct counting *counting, const int64_t key[KEY
 static void write_rows(const struct counting *counting, int together)
 {
     const struct report_span *window = &counting->overview->window;
-    int64_t length = whole_of(counting->stretch_ns * together);
+    int64_t length = saturating_from_double(counting->stretch_ns * together);
 
     for (uint32_t row = 0; row < counting->rows.count; row++)
         for (int i = 0; i < STRETCHES; i += together) {

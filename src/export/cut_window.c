@@ -163,7 +163,7 @@ static int64_t time_at(const struct cut_density *density, double bytes)
 
     for (int bin = 0; bin < DENSITY_BINS; bin++) {
         if (bytes <= density->bytes[bin] && density->bytes[bin] > 0)
-            return add_saturating(density->from_ns, whole_of(width * (bin + bytes / density->bytes[bin])));
+            return saturating_add(density->from_ns, saturating_from_double(width * (bin + bytes / density->bytes[bin])));
         bytes -= density->bytes[bin];
     }
     return density->to_ns;

@@ -91,7 +91,7 @@ int export_shift(const struct export_options *options, struct report *report, in
     }
     int known = code == 0 && rows.rows && !(rows.nulls[0] && rows.nulls[0][0] & 1);
     if (known)
-        *out = add_saturating(*out, rows.values[0][0]);
+        *out = saturating_add(*out, rows.values[0][0]);
     if (table && table->rows && code == 0)
         report_columns_free(&rows);
     if (code == 0 && !known)

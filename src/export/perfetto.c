@@ -26,7 +26,7 @@ static void begin_packet(struct perfetto *perfetto, int flags)
 void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns)
 {
     begin_packet(perfetto, FLAG_NEEDS_STATE);
-    protobuf_varint(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)add_saturating(time_ns, perfetto->shift_ns));
+    protobuf_varint(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)saturating_add(time_ns, perfetto->shift_ns));
 }
 
 int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
@@ -335,7 +335,7 @@ static int add_counters(struct perfetto *perfetto, const struct trace_event *eve
             if (!arg->name || strcmp(arg->name, names[which]) != 0)
                 continue;
             uint32_t process = process_track(perfetto, global_process(event->thread), err);
-            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread), add_saturating(multiply_saturating(on_gpu ? device : -1, 2), which), &is_new);
+            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread), saturating_add(saturating_multiply(on_gpu ? device : -1, 2), which), &is_new);
             if (process == NO_KEY || track == NO_KEY)
                 return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
             if (is_new) {
@@ -394,7 +394,7 @@ static int add_clocks(struct perfetto *perfetto, struct error *err)
 {
     struct trace_clock clock;
     int code = trace_clock(perfetto->report, perfetto->options, &clock, err);
-    const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns }, { CLOCK_UTC, (uint64_t)add_saturating(clock.base_ns, clock.origin_ns) } };
+    const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns }, { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
 
     perfetto->shift_ns = clock.shift_ns;
     text_clear(&perfetto->message);

@@ -134,7 +134,7 @@ static void csv_value(struct plain *plain, size_t column)
     const char *text = is_null(plain, column) ? NULL : text_or_number(plain, column, &length);
     if (!text)
         return;
-    if (plain->options->guard_formulas && is_formula(text, length)) {
+    if (plain->options->guard_formulas && formula_begins(text, length)) {
         text_clear(&plain->guarded);
         text_add_char(&plain->guarded, FORMULA_GUARD);
         text_add_bytes(&plain->guarded, text, length);

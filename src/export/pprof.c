@@ -161,8 +161,8 @@ static void add_time(struct profile *profile, const struct export_options *optio
     }
     normal.normalize = 1;
     if (export_shift(&normal, stacks->report, &shift, err) == 0)
-        protobuf_varint(&profile->out, PROFILE_TIME, (uint64_t)add_saturating(first, shift));
-    protobuf_varint(&profile->out, PROFILE_DURATION, (uint64_t)duration_of(first, last));
+        protobuf_varint(&profile->out, PROFILE_TIME, (uint64_t)saturating_add(first, shift));
+    protobuf_varint(&profile->out, PROFILE_DURATION, (uint64_t)saturating_duration(first, last));
 }
 
 static int make_profile(struct profile *profile, const struct export_options *options)

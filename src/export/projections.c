@@ -47,8 +47,8 @@ int trace_projections(struct trace *trace, struct error *err)
         const struct annotation *annotation = &trace->owners.annotations[*keys_get(&projections->keys, i)];
         const struct projection *projection = &projections->list[i];
         /* Wider by a nanosecond on both sides, as torch has them, so that nothing begins or ends together with them. */
-        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "gpu_user_annotation", subtract_saturating(projection->start_ns, 1),
-                                                add_saturating(projection->end_ns, 1));
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "gpu_user_annotation", saturating_subtract(projection->start_ns, 1),
+                                                saturating_add(projection->end_ns, 1));
         event->name = (struct trace_string){ .id = annotation->name };
         event->name.bytes = annotation->name < 0 ? "" : report_string(trace->report, annotation->name, &event->name.length);
         if (trace_on_stream(trace, projection->process, keys_get(&projections->keys, i)[1], projection->stream) != 0)

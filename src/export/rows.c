@@ -66,7 +66,7 @@ static void copy_column(const struct export_rows *rows, struct window *window, c
 
     memcpy(out, block->values[c] + from, count * sizeof *out);
     for (size_t i = 0; shift && i < count; i++)
-        out[i] = add_saturating(out[i], shift);
+        out[i] = saturating_add(out[i], shift);
     if (block->nulls[c])
         for (size_t i = 0; i < count; i++)
             window->view.null_masks[to + i] |= (uint64_t)block_is_null(block, c, from + i) << c;
@@ -205,9 +205,9 @@ static int in_ranges(const struct export_rows *rows, const struct export_window 
         return 1;
     if (view->null_masks[view->at] >> rows->start & 1)
         return 0;
-    int64_t start = subtract_saturating(view->values[rows->start][view->at], rows->shift_ns), end = start;
+    int64_t start = saturating_subtract(view->values[rows->start][view->at], rows->shift_ns), end = start;
     if (rows->end >= 0 && !(view->null_masks[view->at] >> rows->end & 1))
-        end = subtract_saturating(view->values[rows->end][view->at], rows->shift_ns);
+        end = saturating_subtract(view->values[rows->end][view->at], rows->shift_ns);
     return export_wants_time(rows->options, start, end) && in_filter(rows, view, start, end);
 }
 

@@ -85,7 +85,7 @@ static int64_t weigh(const struct stacks *stacks, size_t first, size_t behind)
     int64_t weight = 0;
 
     for (; first < behind; first++)
-        weight = add_saturating(weight, stacks->samples[first].weight);
+        weight = saturating_add(weight, stacks->samples[first].weight);
     return weight;
 }
 

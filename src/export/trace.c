@@ -92,7 +92,7 @@ int trace_on_stream(struct trace *trace, int64_t process, int64_t device, int64_
     event->process = process;
     event->stream = stream;
     event->process_number = number;
-    event->lane = add_saturating(stream, (int64_t)number * LANES_PER_PROCESS);
+    event->lane = saturating_add(stream, (int64_t)number * LANES_PER_PROCESS);
     return number == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
@@ -207,8 +207,8 @@ int trace_clock(struct report *report, const struct export_options *options, str
         out->origin_ns = begin_ns % BASE_NS;
     if (is_known && options->normalize)
         out->origin_ns = begin_ns;
-    out->base_ns = is_known ? duration_of(out->origin_ns, begin_ns) : 0;
-    out->shift_ns = add_saturating(out->origin_ns, options->shift_ns);
+    out->base_ns = is_known ? saturating_duration(out->origin_ns, begin_ns) : 0;
+    out->shift_ns = saturating_add(out->origin_ns, options->shift_ns);
     return code;
 }
 

@@ -69,7 +69,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 static int end_work(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err)
 {
     struct owners *owners = &trace->owners;
-    int64_t id = add_saturating(row_value(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
+    int64_t id = saturating_add(row_value(rows, WORK_CORRELATION), (int64_t)trace->event.process_number << 32);
 
     if (link->args.length)
         trace_arg_text(&trace->event, NULL, ARG_MEMBERS, link->args);
@@ -96,7 +96,7 @@ enum {
 
 static int64_t product(const int64_t numbers[3])
 {
-    return multiply_saturating(multiply_saturating(numbers[0], numbers[1]), numbers[2]);
+    return saturating_multiply(saturating_multiply(numbers[0], numbers[1]), numbers[2]);
 }
 
 static int64_t *add_triple(struct trace_event *event, const char *name, const struct trace_rows *rows, int first)
@@ -125,7 +125,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
 {
     int code = begin_work(trace, "kernel", rows, link, err);
     struct trace_event *event = &trace->event;
-    int64_t shared = add_saturating(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
+    int64_t shared = saturating_add(row_value(rows, KERNEL_STATIC), row_value(rows, KERNEL_DYNAMIC));
 
     if (code != 0)
         return code;
@@ -153,7 +153,7 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
 /* Bytes and what of them went by in a nanosecond. */
 static void add_bytes(struct trace_event *event, int64_t bytes)
 {
-    int64_t duration = duration_of(event->start_ns, event->end_ns);
+    int64_t duration = saturating_duration(event->start_ns, event->end_ns);
 
     trace_arg_int(event, "bytes", bytes);
     if (duration > 0)

@@ -19,7 +19,7 @@ static const struct { int64_t capability, warps, blocks; } by_capability[] = {
 
 static void fill_limits(struct trace_gpu *gpu)
 {
-    int64_t capability = add_saturating(multiply_saturating(gpu->compute_major, 10), gpu->compute_minor);
+    int64_t capability = saturating_add(saturating_multiply(gpu->compute_major, 10), gpu->compute_minor);
     size_t i = 0;
 
     if (gpu->compute_major <= 0)
@@ -95,7 +95,7 @@ struct trace_occupancy trace_occupancy(const struct trace *trace, const struct t
         return out;
     float active = (float)active_blocks(gpu, kernel);
     active = active < blocks ? active : blocks;
-    out.percent = whole_of(roundf(active * (float)kernel->block_threads / ((float)gpu->max_warps * WARP_THREADS) * 100));
+    out.percent = saturating_from_double(roundf(active * (float)kernel->block_threads / ((float)gpu->max_warps * WARP_THREADS) * 100));
     out.is_known = 1;
     return out;
 }

@@ -139,7 +139,7 @@ static void add_start(struct kineto *import)
 {
     struct row_TARGET_INFO_SESSION_START_TIME row = {0};
     struct row_TACHO_TORCH_METADATA origin = {0};
-    int64_t utc_ns = add_saturating(import->base_ns, import->origin_ns);
+    int64_t utc_ns = saturating_add(import->base_ns, import->origin_ns);
     time_t seconds = (time_t)(utc_ns / 1000000000);
     char text[64];
     struct tm tm;
@@ -164,7 +164,7 @@ void kineto_add_capture(struct kineto *import)
         return;
     add_start(import);
     ROW_SET(&details, ANALYSIS_DETAILS, globalVid, VM_ID);
-    ROW_SET(&details, ANALYSIS_DETAILS, duration, duration_of(import->first_ns, import->last_ns));
+    ROW_SET(&details, ANALYSIS_DETAILS, duration, saturating_duration(import->first_ns, import->last_ns));
     ROW_SET(&details, ANALYSIS_DETAILS, startTime, import->first_ns);
     ROW_SET(&details, ANALYSIS_DETAILS, stopTime, import->last_ns);
     writer_append(import->writer, TABLE_ANALYSIS_DETAILS, &details);

@@ -564,9 +564,9 @@ static int64_t place_in_time(struct kineto *import, int64_t ts_ns)
 {
     if (!import->has_origin) {
         import->has_origin = 1;
-        import->origin_ns = subtract_saturating(ts_ns, (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS);
+        import->origin_ns = saturating_subtract(ts_ns, (ts_ns % SECOND_NS + SECOND_NS) % SECOND_NS);
     }
-    return subtract_saturating(ts_ns, import->origin_ns);
+    return saturating_subtract(ts_ns, import->origin_ns);
 }
 
 static void note_span(struct kineto *import, const struct subject *subject)
@@ -599,7 +599,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         return;
     }
     subject.start_ns = place_in_time(import, ts);
-    subject.end_ns = add_saturating(subject.start_ns, dur);
+    subject.end_ns = saturating_add(subject.start_ns, dur);
     note_span(import, &subject);
     if (kind == 'X') {
         subject.category = find_category(event->category);

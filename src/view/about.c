@@ -173,7 +173,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     json_string(out, "name", view->name ? view->name : slash ? slash + 1 : first);
     json_string(out, "version", TACHO_VERSION);
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
-    text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)add_saturating(utc, view->origin_ns));
+    text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));
     json_int(out, "from", 0);
     json_int(out, "to", view_time(view, view->end_ns));
     json_int(out, "events", (int64_t)view->event_count);

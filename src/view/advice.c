@@ -208,7 +208,7 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
         for (int n = 0; n < NUMBERS; n++)
             numbers[n] = places[n] >= 0 && cells[places[n]].kind == CELL_INT ? cells[places[n]].integer : -1;
         struct advice_item item = { .rule = rule->name, .title = rule->title, .from_ns = numbers[START],
-                                    .to_ns = add_saturating(numbers[START], numbers[DURATION]), .impact_ns = rule_impact(table, r), .text = text };
+                                    .to_ns = saturating_add(numbers[START], numbers[DURATION]), .impact_ns = rule_impact(table, r), .text = text };
         if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST || numbers[START] < -VIEW_FURTHEST)
             continue;
         item.row = find_row(advice->view, numbers, &item.event);

@@ -83,7 +83,7 @@ static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text
 {
     struct view *view = advice->view;
     struct ending ending;
-    int64_t from = gap->start_ns, to = add_saturating(gap->start_ns, gap->length_ns);
+    int64_t from = gap->start_ns, to = saturating_add(gap->start_ns, gap->length_ns);
     int code = find_ending(&ending, view, gap, err);
 
     if (code != 0)
@@ -115,7 +115,7 @@ int advice_add_gaps(struct advice *advice, struct error *err)
 
     for (; code == 0 && rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
         code = add_gap(advice, &busy.gaps[rule.count], &text, err);
-        rule.impact_ns = add_saturating(rule.impact_ns, busy.gaps[rule.count].length_ns);
+        rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
     }
     rule.words = rule.count ? words : "No GPU was without work for longer than 50 µs.";
     if (code == 0 && busy.device_count)

@@ -27,7 +27,7 @@ static int64_t value(const struct samples *samples, int column, size_t i)
 static int goes_on(const struct samples *samples, size_t i)
 {
     return i + 1 < samples->columns.rows && value(samples, THREAD, i) == value(samples, THREAD, i + 1) &&
-           duration_of(value(samples, START, i), value(samples, START, i + 1)) <= LONGEST_GAP_NS;
+           saturating_duration(value(samples, START, i), value(samples, START, i + 1)) <= LONGEST_GAP_NS;
 }
 
 static int add_stretches(struct gather *gather, const struct samples *samples)

@@ -21,10 +21,10 @@ static void sums_differences_and_products(void **state)
     for (size_t i = 0; i < COUNT; i++)
         for (size_t j = 0; j < COUNT; j++) {
             __int128 a = numbers[i], b = numbers[j];
-            assert_int_equal(add_saturating(numbers[i], numbers[j]), clamp(a + b));
-            assert_int_equal(subtract_saturating(numbers[i], numbers[j]), clamp(a - b));
-            assert_int_equal(multiply_saturating(numbers[i], numbers[j]), clamp(a * b));
-            assert_int_equal(duration_of(numbers[i], numbers[j]), clamp(b - a));
+            assert_int_equal(saturating_add(numbers[i], numbers[j]), clamp(a + b));
+            assert_int_equal(saturating_subtract(numbers[i], numbers[j]), clamp(a - b));
+            assert_int_equal(saturating_multiply(numbers[i], numbers[j]), clamp(a * b));
+            assert_int_equal(saturating_duration(numbers[i], numbers[j]), clamp(b - a));
         }
 }
 
@@ -36,7 +36,7 @@ static void whole_numbers(void **state)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(whole_of(cases[i].value), cases[i].whole);
+        assert_int_equal(saturating_from_double(cases[i].value), cases[i].whole);
 }
 
 int main(void)
