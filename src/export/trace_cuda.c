@@ -89,7 +89,7 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
 
 enum {
     KERNEL_NAME = WORK_COLUMNS, KERNEL_REGISTERS, KERNEL_GRID_X, KERNEL_GRID_Y, KERNEL_GRID_Z, KERNEL_BLOCK_X, KERNEL_BLOCK_Y, KERNEL_BLOCK_Z,
-    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH, KERNEL_MANGLED
+    KERNEL_STATIC, KERNEL_DYNAMIC, KERNEL_GRAPH, KERNEL_MANGLED, KERNEL_ROW_COLUMNS
 };
 #define KERNEL_COLUMNS { WORK_NAMES, "demangledName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",  \
                          "staticSharedMemory", "dynamicSharedMemory", "graphId", "mangledName" }
@@ -210,7 +210,7 @@ static int emit_fill(struct trace *trace, const struct trace_rows *rows, const s
 enum kind { KIND_CALL, KIND_KERNEL, KIND_COPY, KIND_FILL, KINDS };
 static const struct {
     const char *table;
-    const char *columns[WORK_COLUMNS + 12]; /* NULL-terminated */
+    const char *columns[KERNEL_ROW_COLUMNS + 1]; /* NULL-terminated; kernels have the most */
     int (*emit)(struct trace *trace, const struct trace_rows *rows, const struct link *link, struct error *err);
     const char *categories[2]; /* in TACHO_TORCH_LINK */
 } kinds[KINDS] = {
