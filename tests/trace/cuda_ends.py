@@ -103,7 +103,7 @@ class Killed(fakelib.Case):
         tacho = subprocess.Popen(self.command(lib.program("cuda_end"), "for-ever", options=["-t", "cuda"]), env=environment, cwd=self.folder,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         lib.until(lambda: values["completions"] >= completions, "CUPTI has given buffers back")
-        os.kill(lib.children(tacho.pid)[0], signal.SIGKILL)
+        os.kill(lib.program_of(tacho.pid), signal.SIGKILL)
         tacho.communicate(timeout=60)
         self.assertEqual(tacho.returncode, -signal.SIGKILL)
         return self.report(), values

@@ -18,6 +18,7 @@ FULL_MOMENTS = 2 if lib.SANITIZE else 20 if ALL else 5
 WORKERS = 3
 WORKERS_MAX = 8
 STEPS = 6  # push outer, push inner, read, mark, pop, pop
+STEPS_THAT_FILL = 200_000  # of each worker: more than a buffer of 1 MB holds
 SEED = 20261115
 
 
@@ -94,14 +95,15 @@ class Kill(lib.Case):
         tacho = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             if early:
-                self.until(lambda: lib.children(tacho.pid), tacho, "the program was started")
-                victim = lib.children(tacho.pid)[0]
+                self.until(lambda: lib.program_of(tacho.pid), tacho, "the program was started")
+                victim = lib.program_of(tacho.pid)
             else:
                 self.until(lambda: truth.running == WORKERS and truth.waiter and waits(truth.pid, truth.waiter), tacho, "all threads ran")
                 self.until(lambda: all(truth.steps(worker) > 100 for worker in range(WORKERS)), tacho, "all threads made steps")
                 victim = truth.pid
             if asleep:
                 os.kill(tacho.pid, signal.SIGSTOP)
+                self.until(lambda: all(truth.steps(worker) > STEPS_THAT_FILL for worker in range(WORKERS)), tacho, "the buffer was full")
             time.sleep(delay)  # the random moment
             os.kill(victim, signal.SIGKILL)
             os.kill(tacho.pid, signal.SIGCONT)

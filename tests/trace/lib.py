@@ -48,6 +48,17 @@ def children(pid):
     return found
 
 
+def program_of(tacho):
+    """The process of the program, or None as long as it does not run: tacho forks before that, for purposes of its own."""
+    for child in children(tacho):
+        try:
+            if os.readlink(f"/proc/{child}/exe") != os.readlink(f"/proc/{tacho}/exe"):
+                return child
+        except OSError:
+            pass  # gone meanwhile
+    return None
+
+
 def state(pid):
     """R, S, D, T, Z, or an empty text when there is no such process."""
     try:

@@ -88,7 +88,7 @@ class Interrupts(Started):
         """It goes on, and the capture with it; a second Ctrl-C ends the capture, the program still lives."""
         tacho = self.start(SIGNALS, "ignore")
         self.ready(tacho)
-        program = lib.children(tacho.pid)[0]
+        program = lib.program_of(tacho.pid)
         os.kill(tacho.pid, signal.SIGTERM)
         os.killpg(tacho.pid, signal.SIGINT)
         os.killpg(tacho.pid, signal.SIGINT)
@@ -113,7 +113,7 @@ class Interrupts(Started):
         """Ctrl-Z and fg, as a shell does it: the group stops, the group goes on."""
         tacho = self.start(SIGNALS, "wait")
         self.ready(tacho)
-        program = lib.children(tacho.pid)[0]
+        program = lib.program_of(tacho.pid)
         os.killpg(tacho.pid, signal.SIGSTOP)
         lib.until(lambda: lib.state(program) == "T", "the program stopped")
         os.killpg(tacho.pid, signal.SIGCONT)
