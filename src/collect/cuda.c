@@ -259,16 +259,21 @@ void cuda_set_goal(struct cuda_process *cuda)
 {
     cuda->goal_ticks = ticks_now(cuda->clock.map);
     cuda->goal = atomic_load_explicit(&cuda->setup.arena->cuda_deliveries, memory_order_relaxed);
+    buffers_taken(cuda); /* those that cuda_reached_goal() looks at */
 }
 
-int cuda_reached_goal(struct cuda_process *cuda)
+int cuda_reached_goal(const struct cuda_process *cuda)
 {
     const struct wire_cuda_buffer *buffers = buffers_of(cuda);
-    for (uint32_t i = 0, taken = buffers_taken(cuda); i < taken; i++)
+    for (uint32_t i = 0; i < cuda->buffers_seen; i++)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_DELIVERED && buffers[i].number < cuda->goal)
             return 0;
-    cuda_waits_settle(cuda, cuda->goal_ticks);
     return 1;
+}
+
+void cuda_settle_goal(struct cuda_process *cuda)
+{
+    cuda_waits_settle(cuda, cuda->goal_ticks);
 }
 
 /* ---- Records of the agent ------------------------------------------------------------------------------------------------------------ */

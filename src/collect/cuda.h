@@ -67,10 +67,11 @@ void cuda_note(struct cuda_process *cuda);
  * the threads had written when cuda_note() was called has been read. */
 size_t cuda_read(struct cuda_process *cuda, size_t budget, int threads_read);
 
-/* Notes which buffers are delivered by now. Once cuda_read() has read those, and the threads are read up to here too, the goal is
- * reached: what is known of this time has its rows. */
+/* A flush goal: the buffers that are delivered when it is set. cuda_reached_goal() returns 1 once cuda_read() has read them. When the
+ * threads are read up to that time too, cuda_settle_goal() writes the rows of the waits before it. */
 void cuda_set_goal(struct cuda_process *cuda);
-int cuda_reached_goal(struct cuda_process *cuda);
+int cuda_reached_goal(const struct cuda_process *cuda);
+void cuda_settle_goal(struct cuda_process *cuda);
 
 /* Who made a call that is still to come. */
 void cuda_chain(struct cuda_process *cuda, int is_driver, uint32_t correlation, struct call_chains chains);

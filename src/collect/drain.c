@@ -207,8 +207,13 @@ static struct reader *enter_slot(struct process *process, uint32_t index, uint32
     struct wire_thread *slot = &wire_threads(process->arena)[index];
     *state = atomic_load_explicit(&slot->state, memory_order_acquire);
     struct reader *reader = reader_of(process, index);
-    if (!reader || (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED))
+    if (!reader)
         return NULL;
+    if (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED) {
+        if (reader->active && !reader->damaged) /* only recycle_slot() frees a slot */
+            damaged(process, reader);
+        return NULL;
+    }
     if (!reader->active)
         begin_thread(process, reader, slot);
     if (reader->chunk == WIRE_NONE && !reader->damaged) {
@@ -241,6 +246,8 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
     }
     if (chunks == 0)
         process->behind = 1;
+    else
+        reader->goal_bytes = 0; /* all is read. It may be less than was counted: the program can write over its chain */
     if (state == WIRE_THREAD_ENDED && chunks > 0)
         recycle_slot(process, reader, index);
     return bytes;
@@ -279,7 +286,7 @@ int drain_slice(struct process *process)
     return drain_process(process, ROUND_BYTES) >= ROUND_BYTES || process->behind;
 }
 
-/* ---- How far is far enough -------------------------------------------------------------------------------------------- */
+/* ---- Flush goals ------------------------------------------------------------------------------------------------------ */
 
 static void schedule(struct drain *drain, int64_t interval_us)
 {
@@ -318,7 +325,7 @@ void drain_set_goals(struct collector *collector)
     schedule(&collector->drain, 0);
 }
 
-static int reached_goals(struct process *process)
+static int reached_goals(const struct process *process)
 {
     for (uint32_t i = 0; i < process->reader_count; i++) {
         const struct reader *reader = &process->readers[i];
@@ -330,10 +337,17 @@ static int reached_goals(struct process *process)
 
 int drain_reached_goals(const struct collector *collector)
 {
-    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+    for (const struct process *process = collector->processes.first_live; process; process = process->next_live)
         if (!reached_goals(process))
             return 0;
     return 1;
+}
+
+void drain_settle_goals(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        if (process->cuda)
+            cuda_settle_goal(process->cuda);
 }
 
 void drain_finish(struct process *process, int64_t end_ns)

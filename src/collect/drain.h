@@ -44,10 +44,12 @@ size_t drain_process(struct process *process, size_t budget);
 /* Reads as much of it as a round may take: is there more? */
 int drain_slice(struct process *process);
 
-/* Notes how far every thread has written by now, and every buffer that CUPTI has delivered: the rounds that follow, which start at
- * once, read at least as far. Have they? What is recorded meanwhile is not waited for. */
+/* Flush goals. drain_set_goals() notes how far every thread has written, and which buffers CUPTI has delivered; the next round starts
+ * at once. drain_reached_goals() returns 1 once every thread has been read up to its goal, whatever has been recorded since.
+ * drain_settle_goals() then writes the rows that waited for records of other threads. */
 void drain_set_goals(struct collector *collector);
 int drain_reached_goals(const struct collector *collector);
+void drain_settle_goals(struct collector *collector);
 
 /* Adds to its counts what its threads, those that still run too, have counted since the last time. */
 void drain_counts(struct process *process);

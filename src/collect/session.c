@@ -258,22 +258,29 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
 
 /* ---- Flushes ----------------------------------------------------------------------------------------------------------------- */
 
-static void begin_flush(struct collector *collector)
+/* Asked each time: the agents that wait may go away at any moment, and the flush is over with the last of them. */
+static int is_any(const struct session *session, enum connection_state state)
 {
-    for (struct connection *connection = collector->session.connections; connection; connection = connection->next)
-        if (connection->state == WANTS_FLUSH) {
-            connection->state = FLUSHING;
-            collector->session.flushing = 1;
-        }
-    if (collector->session.flushing)
-        drain_set_goals(collector);
+    const struct connection *connection = session->connections;
+    while (connection && connection->state != state)
+        connection = connection->next;
+    return connection != NULL;
 }
 
-void session_answer_flushes(struct collector *collector)
+static void begin_flush(struct collector *collector)
+{
+    if (is_any(&collector->session, FLUSHING) || !is_any(&collector->session, WANTS_FLUSH))
+        return;
+    for (struct connection *connection = collector->session.connections; connection; connection = connection->next)
+        if (connection->state == WANTS_FLUSH)
+            connection->state = FLUSHING;
+    drain_set_goals(collector);
+}
+
+static void end_flush(struct collector *collector)
 {
     struct connection *next;
-    if (!collector->session.flushing || !drain_reached_goals(collector))
-        return;
+    drain_settle_goals(collector);
     int status = collector_write_down(collector) == 0 ? 0 : -EIO;
     for (struct connection *connection = collector->session.connections; connection; connection = next) {
         next = connection->next;
@@ -282,18 +289,23 @@ void session_answer_flushes(struct collector *collector)
         send_welcome(connection->socket, status, 0, -1);
         close_connection(connection);
     }
-    collector->session.flushing = 0;
+}
+
+void session_answer_flushes(struct collector *collector)
+{
+    if (is_any(&collector->session, FLUSHING) && drain_reached_goals(collector))
+        end_flush(collector);
     begin_flush(collector);
 }
 
 static int want_flush(struct connection *connection)
 {
     struct timeval patience = {FLUSH_PATIENCE_SECONDS, 0};
+    event_del(connection->event); /* make_room() may have read the hello that it is about to be called for */
     if (!process_descriptor_is_spare(connection->collector, connection->socket) || event_add(connection->event, &patience) != 0)
         return -1;
     connection->state = WANTS_FLUSH;
-    if (!connection->collector->session.flushing)
-        begin_flush(connection->collector);
+    begin_flush(connection->collector);
     return 0;
 }
 

@@ -22,7 +22,6 @@ struct session {
     struct connection *connections; /* the newest first */
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;
-    int flushing;                  /* some wait for what was recorded by then to be in the report */
     int refused_told;
 };
 
@@ -32,7 +31,7 @@ void session_close(struct collector *collector);
 /* The agent's path in a form that LD_PRELOAD can hold: where it has blanks or colons, a link to it in our folder. */
 const char *session_agent_path(struct session *session, const char *agent_path);
 
-/* Records were read: answers those who wait for theirs to be in the report, if they are. */
+/* After a round of reading: answers the agents whose flush is complete, and begins the next flush. */
 void session_answer_flushes(struct collector *collector);
 
 /* Unmaps; the program keeps its own mapping. */

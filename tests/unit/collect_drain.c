@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <event2/event.h>
 
 #include "../../src/collect/collector.h"
 #include "../../src/collect/cost.h"
@@ -43,6 +44,8 @@ static int set_scene(void **state)
     struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
     assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
     osrt_init(&collector->osrt, collector->writer, &collector->clock);
+    collector->base = event_base_new(); /* nobody runs it: each test makes the rounds itself */
+    assert_int_equal(drain_init(collector), 0);
     scene->arena = mmap(NULL, wire_arena_bytes(CHUNKS, 0), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_ptr_not_equal(scene->arena, MAP_FAILED);
     scene->arena->chunk_count = CHUNKS;
@@ -59,6 +62,8 @@ static int strike_scene(void **state)
 {
     struct scene *scene = *state;
     process_table_free(scene->collector);
+    drain_free(scene->collector);
+    event_base_free(scene->collector->base);
     python_calls_free(scene->collector);
     if (scene->collector->writer)
         writer_close(scene->collector->writer, NULL);
@@ -264,6 +269,102 @@ static void a_chain_that_is_a_circle_ends(void **state)
     report_close(finish(scene));
 }
 
+/* ---- Flush goals ----------------------------------------------------------------------------------------------------------- */
+
+/* As many calls as fill so many chunks. */
+static void fill_chunks(struct scene *scene, struct thread *thread, uint32_t count)
+{
+    const uint32_t calls = WIRE_CHUNK_DATA / ((WIRE_HEAD_WORDS + 2) * 8);
+    for (uint32_t i = 0; i < count * calls; i++)
+        assert_int_equal(write_call(scene, thread, 2000 + i, 1, 0), 0);
+}
+
+static void a_flush_waits_for_what_was_recorded_before_it_alone(void **state)
+{
+    struct scene *scene = *state;
+    struct thread early = begin_thread(scene, 77), late = begin_thread(scene, 78);
+    fill_chunks(scene, &early, 20); /* two passes: a thread has 16 chunks read at a stretch */
+    drain_set_goals(scene->collector);
+    assert_false(drain_reached_goals(scene->collector));
+    fill_chunks(scene, &early, 20);
+    fill_chunks(scene, &late, 20);
+    drain_process(scene->process, SIZE_MAX);
+    assert_false(drain_reached_goals(scene->collector));
+    drain_process(scene->process, SIZE_MAX);
+    assert_true(drain_reached_goals(scene->collector));
+    assert_true(drain_process(scene->process, SIZE_MAX) > 0); /* there was more, that nobody waited for */
+}
+
+static void a_flush_with_nothing_to_read_is_over_at_once(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    drain_set_goals(scene->collector);
+    assert_true(drain_reached_goals(scene->collector));
+    fill_chunks(scene, &thread, 1);
+    assert_true(drain_reached_goals(scene->collector));
+    drain_process(scene->process, SIZE_MAX);
+    drain_set_goals(scene->collector);
+    assert_true(drain_reached_goals(scene->collector));
+}
+
+static void a_flush_waits_for_a_thread_that_ends_meanwhile(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    fill_chunks(scene, &thread, 17);
+    drain_set_goals(scene->collector);
+    atomic_store(&wire_threads(scene->arena)[thread.slot].state, WIRE_THREAD_ENDED);
+    drain_process(scene->process, SIZE_MAX);
+    assert_false(drain_reached_goals(scene->collector));
+    drain_process(scene->process, SIZE_MAX);
+    assert_true(drain_reached_goals(scene->collector));
+}
+
+/* Ways in which a program that writes over its arena leaves less to read than there was when the goal was set. */
+static void make_circle(struct scene *scene, const struct thread *thread)
+{
+    atomic_store(&wire_chunks(scene->arena)[thread->chunk].next, thread->chunk);
+}
+
+static void cut_chain(struct scene *scene, const struct thread *thread)
+{
+    atomic_store(&wire_chunks(scene->arena)[atomic_load(&wire_threads(scene->arena)[thread->slot].first_chunk)].next, WIRE_NONE);
+}
+
+static void take_back_records(struct scene *scene, const struct thread *thread)
+{
+    atomic_store(&wire_chunks(scene->arena)[thread->chunk].committed, 0);
+}
+
+static void free_slot(struct scene *scene, const struct thread *thread)
+{
+    atomic_store(&wire_threads(scene->arena)[thread->slot].state, WIRE_THREAD_FREE);
+}
+
+static void a_flush_does_not_wait_for_what_is_not_there(void **state)
+{
+    static const struct { const char *what; void (*before)(struct scene *, const struct thread *), (*after)(struct scene *, const struct thread *); } damages[] = {
+        {"a circle", make_circle, NULL}, {"a chain cut short", NULL, cut_chain}, {"records taken back", NULL, take_back_records},
+        {"a slot set free", NULL, free_slot},
+    };
+    struct scene *scene = *state;
+    for (uint32_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        struct thread thread = begin_thread(scene, 77 + i);
+        fill_chunks(scene, &thread, 3);
+        if (damages[i].before)
+            damages[i].before(scene, &thread);
+        drain_set_goals(scene->collector);
+        assert_false(drain_reached_goals(scene->collector));
+        if (damages[i].after)
+            damages[i].after(scene, &thread);
+        drain_process(scene->process, SIZE_MAX);
+        drain_process(scene->process, SIZE_MAX);
+        if (!drain_reached_goals(scene->collector))
+            fail_msg("%s: the goal is not reached, though there is nothing left to read", damages[i].what);
+    }
+}
+
 static void threads_are_not_forgotten_with_their_number(void **state)
 {
     struct scene *scene = *state;
@@ -441,6 +542,8 @@ int main(void)
         SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
+        SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone), SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
+        SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile), SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
         SCENE_TEST(a_process_switches_itself), SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
