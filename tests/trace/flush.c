@@ -15,8 +15,8 @@
 
 #define HEAD_START 200000 /* names, so that there is something to read when the first question comes */
 
-static volatile int over;
-static volatile unsigned long names, flushes, failed;
+static _Atomic int over;
+static _Atomic unsigned long names, flushes, failed;
 
 static void record_one(void)
 {
