@@ -1,5 +1,5 @@
-"""The collector killed or stopped at random moments: the program runs on to its normal end, and the file opens. Both
-killed at once: what was recorded up to a second before is in the report."""
+"""The collector killed or stopped at random moments, at three times as many with TACHO_TEST_ALL: the program runs on
+to its normal end, and the file opens. Both killed at once: what was recorded up to a second before is in the report."""
 import mmap
 import os
 import random
@@ -11,7 +11,8 @@ import time
 import lib
 
 SEED = 20261115
-SHARE = 3 if lib.SANITIZE else 1  # moments take longer there, and fewer will do
+MOMENTS = 3 if lib.SANITIZE else 30 if lib.ALL else 10  # with a sanitizer they take longer, and fewer will do
+MOMENTS_OF_BOTH = 2 if lib.SANITIZE else 18 if lib.ALL else 6
 LOSS_NS = 30_000_000_000 if lib.SANITIZE else 1_000_000_000  # the promise is for the real thing
 OUTPUT = "late thread\nlate process\nnormal end\n"
 THREADS = 2
@@ -78,7 +79,7 @@ class CollectorKill(lib.Case):
 
     def test_killed_collector_leaves_the_program_alone(self):
         chance = random.Random(SEED)
-        for moment in range(10 // SHARE):
+        for moment in range(MOMENTS):
             with self.subTest(moment=moment):
                 name = f"killed{moment}.tacho"
                 self.start(name)
@@ -146,7 +147,7 @@ class CollectorKill(lib.Case):
 
     def test_both_killed_lose_a_second_at_most(self):
         chance = random.Random(SEED + 1)
-        for moment in range(6 // SHARE):
+        for moment in range(MOMENTS_OF_BOTH):
             with self.subTest(moment=moment):
                 name = f"both{moment}.tacho"
                 self.start(name)

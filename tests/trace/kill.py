@@ -12,9 +12,8 @@ import time
 
 import lib
 
-ALL = os.environ.get("TACHO_TEST_ALL")
-MOMENTS = 10 if lib.SANITIZE else 200 if ALL else 50
-FULL_MOMENTS = 2 if lib.SANITIZE else 20 if ALL else 5
+MOMENTS = 10 if lib.SANITIZE else 200 if lib.ALL else 50
+FULL_MOMENTS = 2 if lib.SANITIZE else 20 if lib.ALL else 5
 WORKERS = 3
 WORKERS_MAX = 8
 STEPS = 6  # push outer, push inner, read, mark, pop, pop
@@ -92,7 +91,7 @@ class Kill(lib.Case):
         truth = Truth(self.path(f"truth{moment}"))
         command = self.command(lib.program("kill"), self.path(f"truth{moment}"), str(WORKERS), str(spin),
                                options=["-t", "nvtx,osrt", "--osrt-threshold", "0", *options], output=name)
-        tacho = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        tacho = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         try:
             if early:
                 self.until(lambda: lib.program_of(tacho.pid), tacho, "the program was started")
@@ -109,8 +108,7 @@ class Kill(lib.Case):
             os.kill(tacho.pid, signal.SIGCONT)
             output, _ = tacho.communicate(timeout=60)
         finally:
-            tacho.kill()
-            tacho.wait()
+            lib.end_group(tacho)  # the program too: without a signal it runs for ever
         return name, truth, tacho.returncode, output
 
     def check(self, moment, spin, delay, early):

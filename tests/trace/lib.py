@@ -19,6 +19,7 @@ AGENT = os.environ["AGENT"]
 PROGRAMS = os.environ["PROGRAMS"]
 SOURCE = os.environ["SOURCE"]
 SANITIZE = os.environ.get("SANITIZE", "")
+ALL = os.environ.get("TACHO_TEST_ALL", "") not in ("", "0")  # scripts/test --all
 TORCH_PYTHON = os.environ.get("TACHO_TEST_TORCH", sys.executable)  # a Python that has torch, where that of the tests has not
 AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]  # in front of a command; see open_to_all_users()
 
