@@ -64,8 +64,7 @@ class Access(lib.Case):
     def test_a_process_that_became_another_user_comes_in(self):
         """Also beside silent connections of that user."""
         self.open_to_all_users()
-        become = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-        self.start("; ".join([" ".join([*become, "true"])] * CHILDREN))
+        self.start("; ".join([" ".join([*lib.AS_NOBODY, "true"])] * CHILDREN))
         self.connect(NOBODY)
         self.assertEqual(self.go_on(), 1 + 2 * CHILDREN)
 
