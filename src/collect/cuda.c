@@ -330,10 +330,9 @@ void cuda_trim(struct cuda_process *cuda)
     struct wire_cuda_buffer *buffers = buffers_of(cuda);
     uint32_t limit = buffers_taken(cuda) / 2, count = 0;
     uint32_t *held = limit ? malloc(limit * sizeof *held) : NULL;
-    while (held && count < limit && (uint32_t)atomic_load_explicit(&arena->free_cuda_buffers, memory_order_relaxed) < cuda->setup.buffer_count) {
-        uint32_t index = wire_list_pop(&arena->free_cuda_buffers, &arena->cuda_buffers_taken, cuda->setup.buffer_count,
-                                       &buffers->next_free, sizeof *buffers);
-        if (index >= cuda->setup.buffer_count)
+    while (held && count < limit) {
+        uint32_t index = wire_list_pop_free(&arena->free_cuda_buffers, cuda->setup.buffer_count, &buffers->next_free, sizeof *buffers);
+        if (index == WIRE_NONE)
             break;
         held[count++] = index;
         madvise(bytes_of(cuda, index), WIRE_CUDA_BUFFER_BYTES, MADV_REMOVE);

@@ -383,11 +383,11 @@ static void trim(struct process *process)
     uint32_t limit = taken <= process->chunk_count / 2 ? process->chunk_count / 2 : process->chunk_count / 4;
     uint32_t *held = malloc(limit * sizeof *held);
     uint32_t count = 0;
-    while (held && count < limit && (uint32_t)atomic_load_explicit(&arena->free_chunks, memory_order_relaxed) < process->chunk_count) {
-        /* Not wire_take_chunk, which trusts the count in the arena: the program may have written over it. */
-        uint32_t index = wire_list_pop(&arena->free_chunks, &arena->chunks_taken, process->chunk_count,
-                                       &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free, sizeof(struct wire_chunk));
-        if (index >= process->chunk_count)
+    while (held && count < limit) {
+        /* Not the count in the arena: the program may have written over it. */
+        uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count, &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free,
+                                            sizeof(struct wire_chunk));
+        if (index == WIRE_NONE)
             break;
         held[count++] = WIRE_NOTE_CHUNKS + index;
         madvise((char *)&wire_chunks(arena)[WIRE_NOTE_CHUNKS + index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);

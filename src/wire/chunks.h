@@ -16,9 +16,8 @@
 /* Where the link of an item is. */
 typedef _Atomic uint32_t *wire_link_function(void *context, uint32_t index);
 
-/* Takes an index below count from the list, else the next unused one, else WIRE_NONE. */
-static inline uint32_t wire_list_pop_linked(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
-                                            wire_link_function *link, void *context)
+/* Takes an index below count from the list, or WIRE_NONE. */
+static inline uint32_t wire_list_pop_free_linked(_Atomic uint64_t *list, uint32_t count, wire_link_function *link, void *context)
 {
     uint64_t head = atomic_load_explicit(list, memory_order_acquire);
     while ((uint32_t)head < count) {
@@ -27,6 +26,16 @@ static inline uint32_t wire_list_pop_linked(_Atomic uint64_t *list, _Atomic uint
         if (atomic_compare_exchange_weak_explicit(list, &head, wanted, memory_order_acquire, memory_order_acquire))
             return (uint32_t)head;
     }
+    return WIRE_NONE;
+}
+
+/* Takes an index below count from the list, else the next unused one, else WIRE_NONE. */
+static inline uint32_t wire_list_pop_linked(_Atomic uint64_t *list, _Atomic uint32_t *taken, uint32_t count,
+                                            wire_link_function *link, void *context)
+{
+    uint32_t free = wire_list_pop_free_linked(list, count, link, context);
+    if (free != WIRE_NONE)
+        return free;
     uint32_t fresh = atomic_load_explicit(taken, memory_order_relaxed);
     while (fresh < count)
         if (atomic_compare_exchange_weak_explicit(taken, &fresh, fresh + 1, memory_order_relaxed, memory_order_relaxed))
@@ -51,6 +60,14 @@ static inline uint32_t wire_list_pop(_Atomic uint64_t *list, _Atomic uint32_t *t
 {
     struct wire_row row = { first_link, stride };
     return wire_list_pop_linked(list, taken, count, wire_link_in_row, &row);
+}
+
+/* For the collector, which gives the pages of free items back: one that was never used may lie where the agent has mapped nothing,
+ * and must not come onto the list. */
+static inline uint32_t wire_list_pop_free(_Atomic uint64_t *list, uint32_t count, _Atomic uint32_t *first_link, size_t stride)
+{
+    struct wire_row row = { first_link, stride };
+    return wire_list_pop_free_linked(list, count, wire_link_in_row, &row);
 }
 
 static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomic uint32_t *first_link, size_t stride)
