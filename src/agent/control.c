@@ -1,6 +1,6 @@
 /* What a program may ask of its capture: begin and end recording, from NVTX ranges or from the public API.
  *
- * This process switches at once; struct wire_switch tells the collector, which switches the others and keeps count.   */
+ * This process switches at once and sets a switch in the arena header; the collector propagates it to all other processes. */
 #include "core.h"
 
 /* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
@@ -20,12 +20,12 @@ static void miss_switch(enum wire_capture cause, int on)
 }
 
 /* Safe in signal handlers: a handler that interrupts this gets a later number. */
-static void tell_switch(enum wire_capture cause, int on)
+static void set_switch(enum wire_capture cause, int on)
 {
     struct wire_header *arena = agent.arena;
     uint32_t made = atomic_load_explicit(&arena->switches_made, memory_order_relaxed);
     do {
-        if (made - atomic_load_explicit(&arena->switches_read, memory_order_acquire) >= WIRE_SWITCHES) {
+        if (wire_switches_full(made, atomic_load_explicit(&arena->switches_read, memory_order_acquire))) {
             miss_switch(cause, on);
             return;
         }
@@ -53,7 +53,7 @@ void agent_capture_begin(enum wire_capture cause)
         if (left == 0)
             return;
     } while (!atomic_compare_exchange_weak(&agent.arena->ranges_left, &left, left - 1));
-    tell_switch(cause, 1);
+    set_switch(cause, 1);
     atomic_store(&agent.arena->recording, atomic_load(&agent.chosen));
     cuda_follow(0);
 }
@@ -63,6 +63,6 @@ void agent_capture_end(enum wire_capture cause)
     if (!is_attached() || !counts(cause) || (cause != WIRE_CAPTURE_API && !agent.arena->capture_ends))
         return;
     atomic_store(&agent.arena->recording, 0);
-    cuda_follow(0); /* first: the collector may end the capture as soon as it reads of this */
-    tell_switch(cause, 0);
+    cuda_follow(0); /* first: the collector may end the capture as soon as it reads the switch */
+    set_switch(cause, 0);
 }

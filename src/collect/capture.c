@@ -27,7 +27,7 @@ static void set_process(struct process *process, int on)
         atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
 }
 
-/* A process that began or ended a range has switched itself, long before we read of it, and may have done so again
+/* A process that began or ended a range has switched itself, long before the collector reads the switch, and may have done so again
  * since: it is the one to leave alone (NULL: none). */
 static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
@@ -256,14 +256,14 @@ static void range_ends(struct collector *collector, struct process *process, enu
         last_range_over(collector, time_ns);
 }
 
-/* A switch was pressed after the capture began and before now, whatever it says. */
+/* A switch was set after the capture began and before now, whatever it says. */
 static int64_t switch_time(const struct collector *collector, uint64_t ticks)
 {
     int64_t time = clock_map_time(&collector->clock, ticks), now = collector_now(collector);
     return time < 0 ? 0 : time > now ? now : time;
 }
 
-static void hear_switch(struct collector *collector, struct process *process, enum wire_capture cause, int on, int64_t time_ns)
+static void apply_switch(struct collector *collector, struct process *process, enum wire_capture cause, int on, int64_t time_ns)
 {
     if (on)
         range_begins(collector, process, cause, time_ns);
@@ -272,7 +272,7 @@ static void hear_switch(struct collector *collector, struct process *process, en
 }
 
 /* Of switches that found no place only the last is known: the others are lost, but not how it ended. */
-static void hear_missed(struct collector *collector, struct process *process)
+static void read_missed(struct collector *collector, struct process *process)
 {
     uint64_t missed = atomic_load_explicit(&process->arena->switches_missed, memory_order_acquire);
     uint32_t count = (uint32_t)(missed >> 32) - process->switches_missed;
@@ -280,21 +280,36 @@ static void hear_missed(struct collector *collector, struct process *process)
         return;
     process->switches_missed += count;
     process->counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL] += count - 1;
-    hear_switch(collector, process, missed & 0xffff, missed >> 16 & 1, collector_now(collector));
+    apply_switch(collector, process, missed & 0xffff, missed >> 16 & 1, collector_now(collector));
 }
 
-void capture_hear(struct collector *collector, struct process *process)
+static uint32_t unread_switches(const struct process *process)
+{
+    return atomic_load_explicit(&process->arena->switches_made, memory_order_acquire) - process->switches_read;
+}
+
+void capture_read_switches(struct collector *collector, struct process *process)
 {
     struct wire_header *arena = process->arena;
-    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* more in one go would be damage */
+    for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* no more at a stretch: the program may set them as fast as they are read */
         const struct wire_switch *next = &arena->switches[process->switches_read % WIRE_SWITCHES];
         if (atomic_load_explicit(&next->number, memory_order_acquire) != process->switches_read + 1)
             break;
         struct wire_switch copy = {.cause = next->cause, .on = next->on, .ticks = next->ticks};
         atomic_store_explicit(&arena->switches_read, ++process->switches_read, memory_order_release);
-        hear_switch(collector, process, copy.cause, copy.on, switch_time(collector, copy.ticks));
+        apply_switch(collector, process, copy.cause, copy.on, switch_time(collector, copy.ticks));
     }
-    hear_missed(collector, process);
+    if (unread_switches(process) == 0) /* those that were missed came later than all that have a place */
+        read_missed(collector, process);
+}
+
+void capture_finish_switches(struct collector *collector, struct process *process)
+{
+    capture_read_switches(collector, process);
+    uint32_t unread = unread_switches(process);
+    process->switches_read += unread;
+    process->counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL] += unread < WIRE_SWITCHES ? unread : WIRE_SWITCHES;
+    read_missed(collector, process);
 }
 
 void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns)

@@ -1,7 +1,7 @@
 /* When recording is on: delay, duration, capture ranges, and who switches what.
  *
- * The agent of the process that asks flips its own switch at once and leaves word (struct wire_switch); the collector flips
- * the others when it reads of it, and decides alone what the end of a range means. */
+ * The agent of a process that begins or ends a range switches its own recording at once and sets a switch in the arena header
+ * (struct wire_switch). The collector propagates it to all other processes, and decides alone what the end of a range means. */
 #ifndef TACHO_COLLECT_CAPTURE_H
 #define TACHO_COLLECT_CAPTURE_H
 
@@ -35,8 +35,11 @@ void capture_begin(struct collector *collector);
 /* Settings and switch of a new arena. */
 void capture_prepare_arena(struct collector *collector, struct wire_header *arena);
 
-/* Takes the switches that a process has pressed since the last time. */
-void capture_hear(struct collector *collector, struct process *process);
+/* Reads the switches that a process has set since the last time. */
+void capture_read_switches(struct collector *collector, struct process *process);
+
+/* The same for the last time. A process that was killed while it set a switch hides those behind it: they are counted as lost. */
+void capture_finish_switches(struct collector *collector, struct process *process);
 
 /* Ranges that a process had open end with it. */
 void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns);

@@ -203,7 +203,7 @@ static void refuse(struct collector *collector, int socket, int error)
 }
 
 /* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */
-static void hear_parent(struct collector *collector, const struct wire_hello *hello)
+static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
     struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
     if (!collector->capture.on && !collector->capture.done && parent)
@@ -230,7 +230,7 @@ static void note_unrecorded(struct collector *collector, const struct wire_hello
 static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
 {
     int descriptor;
-    hear_parent(collector, hello);
+    read_parent(collector, hello);
     struct arena_size size = size_for(collector, pid);
     struct wire_header *arena = make_arena(collector, &size, &descriptor);
     struct process *process = arena ? introduce(collector, hello, pid) : NULL;
@@ -353,7 +353,7 @@ static int answer(struct connection *connection, const struct wire_hello *hello)
 }
 
 /* Reads the hello if it is there. One that waits for its flush says no more: it has gone, or its time is over. */
-static void hear(evutil_socket_t socket, short what, void *argument)
+static void read_hello(evutil_socket_t socket, short what, void *argument)
 {
     struct connection *connection = argument;
     struct wire_hello hello;
@@ -378,9 +378,9 @@ static void make_room(struct session *session, uid_t uid)
         }
     }
     if (count_of_user >= silent_max[is_ours].of_user)
-        hear(oldest_of_user->socket, EV_READ, oldest_of_user);
+        read_hello(oldest_of_user->socket, EV_READ, oldest_of_user);
     else if (count >= silent_max[is_ours].of_all)
-        hear(oldest->socket, EV_READ, oldest);
+        read_hello(oldest->socket, EV_READ, oldest);
 }
 
 /* NULL when memory is short; the socket is closed then. */
@@ -396,7 +396,7 @@ static struct connection *add_connection(struct collector *collector, int socket
     if (connection->next)
         connection->next->link = &connection->next;
     collector->session.connections = connection;
-    connection->event = event_new(collector->base, socket, EV_READ, hear, connection);
+    connection->event = event_new(collector->base, socket, EV_READ, read_hello, connection);
     if (connection->event)
         return connection;
     close_connection(connection);
@@ -419,7 +419,7 @@ static void accept_all(evutil_socket_t listener, short what, void *argument)
             make_room(&collector->session, peer.uid);
         struct connection *connection = add_connection(collector, socket, &peer);
         if (connection && !is_silent)
-            hear(socket, EV_READ, connection);
+            read_hello(socket, EV_READ, connection);
         else if (connection && event_add(connection->event, &patience) != 0)
             close_connection(connection);
     }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -119,6 +119,12 @@ struct wire_switch {
     uint16_t on;
     uint64_t ticks;
 };
+
+/* Are there WIRE_SWITCHES that nobody has read? A `made` that was loaded before `read` may be the lower of the two. */
+static inline int wire_switches_full(uint32_t made, uint32_t read)
+{
+    return (int32_t)(made - read) >= (int32_t)WIRE_SWITCHES;
+}
 
 struct wire_sample_settings {       /* where SAMPLES is among the sources */
     uint64_t period_ns;             /* of a thread's CPU time */

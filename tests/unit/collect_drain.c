@@ -433,21 +433,42 @@ static struct process *add_process(struct scene *scene, pid_t pid)
     return process;
 }
 
-/* As the agent does it; report time 0 is tick 1000. */
-static void press_switch(struct process *process, int on, uint64_t time_ns)
+/* As the agent does it, in two steps; report time 0 is tick 1000. */
+static struct wire_switch *claim_switch(struct process *process)
 {
-    uint32_t number = atomic_load(&process->arena->switches_made);
-    atomic_store(&process->arena->switches_made, number + 1);
-    struct wire_switch *to = &process->arena->switches[number % WIRE_SWITCHES];
+    return &process->arena->switches[atomic_fetch_add(&process->arena->switches_made, 1) % WIRE_SWITCHES];
+}
+
+static void publish_switch(struct wire_switch *to, uint32_t number, int on, uint64_t time_ns)
+{
     to->cause = WIRE_CAPTURE_NVTX;
     to->on = (uint16_t)on;
     to->ticks = 1000 + time_ns;
-    atomic_store(&to->number, number + 1);
+    atomic_store(&to->number, number);
 }
 
-static void press_and_hear(struct process *process, int on, uint64_t time_ns)
+static void set_switch(struct process *process, int on, uint64_t time_ns)
 {
-    press_switch(process, on, time_ns);
+    struct wire_switch *to = claim_switch(process);
+    publish_switch(to, atomic_load(&process->arena->switches_made), on, time_ns);
+}
+
+/* They found all switches unread; the last of them says this. */
+static void miss_switches(struct process *process, uint64_t count, int on)
+{
+    atomic_store(&process->arena->switches_missed, count << 32 | (uint64_t)on << 16 | WIRE_CAPTURE_NVTX);
+}
+
+static void begin_repeated_ranges(struct scene *scene)
+{
+    scene->options.range = COLLECT_RANGE_NVTX;
+    scene->options.range_end = COLLECT_END_REPEAT;
+    scene->collector->capture = (struct capture){.armed = 1, .ranges_left = UINT32_MAX};
+}
+
+static void set_and_read(struct process *process, int on, uint64_t time_ns)
+{
+    set_switch(process, on, time_ns);
     drain_process(process, SIZE_MAX);
 }
 
@@ -465,21 +486,21 @@ static void a_process_switches_itself(void **state)
     atomic_store(&scene->arena->ranges_left, 1);
     atomic_store(&scene->arena->recording, sources);
     for (uint32_t range = 1; range <= 3; range++) {
-        press_and_hear(scene->process, 1, range * 10);
+        set_and_read(scene->process, 1, range * 10);
         assert_int_equal(atomic_load(&other->arena->recording), sources);
         assert_int_equal(atomic_load(&other->arena->ranges_left), 4 - range);
         assert_int_equal(atomic_load(&scene->arena->ranges_left), 1);
         if (range == 3)
             break;
-        press_and_hear(scene->process, 0, range * 10 + 5);
+        set_and_read(scene->process, 0, range * 10 + 5);
         assert_int_equal(atomic_load(&other->arena->recording), 0);
         assert_int_equal(atomic_load(&scene->arena->recording), sources);
     }
     atomic_store(&scene->arena->recording, 0); /* the third is over, too */
-    press_and_hear(other, 1, 34);
-    press_and_hear(scene->process, 0, 35);
+    set_and_read(other, 1, 34);
+    set_and_read(scene->process, 0, 35);
     assert_int_equal(atomic_load(&scene->arena->recording), sources); /* for the other, which is inside the fourth */
-    press_and_hear(other, 0, 40);
+    set_and_read(other, 0, 40);
     assert_int_equal(atomic_load(&scene->arena->recording), 0);
     assert_true(collector->capture.done);
     assert_int_equal(collector->capture.recorded_ns, 5 + 5 + 10);
@@ -490,22 +511,81 @@ static void the_last_switch_counts_even_if_there_was_no_place_for_it(void **stat
 {
     struct scene *scene = *state;
     struct collector *collector = scene->collector;
-    scene->options.range = COLLECT_RANGE_NVTX;
-    scene->options.range_end = COLLECT_END_REPEAT;
-    collector->capture = (struct capture){.armed = 1, .ranges_left = UINT32_MAX};
+    begin_repeated_ranges(scene);
     for (uint32_t i = 0; i < WIRE_SWITCHES; i++)
-        press_switch(scene->process, i % 2 == 0, i);
-    atomic_store(&scene->arena->switches_missed, UINT64_C(2) << 32 | 0 << 16 | WIRE_CAPTURE_NVTX); /* one on, one off */
+        set_switch(scene->process, i % 2 == 0, i);
+    miss_switches(scene->process, 2, 0); /* one on, one off */
     drain_process(scene->process, SIZE_MAX);
     assert_int_equal(atomic_load(&scene->arena->switches_read), WIRE_SWITCHES);
     assert_false(collector->capture.on);
     assert_int_equal(collector->capture.recorded_ns, WIRE_SWITCHES / 2);
-    atomic_store(&scene->arena->switches_missed, UINT64_C(3) << 32 | 1 << 16 | WIRE_CAPTURE_NVTX);
+    miss_switches(scene->process, 3, 1);
     drain_process(scene->process, SIZE_MAX);
     assert_true(collector->capture.on);
     struct report *report = finish(scene);
     assert_int_equal(scene->result.counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL], 1);
     report_close(report);
+}
+
+/* A thread has claimed the last place and not filled it yet when others find none. */
+static void a_missed_switch_waits_for_those_before_it(void **state)
+{
+    struct scene *scene = *state;
+    struct collector *collector = scene->collector;
+    begin_repeated_ranges(scene);
+    for (uint32_t i = 1; i < WIRE_SWITCHES; i++)
+        set_switch(scene->process, i % 2, i);
+    assert_int_equal((WIRE_SWITCHES - 1) % 2, 1); /* the last of these begins a range */
+    struct wire_switch *end = claim_switch(scene->process);
+    miss_switches(scene->process, 1, 1); /* and so does the one that comes after its end */
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->switches_missed, 0);
+    publish_switch(end, WIRE_SWITCHES, 0, WIRE_SWITCHES);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->switches_missed, 1);
+    assert_true(collector->capture.on);
+    assert_int_equal(collector->capture.recorded_ns, WIRE_SWITCHES / 2);
+}
+
+static void switches_behind_one_that_was_never_set_are_lost(void **state)
+{
+    struct scene *scene = *state;
+    begin_repeated_ranges(scene);
+    set_switch(scene->process, 1, 10);
+    claim_switch(scene->process); /* the thread was killed here */
+    set_switch(scene->process, 1, 30);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(atomic_load(&scene->arena->switches_read), 1);
+    struct report *report = finish(scene);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL], 2);
+    report_close(report);
+}
+
+/* The number of switches made is loaded before that of those read: both may have grown meanwhile. */
+static void switches_are_full_when_all_are_unread(void **state)
+{
+    assert_false(wire_switches_full(0, 0));
+    assert_false(wire_switches_full(WIRE_SWITCHES - 1, 0));
+    assert_true(wire_switches_full(WIRE_SWITCHES, 0));
+    assert_false(wire_switches_full(100, 101));
+    assert_true(wire_switches_full(WIRE_SWITCHES - 2, UINT32_MAX - 1));
+    assert_false(wire_switches_full(UINT32_MAX, 1));
+}
+
+/* What the collector trims it takes off the list alone: the agent may not have mapped the others. */
+static void free_chunks_are_no_fresh_ones(void **state)
+{
+    struct scene *scene = *state;
+    struct wire_header *arena = scene->arena;
+    _Atomic uint32_t *first_link = &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free;
+    uint32_t first = wire_take_chunk(arena), second = wire_take_chunk(arena);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), WIRE_NONE);
+    wire_free_chunk(arena, second);
+    wire_free_chunk(arena, first);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), first - WIRE_NOTE_CHUNKS);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), second - WIRE_NOTE_CHUNKS);
+    assert_int_equal(wire_list_pop_free(&arena->free_chunks, CHUNKS, first_link, sizeof(struct wire_chunk)), WIRE_NONE);
+    assert_int_equal(atomic_load(&arena->chunks_taken), 2);
 }
 
 /* The chunks behind those for events are read and given back as any others. */
@@ -540,6 +620,8 @@ int main(void)
         SCENE_TEST(every_record_becomes_a_row), SCENE_TEST(chunks_are_used_again), SCENE_TEST(slots_of_ended_threads_are_used_again),
         SCENE_TEST(a_call_in_progress_at_death_is_told),
         SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
+        SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
+        SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
         SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone), SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
