@@ -83,9 +83,11 @@ static int open_session(const struct session *session, uint64_t until_us)
     if (socket < 0)
         return socket;
     set_patience(socket, until_us);
-    int result = connect_to(socket, session->name, session->name_length, 1);
-    if (result < 0 && session->path) /* another network namespace: the file system may still be the same */
-        result = connect_to(socket, session->path, session->path_length, 0);
+    /* The file first: only the capture's user can reach it, so that no one else can fill its queue. A process that cannot either
+     * (another user, another root) takes the abstract name. */
+    int result = session->path ? connect_to(socket, session->path, session->path_length, 0) : -ENOENT;
+    if (result < 0 && result != -EAGAIN)
+        result = connect_to(socket, session->name, session->name_length, 1);
     if (result < 0) {
         sys_close(socket);
         return result;

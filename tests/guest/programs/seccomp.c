@@ -10,16 +10,22 @@ static const int forbidden[] = { SYS_socket, SYS_connect, SYS_sendto, SYS_recvms
     SYS_process_vm_readv };
 static struct sock_filter rules[2 * sizeof forbidden / sizeof forbidden[0] + 2];
 
-static struct sock_fprog filter(void)
+/* Kills for each of these calls; at most as many as in `forbidden`. */
+static struct sock_fprog filter_of(const int *calls, size_t call_count)
 {
     unsigned short count = 0;
     rules[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++) {
-        rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)forbidden[i], 0, 1);
+    for (size_t i = 0; i < call_count; i++) {
+        rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
         rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     }
     rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     return (struct sock_fprog){ count, rules };
+}
+
+static struct sock_fprog filter(void)
+{
+    return filter_of(forbidden, sizeof forbidden / sizeof forbidden[0]);
 }
 
 static void *work_in_thread(void *unused)
@@ -61,6 +67,31 @@ PROGRAM(filter_by_prctl)
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     say_result("prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0));
     work_behind_it();
+    return 0;
+}
+
+static void ring(int unused)
+{
+}
+
+static int wait_for_alarm(void)
+{
+    sigset_t none, waiting;
+    struct sock_fprog of_handlers = filter_of((const int[]){ SYS_rt_sigaction }, 1);
+    sigemptyset(&none);
+    signal(SIGALRM, ring);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_handlers, 0, 0) != 0)
+        return 98;
+    ualarm(10000, 10000); /* again and again: one that comes before the wait would be missed */
+    sigsuspend(&none);
+    return sigpending(&waiting) == 0 ? 7 : 99;
+}
+
+/* sigsuspend() and sigpending() must not ask for handlers. */
+PROGRAM(filter_of_handlers)
+{
+    in_child("waits", wait_for_alarm);
     return 0;
 }
 
