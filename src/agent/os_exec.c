@@ -12,6 +12,7 @@
 #include "../wire/sanitizer.h"
 #include "core.h"
 #include "image.h"
+#include "jail.h"
 #include "os.h"
 #include "os_process.h"
 #include "sys.h"
@@ -276,16 +277,17 @@ static enum reason reason_against(const struct image *image)
     return sys_access(agent.library, R_OK) < 0 ? UNREADABLE : FOLLOWED;
 }
 
-/* Once in a process, and not in what it forks. Of a jail its beginning has told. */
+/* Once in a process, and not in what it forks. Of a filter that a hook has seen, os_jail.c has told. */
 static void tell(enum reason reason, const char *path)
 {
     static const char *const texts[REASONS] = {
+        [JAILED] = "Not recorded: programs started behind a seccomp filter that was installed during the capture. First: ",
         [FOREIGN] = "Programs that are 32-bit or made for another architecture were started without the agent and are not recorded, nor are the programs that they start; the first: ",
         [UNREADABLE] = "Programs were started where the agent cannot be read, by another user or in another root, and are not recorded; the first: ",
     };
     static _Atomic uint32_t told[REASONS];
     char text[512];
-    if (!texts[reason] || atomic_exchange(&told[reason], 1))
+    if (atomic_exchange(&told[reason], 1))
         return;
     char *end = stpcpy(text, texts[reason]);
     strncat(end, path ? path : "?", sizeof text - 1 - (size_t)(end - text));
@@ -307,7 +309,7 @@ static int run_followed(const struct request *request)
         return request->run(request, request->environment);
     struct image image = { 0 };
     enum reason reason = JAILED;
-    if (!agent.jailed) {
+    if (!agent.jailed && !jail_is_new()) {
         image = look_at_program(request);
         reason = reason_against(&image);
     }

@@ -281,6 +281,15 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
         collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
 }
 
+static void tell_if_some_were_filtered(struct collector *collector)
+{
+    const struct process_table *table = &collector->processes;
+    const struct process *first = table->first_filtered;
+    if (first)
+        collector_warn(collector, first->global_pid, "Not recorded: %llu process%s behind a seccomp filter that was installed during the capture. First: %s (pid %d)",
+                       (unsigned long long)table->filtered, table->filtered == 1 ? "" : "es", first->name, (int)first->pid);
+}
+
 static void finish(struct collector *collector)
 {
     struct collect_result *result = collector->result;
@@ -306,6 +315,7 @@ static void finish(struct collector *collector)
     result->thread_count = collector->processes.threads;
     result->cost_ns = cost_estimate(result);
     tell_if_nothing_was_recorded(collector);
+    tell_if_some_were_filtered(collector);
     marks_read(collector);
     marks_tell(collector);
     python_stop(collector);

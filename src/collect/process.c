@@ -392,6 +392,7 @@ static void add_unseen_image(struct process *process)
     next->parent_said = process->parent_said;
     next->wait_status = process->wait_status;
     next->exe_id = process->exec_path_id;
+    next->filters = process->filters;
     memcpy(next->name, process->name, sizeof next->name);
     next->cpu_ns = process->cpu_ns;
 }
@@ -416,6 +417,16 @@ static void tell_if_unmapped(struct process *process, enum process_ending ending
     marks_count(process->collector, WIRE_MARK_NO_MEMORY);
     collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
                    (int)process->pid, process->name);
+}
+
+/* An agent that starts behind such a filter keeps silent: a system call of its own could kill the program. */
+static void count_if_filtered(struct process *process)
+{
+    struct process_table *table = &process->collector->processes;
+    if (process_has_agent(process) || process->filters <= process->collector->session.filters)
+        return;
+    if (!table->filtered++)
+        table->first_filtered = process;
 }
 
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
@@ -444,6 +455,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);
+    count_if_filtered(process);
     if (process->nvtx) {
         struct nvtx_counts counts;
         nvtx_process_finish(process->nvtx, &counts);

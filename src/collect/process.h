@@ -81,6 +81,7 @@ struct process {
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
     char name[64];
     struct rank rank;
+    int filters;                   /* seccomp filters, of one without an agent */
     int64_t cpu_ns, cpu_before_ns; /* CPU time when last looked; at the end of the image before */
 
     struct wire_header *arena;     /* NULL: never attached, or ended and drained */
@@ -123,6 +124,8 @@ struct process_table {
     struct process *first_live;
     uint64_t count, live, over;               /* over: of the live ones, those that are read to their end */
     uint64_t threads;
+    struct process *first_filtered; /* without an agent, behind a seccomp filter that was installed during the capture … */
+    uint64_t filtered;              /* … and how many of them there are */
 };
 
 /* The newest process of this pid, or NULL. */
@@ -192,6 +195,12 @@ int process_take_module(struct process *process, uint64_t address, struct proces
 void process_kill_all(struct collector *collector, int signal);
 
 void process_table_free(struct collector *collector);
+
+/* Is there an agent in the program that it is now? After exec there may not be one, and the arena is of the program before. */
+static inline int process_has_agent(const struct process *process)
+{
+    return process->arena && process->exec_ns == PROCESS_NO_TIME;
+}
 
 static inline int64_t process_global_tid(const struct process *process, uint32_t tid)
 {

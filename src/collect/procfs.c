@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../base/array.h"
+#include "../wire/jail.h"
 
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 
@@ -92,6 +93,15 @@ int procfs_name(pid_t pid, char *name, size_t size)
     snprintf(name, size, "%.*s", failed ? 0 : (int)length, text_string(&text));
     text_free(&text);
     return failed;
+}
+
+int procfs_filters(pid_t pid)
+{
+    struct text status = {0};
+    int failed = pid ? read_of(pid, "status", &status) : procfs_read(WIRE_JAIL_STATUS, &status);
+    int filters = failed ? 0 : wire_jail_filters(text_string(&status));
+    text_free(&status);
+    return filters < 0 ? 0 : filters;
 }
 
 /* From /proc/PID/stat; the name before what is wanted may hold anything, also brackets. */

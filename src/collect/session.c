@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #include "../wire/cuda.h"
-#include "../wire/jail.h"
 #include "collector.h"
 #include "marks.h"
 #include "procfs.h"
@@ -476,20 +475,13 @@ const char *session_agent_path(struct session *session, const char *agent_path)
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 
-static int count_filters(void)
-{
-    struct text status = {0};
-    int filters = procfs_read(WIRE_JAIL_STATUS, &status) == 0 ? wire_jail_filters(text_string(&status)) : 0;
-    text_free(&status);
-    return filters < 0 ? 0 : filters;
-}
-
 static void write_variable(struct session *session, const char *name)
 {
+    session->filters = procfs_filters(0);
     char *at = session->variable, *end = at + sizeof session->variable;
     for (size_t i = 0; i < sizeof session->token; i++)
         at += snprintf(at, (size_t)(end - at), "%02x", session->token[i]);
-    at += snprintf(at, (size_t)(end - at), ":%d:%s", count_filters(), name);
+    at += snprintf(at, (size_t)(end - at), ":%d:%s", session->filters, name);
     if (session->folder.path[0])
         snprintf(at, (size_t)(end - at), ":%s/" FOLDER_SOCKET, session->folder.path);
 }

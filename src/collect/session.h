@@ -16,6 +16,7 @@ struct session {
     struct event *accept, *file_accept;
     struct folder folder;          /* with the file-system socket, if it could be made */
     uint8_t token[16];
+    int filters;                   /* seccomp filters of our own: those of the program's processes that have no more were there before */
     char variable[256];            /* the value of TACHO_SESSION */
     char agent_link[96];           /* session_agent_path() */
     uint64_t buffer_bytes;         /* for the records of a process, and as many for CUPTI's; less where its limits ask for it */

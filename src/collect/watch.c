@@ -167,13 +167,16 @@ void process_find_unseen(struct collector *collector)
     struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
     for (size_t i = 0; i < tree.count; i++) {
         const struct procfs_stat *stat = &tree.list[i];
-        const struct process *known = process_find(collector, stat->pid);
+        struct process *known = process_find(collector, stat->pid);
+        if (known && known->ending == PROCESS_RUNS && !process_has_agent(known))
+            known->filters = procfs_filters(stat->pid);
         if (stat->is_dead || (known && (known->ending == PROCESS_RUNS || known->start_time == stat->start_time)))
             continue;
         struct process *found = process_add(collector, stat->pid, stat->parent, "found");
         if (!found)
             break;
         found->is_child = stat->parent == getpid();
+        found->filters = procfs_filters(stat->pid);
         process_describe(found);
         process_watch(found);
     }

@@ -7,7 +7,24 @@ import subprocess
 
 import lib
 
+EXEC = lib.program("exec")
 JAIL = lib.program("jail")
+
+# Becomes another program behind a filter that allows everything.
+STATIC = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){ 1, &allow }, 0, 0);
+    execvp(argv[1], argv + 1);
+    return 1;
+}
+"""
 
 
 class Jail(lib.Case):
@@ -35,11 +52,29 @@ class Jail(lib.Case):
                 self.assertIn("filters its own system calls", self.output.stderr)
 
     def test_filter_set_by_an_instruction(self):
-        """No hook sees it: the new program finds out, and so does a child."""
+        """No hook sees it: it is found out before the next program starts, and in a child."""
         report = self.same("instruction", "socket", JAIL, "work")
         self.assertEqual(report.ranges(), {"instruction": 1})
         info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True)
         self.assertRegex(info.stdout, r"jail +\[exit 5, .*no agent\]")
+        self.assertIn("seccomp filter that was installed during the capture. First: " + JAIL, self.output.stderr)
+
+    def test_filter_set_by_a_static_program(self):
+        """No agent sees it: the new program's keeps silent, and the collector finds it in /proc, if it lives long enough."""
+        self.bare("prctl", "nothing", JAIL, "work")
+        with open(self.path("static.c"), "w") as file:
+            file.write(STATIC)
+        built = subprocess.run([os.environ.get("CC", "cc"), "-static", "-o", self.path("static"), self.path("static.c")], capture_output=True, text=True)
+        if built.returncode != 0:
+            self.skipTest("cannot build a static program: " + built.stderr.strip().splitlines()[-1])
+        command = self.command(EXEC, "posix_spawn", "./static", EXEC, "posix_spawn", shutil.which("cat"))
+        tacho = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        found = lambda: subprocess.run([lib.TACHO, "info", self.path("report.tacho")], capture_output=True, text=True).stdout.count("no agent") == 2
+        try:
+            lib.until(found, "the report names both programs behind the filter")
+        finally:
+            stderr = tacho.communicate()[1]
+        self.assertRegex(stderr, r"Not recorded: 2 processes behind a seccomp filter .* First: \w+ \(pid \d+\)")
 
     def test_filter_and_fork(self):
         for how in ("prctl", "syscall", "syscall-prctl"):
