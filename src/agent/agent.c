@@ -10,7 +10,7 @@
 
 #include "agent.h"
 #include "core.h"
-#include "jail.h"
+#include "seccomp.h"
 #include "loader.h"
 #include "python.h"
 #include "sys.h"
@@ -76,8 +76,8 @@ static int find_session(void)
 /* Behind a filter that the program has set, no system call is safe. */
 static int is_free(void)
 {
-    if (!agent.left && jail_is_new())
-        agent.left = agent.jailed = 1;
+    if (!agent.left && seccomp_is_new())
+        agent.left = agent.filtered = 1;
     return !agent.left;
 }
 

@@ -54,7 +54,7 @@ struct agent {
     uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
     uint32_t pid;                   /* 0: it was forked, and has not attached */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
-    uint32_t jailed;                /* … because of a filter for system calls: programs that it starts are not followed */
+    uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];             /* path of the agent itself */
     char preload[2 * 4096];         /* what LD_PRELOAD must name: the agent, and with a colon the stubs where they are in use */

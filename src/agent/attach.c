@@ -39,7 +39,7 @@ static int parse_session(const char *text, struct session *session)
     }
     if (text[32] != ':')
         return -EINVAL;
-    const char *filters = text + 33; /* jail.c reads them */
+    const char *filters = text + 33; /* seccomp.c reads them */
     session->name = filters + strspn(filters, "0123456789");
     if (*session->name++ != ':')
         return -EINVAL;

@@ -12,7 +12,7 @@
 #include "../wire/sanitizer.h"
 #include "core.h"
 #include "image.h"
-#include "jail.h"
+#include "seccomp.h"
 #include "os.h"
 #include "os_process.h"
 #include "sys.h"
@@ -267,7 +267,7 @@ static int run_changed(const struct request *request, const struct found *found,
 
 /* ---- Who gets the agent ---------------------------------------------------------------------------------------- */
 
-enum reason { FOLLOWED, JAILED, FOREIGN, UNREADABLE, REASONS };
+enum reason { FOLLOWED, FILTERED, FOREIGN, UNREADABLE, REASONS };
 
 /* Why the new program is not to have the agent. Its loader would complain of what it cannot load on the program's stderr. */
 static enum reason reason_against(const struct image *image)
@@ -277,11 +277,11 @@ static enum reason reason_against(const struct image *image)
     return sys_access(agent.library, R_OK) < 0 ? UNREADABLE : FOLLOWED;
 }
 
-/* Once in a process, and not in what it forks. Of a filter that a hook has seen, os_jail.c has told. */
+/* Once in a process, and not in what it forks. Of a filter that a hook has seen, os_seccomp.c has told. */
 static void tell(enum reason reason, const char *path)
 {
     static const char *const texts[REASONS] = {
-        [JAILED] = "Not recorded: programs started behind a seccomp filter that was installed during the capture. First: ",
+        [FILTERED] = "Not recorded: programs started behind a seccomp filter that was installed during the capture. First: ",
         [FOREIGN] = "Programs that are 32-bit or made for another architecture were started without the agent and are not recorded, nor are the programs that they start; the first: ",
         [UNREADABLE] = "Programs were started where the agent cannot be read, by another user or in another root, and are not recorded; the first: ",
     };
@@ -308,8 +308,8 @@ static int run_followed(const struct request *request)
     if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return request->run(request, request->environment);
     struct image image = { 0 };
-    enum reason reason = JAILED;
-    if (!agent.jailed && !jail_is_new()) {
+    enum reason reason = FILTERED;
+    if (!agent.filtered && !seccomp_is_new()) {
         image = look_at_program(request);
         reason = reason_against(&image);
     }

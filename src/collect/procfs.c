@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../base/array.h"
-#include "../wire/jail.h"
+#include "../wire/seccomp.h"
 
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 
@@ -98,8 +98,8 @@ int procfs_name(pid_t pid, char *name, size_t size)
 int procfs_filters(pid_t pid)
 {
     struct text status = {0};
-    int failed = pid ? read_of(pid, "status", &status) : procfs_read(WIRE_JAIL_STATUS, &status);
-    int filters = failed ? 0 : wire_jail_filters(text_string(&status));
+    int failed = pid ? read_of(pid, "status", &status) : procfs_read(WIRE_SECCOMP_STATUS, &status);
+    int filters = failed ? 0 : wire_seccomp_filters(text_string(&status));
     text_free(&status);
     return filters < 0 ? 0 : filters;
 }

@@ -360,7 +360,7 @@ enum wire_resource {
 
 /* ---- The handshake: one SOCK_SEQPACKET message each way ------------------------------------------------------ */
 
-/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see jail.h>:<abstract socket name>[:<path of the same on
+/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp.h>:<abstract socket name>[:<path of the same on
  * a file system>] */
 #define WIRE_SESSION_VARIABLE "TACHO_SESSION"
 

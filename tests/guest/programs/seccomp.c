@@ -1,5 +1,5 @@
-/* Programs that limit their own system calls, and what they start. A system call of the agent's that the filter does not allow is
- * the program's death: these filters kill for calls that the programs themselves never make. */
+/* Programs that limit their own system calls, and what they start. A system call of the agent's that the filter does not allow
+ * kills the program: these filters kill for calls that the programs themselves never make. */
 #include "guest.h"
 
 #include <linux/filter.h>

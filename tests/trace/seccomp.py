@@ -1,5 +1,5 @@
-"""Programs behind filters for system calls (seccomp), as nsjail, bubblewrap, systemd and libseccomp set them: a call that a
-filter does not expect is the program's death, so the agent makes none, and is not handed on."""
+"""Programs behind seccomp filters, as nsjail, bubblewrap, systemd and libseccomp install them: a system call that a filter does
+not expect kills the program, so the agent makes none, and is not handed on."""
 import os
 import shutil
 import struct
@@ -8,7 +8,7 @@ import subprocess
 import lib
 
 EXEC = lib.program("exec")
-JAIL = lib.program("jail")
+SECCOMP = lib.program("seccomp")
 
 # Becomes another program behind a filter that allows everything.
 STATIC = """
@@ -27,10 +27,10 @@ int main(int argc, char **argv)
 """
 
 
-class Jail(lib.Case):
+class Seccomp(lib.Case):
     def bare(self, *arguments):
         """What the program does without tacho: its status and output."""
-        done = subprocess.run([JAIL, *arguments], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([SECCOMP, *arguments], capture_output=True, text=True, timeout=60)
         if done.returncode == 77:
             self.skipTest("the kernel takes no filter from this user")
         self.assertEqual(done.returncode, 5, done)
@@ -39,7 +39,7 @@ class Jail(lib.Case):
     def same(self, *arguments, **more):
         """The same with tacho, and the report."""
         bare = self.bare(*arguments)
-        report = self.profile(JAIL, *arguments, status=bare.returncode, **more)
+        report = self.profile(SECCOMP, *arguments, status=bare.returncode, **more)
         self.assertEqual(self.output.stdout, bare.stdout)
         self.assertNotIn("ld.so", self.output.stderr)
         return report
@@ -47,21 +47,21 @@ class Jail(lib.Case):
     def test_filter_and_exec(self):
         for how in ("prctl", "syscall", "syscall-prctl"):
             with self.subTest(how=how):
-                report = self.same(how, "agent", JAIL, "work", options=["--osrt-threshold=0"])
+                report = self.same(how, "agent", SECCOMP, "work", options=["--osrt-threshold=0"])
                 self.assertEqual(report.ranges(), {how: 1})
                 self.assertIn("filters its own system calls", self.output.stderr)
 
     def test_filter_set_by_an_instruction(self):
         """No hook sees it: it is found out before the next program starts, and in a child."""
-        report = self.same("instruction", "socket", JAIL, "work")
+        report = self.same("instruction", "socket", SECCOMP, "work")
         self.assertEqual(report.ranges(), {"instruction": 1})
         info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True)
-        self.assertRegex(info.stdout, r"jail +\[exit 5, .*no agent\]")
-        self.assertIn("seccomp filter that was installed during the capture. First: " + JAIL, self.output.stderr)
+        self.assertRegex(info.stdout, r"seccomp +\[exit 5, .*no agent\]")
+        self.assertIn("seccomp filter that was installed during the capture. First: " + SECCOMP, self.output.stderr)
 
     def test_filter_set_by_a_static_program(self):
         """No agent sees it: the new program's keeps silent, and the collector finds it in /proc, if it lives long enough."""
-        self.bare("prctl", "nothing", JAIL, "work")
+        self.bare("prctl", "nothing", SECCOMP, "work")
         with open(self.path("static.c"), "w") as file:
             file.write(STATIC)
         built = subprocess.run([os.environ.get("CC", "cc"), "-static", "-o", self.path("static"), self.path("static.c")], capture_output=True, text=True)
@@ -87,22 +87,22 @@ class Jail(lib.Case):
 
     def test_programs_in_between(self):
         """…change nothing: filters are inherited."""
-        self.same("prctl", "socket", "env", "-i", JAIL, "work")
-        self.same("instruction", "socket", "sh", "-c", f"{JAIL} work; exit $?")
+        self.same("prctl", "socket", "env", "-i", SECCOMP, "work")
+        self.same("instruction", "socket", "sh", "-c", f"{SECCOMP} work; exit $?")
 
     def test_asking_limits_nothing(self):
         self.assertEqual(self.same("question").ranges(), {"question": 1, "free": 1})
 
-    def test_capture_inside_a_jail(self):
+    def test_capture_behind_a_filter(self):
         """Filters from outside, as every container has them, are the collector's too."""
-        self.bare("prctl", "nothing", JAIL, "work")
-        done = subprocess.run([JAIL, "syscall", "nothing", *self.command(JAIL, "work")], capture_output=True, text=True, timeout=60)
+        self.bare("prctl", "nothing", SECCOMP, "work")
+        done = subprocess.run([SECCOMP, "syscall", "nothing", *self.command(SECCOMP, "work")], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout), (5, "behind\n"), done.stderr)
         self.assertEqual(self.report().ranges(), {"work": 1})
 
     def test_no_new_privileges_alone(self):
         """…are no filter: the next program is recorded."""
-        report = self.profile("setpriv", "--no-new-privs", JAIL, "work", status=5)
+        report = self.profile("setpriv", "--no-new-privs", SECCOMP, "work", status=5)
         self.assertEqual(report.ranges(), {"work": 1})
 
     def test_bubblewrap(self):
@@ -113,7 +113,7 @@ class Jail(lib.Case):
         with open(self.path("filter"), "wb") as file:
             file.write(b"".join(struct.pack("=HBBI", *line) for line in lines))
         for options in ([], ["--seccomp", "9"]):
-            wrapped = ["sh", "-c", 'exec "$@" 9<filter', "sh", "bwrap", "--bind", "/", "/", "--dev", "/dev", *options, JAIL, "work"]
+            wrapped = ["sh", "-c", 'exec "$@" 9<filter', "sh", "bwrap", "--bind", "/", "/", "--dev", "/dev", *options, SECCOMP, "work"]
             bare = subprocess.run(wrapped, cwd=self.folder, capture_output=True, text=True, timeout=60)
             if bare.returncode != 5 and not options:
                 self.skipTest("bubblewrap cannot work here: " + bare.stderr.strip())

@@ -1,9 +1,9 @@
 /* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one system call
- * of its own, or a look at the counter, could be the program's death.
+ * of its own, or one read of the time stamp counter, could kill the program.
  *
- * A filter for system calls outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only
- * gives up privileges is left alone as well, since a filter often comes next and not through libc; but the programs that it
- * starts find out by themselves whether they are in a jail (jail.c).                                                     */
+ * A seccomp filter outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only gives up
+ * privileges is left alone as well, since a filter often comes next and not through libc; but the programs that it starts find
+ * out by themselves whether they are behind a filter (seccomp.c).                                                         */
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
@@ -40,7 +40,7 @@ enum caller { STRANGER, SILENT, LEAVES };
 
 static enum caller begin_limit(enum limit limit)
 {
-    if (limit == NO_LIMIT || agent.jailed || !owns_memory())
+    if (limit == NO_LIMIT || agent.filtered || !owns_memory())
         return STRANGER;
     if (!agent_attached())
         return SILENT;
@@ -54,7 +54,7 @@ static void end_limit(enum limit limit, enum caller caller, int failed)
     if (failed && caller == LEAVES)
         agent_come_back();
     else if (!failed && limit == FILTER && caller != STRANGER)
-        agent.left = agent.jailed = 1;
+        agent.left = agent.filtered = 1;
 }
 
 /* ---- prctl ----------------------------------------------------------------------------------------------------- */

@@ -1,14 +1,14 @@
-/* A program that builds a jail of filters for system calls around itself, and then becomes another program:
+/* A program that installs a seccomp filter for itself, and then becomes another program:
  *
- *     jail HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without libc)
- *                                    FORBIDDEN: nothing; socket; agent, all that only an agent would call
- *     jail HOW FORBIDDEN work        does without another program
- *     jail work                      forks, waits and prints, all without what is forbidden; status 5
- *     jail vfork                     gives up privileges, has a vfork child that becomes "jail work" behind a filter, and then becomes
- *                                    "jail work" itself
- *     jail question                  asks for filters as libseccomp does, which limits nothing; status 5
+ *     seccomp HOW FORBIDDEN PROGRAM…    HOW: prctl, syscall, syscall-prctl, instruction (the kernel is called without libc)
+ *                                       FORBIDDEN: nothing; socket; agent, all that only an agent would call
+ *     seccomp HOW FORBIDDEN work        does without another program
+ *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
+ *     seccomp vfork                     gives up privileges, has a vfork child that becomes "seccomp work" behind a filter, and then becomes
+ *                                       "seccomp work" itself
+ *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
- * There is a range called like the first argument before the jail. No new privileges are given up first: that takes root. */
+ * There is a range called like the first argument before the filter. No new privileges are given up first: that takes root. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

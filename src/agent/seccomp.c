@@ -1,9 +1,9 @@
-/* Jails: whoever starts behind a filter for system calls (nsjail, bubblewrap, systemd's SystemCallFilter) may be killed for
- * the first system call that it does not expect. So this is asked before all else, with the calls by which the loader has
+/* Seccomp filters: a program that starts behind one (nsjail, bubblewrap, systemd's SystemCallFilter) may be killed for the first
+ * system call that the filter does not expect. So this is asked before all else, with the calls by which the loader has
  * just read its libraries: openat, read, close. Without /proc there is no answer, which counts as "no".                 */
-#include "jail.h"
+#include "seccomp.h"
 
-#include "../wire/jail.h"
+#include "../wire/seccomp.h"
 #include "agent.h"
 #include "sys.h"
 
@@ -14,13 +14,13 @@ static int count_filters(void)
     char text[LINE_MAX_BYTES + 512 + 1];
     size_t kept = 0;
     int filters = 0;
-    int file = sys_openat(AT_FDCWD, WIRE_JAIL_STATUS, O_RDONLY | O_CLOEXEC);
+    int file = sys_openat(AT_FDCWD, WIRE_SECCOMP_STATUS, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return 0;
     for (long got; (got = sys_read(file, text + kept, sizeof text - 1 - kept)) > 0;) {
         size_t length = kept + (size_t)got;
         text[length] = 0;
-        int told = wire_jail_filters(text);
+        int told = wire_seccomp_filters(text);
         if (told >= 0)
             filters = told;
         kept = length < LINE_MAX_BYTES ? length : LINE_MAX_BYTES; /* a line may have begun there */
@@ -30,7 +30,7 @@ static int count_filters(void)
     return filters;
 }
 
-int jail_is_new(void)
+int seccomp_is_new(void)
 {
     const char *digit = strchr(agent.session, ':');
     int known = 0;

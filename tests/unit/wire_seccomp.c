@@ -6,27 +6,27 @@
 
 #include <cmocka.h>
 
-#include "../../src/wire/jail.h"
+#include "../../src/wire/seccomp.h"
 #include "../../src/wire/sanitizer.h"
 
 static void filters_are_counted(void **state)
 {
-    assert_int_equal(wire_jail_filters("Name:\tcat\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\tff\n"), 0);
-    assert_int_equal(wire_jail_filters("Name:\tcat\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t13\n"), 13);
+    assert_int_equal(wire_seccomp_filters("Name:\tcat\nSeccomp:\t0\nSeccomp_filters:\t0\nCpus_allowed:\tff\n"), 0);
+    assert_int_equal(wire_seccomp_filters("Name:\tcat\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t13\n"), 13);
 }
 
 static void older_kernels_tell_the_mode_alone(void **state)
 {
-    assert_int_equal(wire_jail_filters("Name:\tcat\nSeccomp:\t0\nSpeculation_Store_Bypass:\tvulnerable\n"), 0);
-    assert_int_equal(wire_jail_filters("Name:\tcat\nSeccomp:\t2\nSpeculation_Store_Bypass:\tvulnerable\n"), 2);
+    assert_int_equal(wire_seccomp_filters("Name:\tcat\nSeccomp:\t0\nSpeculation_Store_Bypass:\tvulnerable\n"), 0);
+    assert_int_equal(wire_seccomp_filters("Name:\tcat\nSeccomp:\t2\nSpeculation_Store_Bypass:\tvulnerable\n"), 2);
 }
 
 static void a_part_of_the_text_tells_only_whole_lines(void **state)
 {
-    assert_int_equal(wire_jail_filters("Name:\tcat\nGroups:\t0 1 2\n"), -1);
-    assert_int_equal(wire_jail_filters("\nSeccomp:\t"), -1);
-    assert_int_equal(wire_jail_filters("\nSeccomp:\t2\nSeccomp_filters:\t1"), 2); /* of 13, perhaps: the next part has it all */
-    assert_int_equal(wire_jail_filters("Name:\tSeccomp_filters:\t7\nSeccomp:\t0\n"), 0); /* a program may be called so */
+    assert_int_equal(wire_seccomp_filters("Name:\tcat\nGroups:\t0 1 2\n"), -1);
+    assert_int_equal(wire_seccomp_filters("\nSeccomp:\t"), -1);
+    assert_int_equal(wire_seccomp_filters("\nSeccomp:\t2\nSeccomp_filters:\t1"), 2); /* of 13, perhaps: the next part has it all */
+    assert_int_equal(wire_seccomp_filters("Name:\tSeccomp_filters:\t7\nSeccomp:\t0\n"), 0); /* a program may be called so */
 }
 
 static void runtimes_of_sanitizers_are_known(void **state)

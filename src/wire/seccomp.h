@@ -1,0 +1,29 @@
+/* Seccomp filters, as /proc/self/status tells of them. The kernel inherits them and never takes one away:
+ * a process that has more of them than the collector is behind one that was installed during the capture.       */
+#ifndef TACHO_WIRE_SECCOMP_H
+#define TACHO_WIRE_SECCOMP_H
+
+#include <string.h>
+
+#define WIRE_SECCOMP_STATUS "/proc/self/status"
+
+/* The number in the line that begins so; -1 if it is not in the text, or only in part. */
+static inline int wire_status_number(const char *status, const char *line)
+{
+    const char *found = strstr(status, line);
+    int number = 0;
+    if (!found)
+        return -1;
+    for (found += strlen(line); *found >= '0' && *found <= '9' && number < 100000; found++)
+        number = number * 10 + (*found - '0');
+    return *found == '\n' ? number : -1;
+}
+
+/* How many filters there are. Kernels before 5.9 only say whether there are any. -1: this part of the text does not tell. */
+static inline int wire_seccomp_filters(const char *status)
+{
+    int filters = wire_status_number(status, "\nSeccomp_filters:\t");
+    return filters >= 0 ? filters : wire_status_number(status, "\nSeccomp:\t");
+}
+
+#endif
