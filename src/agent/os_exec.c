@@ -282,8 +282,8 @@ static void tell(enum reason reason, const char *path)
 {
     static const char *const texts[REASONS] = {
         [FILTERED] = "Not recorded: programs started behind a seccomp filter that was installed during the capture. First: ",
-        [FOREIGN] = "Programs that are 32-bit or made for another architecture were started without the agent and are not recorded, nor are the programs that they start; the first: ",
-        [UNREADABLE] = "Programs were started where the agent cannot be read, by another user or in another root, and are not recorded; the first: ",
+        [FOREIGN] = "Not recorded: 32-bit programs and programs for other architectures. First: ",
+        [UNREADABLE] = "Not recorded: programs started where the agent cannot be read, by another user or in another root. First: ",
     };
     static _Atomic uint32_t told[REASONS];
     char text[512];

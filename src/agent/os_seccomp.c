@@ -44,8 +44,8 @@ static enum caller begin_limit(enum limit limit)
         return STRANGER;
     if (!agent_attached())
         return SILENT;
-    agent_leave(limit == FILTER ? "A process that filters its own system calls (seccomp) was not recorded from then on, nor were the programs that it started."
-                                : "A process that limits its own privileges (no_new_privs) or clock was not recorded from then on, nor were programs that it started behind a seccomp filter.");
+    agent_leave(limit == FILTER ? "Recording stopped: the process installed a seccomp filter. Programs that it starts are not recorded."
+                                : "Recording stopped: the process limited its own privileges (no_new_privs) or clock. Programs that it starts behind a seccomp filter are not recorded.");
     return LEAVES;
 }
 

@@ -49,7 +49,7 @@ class Seccomp(lib.Case):
             with self.subTest(how=how):
                 report = self.same(how, "agent", SECCOMP, "work", options=["--osrt-threshold=0"])
                 self.assertEqual(report.ranges(), {how: 1})
-                self.assertIn("filters its own system calls", self.output.stderr)
+                self.assertIn("Recording stopped: the process installed a seccomp filter.", self.output.stderr)
 
     def test_filter_set_by_an_instruction(self):
         """No hook sees it: it is found out before the next program starts, and in a child."""
