@@ -62,7 +62,8 @@ static void find_own_path(void)
         strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
 }
 
-static int find_session(void)
+/* Also takes what the collector has added to the environment for this program alone out of it. 0: not under tacho. */
+static int take_session(void)
 {
     const char *session = getenv(WIRE_SESSION_VARIABLE);
     if (!session || strlen(session) >= sizeof agent.session)
@@ -73,18 +74,20 @@ static int find_session(void)
     return 1;
 }
 
-/* Behind a filter that the program has set, no system call is safe. */
-static int is_free(void)
+/* Behind a filter that the program has installed, no system call is safe. */
+static void leave_if_filtered(void)
 {
     if (!agent.left && seccomp_is_new())
         agent.left = agent.filtered = 1;
-    return !agent.left;
 }
 
 static void start(void)
 {
     loader_prepare();
-    int wanted = find_session() && is_free();
+    int wanted = take_session();
+    if (wanted)
+        leave_if_filtered();
+    wanted &= !agent.left;
     uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     os_resolve();
     if (!wanted) {
@@ -131,7 +134,9 @@ static void restart(void)
     agent.arena = NULL;
     agent.pid = 0;
     agent_self = NULL;
-    if ((flags & WIRE_FLAG_TRACE_FORK) && is_free())
+    if (flags & WIRE_FLAG_TRACE_FORK)
+        leave_if_filtered();
+    if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
         attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     else
         set_state(AGENT_OFF);
