@@ -415,13 +415,13 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
         finish_range(process, &other.row, row);
         return;
     }
-    if (take_half(process, id, 1, &other) == 0) { /* ended twice: the last one counts */
-        process->counts.damaged++;
-        nvtx_parts_free(other.row.event.parts);
+    if (take_half(process, id, 1, &other) == 0) { /* the program ended it twice, which is no event: the first end counts */
+        nvtx_parts_free(row->event.parts);
+        half = other;
     }
     if (keep_half(process, &half) != 0) {
         process->counts.damaged++;
-        nvtx_parts_free(row->event.parts);
+        nvtx_parts_free(half.row.event.parts);
     }
 }
 

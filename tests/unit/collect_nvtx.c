@@ -265,6 +265,29 @@ static void start_and_end_meet_whichever_is_read_first(void **state)
     end(&capture);
 }
 
+static void ranges_that_are_ended_again_are_no_damage(void **state)
+{
+    (void)state;
+    struct capture capture;
+    begin(&capture);
+    struct nvtx_thread *one = nvtx_thread_new(capture.process, TID(1)), *two = nvtx_thread_new(capture.process, TID(2));
+    start(one, 5, 2000, "in order");
+    for (uint64_t ticks = 2500; ticks < 2800; ticks += 100)
+        stop(one, 5, ticks);
+    stop(two, 7, 3500); /* both drained before the start */
+    stop(two, 7, 3600);
+    start(one, 7, 3000, "across threads");
+    nvtx_thread_finish(one);
+    nvtx_thread_finish(two);
+    finish(&capture, "NVTX_EVENTS", event_columns);
+    assert_int_equal(capture.counts.recorded, 2);
+    assert_int_equal(capture.counts.damaged, 0);
+    assert_int_equal(capture.rows, 2);
+    assert_int_equal(value(&capture, END, 0), 1500);
+    assert_int_equal(value(&capture, END, 1), 2500);
+    end(&capture);
+}
+
 static void a_row_waits_for_its_registered_string(void **state)
 {
     (void)state;
@@ -576,6 +599,7 @@ int main(void)
         cmocka_unit_test(a_range_whose_pop_was_lost_is_dropped_and_counted),
         cmocka_unit_test(open_ranges_have_rows_without_an_end),
         cmocka_unit_test(start_and_end_meet_whichever_is_read_first),
+        cmocka_unit_test(ranges_that_are_ended_again_are_no_damage),
         cmocka_unit_test(a_row_waits_for_its_registered_string),
         cmocka_unit_test(names_are_rows),
         cmocka_unit_test(payloads_are_read_by_their_schema),
