@@ -237,9 +237,9 @@ void nvtx_tell(const struct nvtx_note *note)
         return; /* what libraries say of themselves was asked for, and nothing else */
     uint32_t words = note_words(note);
     struct entry *entry = take_entry(words);
-    if (!entry) { /* no memory, or as much as the journal may ever have */
+    if (!entry) { /* no memory, or as much as the journal may ever have. A name is no event */
         if (agent_attached())
-            atomic_fetch_add_explicit(&agent.arena->process_counts[nvtx_source(note->domain)][WIRE_LOST_BUFFER_FULL], 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_BUFFER_FULL], 1, memory_order_relaxed);
         return;
     }
     fill_note(&entry->record, note, words);

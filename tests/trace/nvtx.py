@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import unittest
 
 import lib
 
@@ -189,6 +190,12 @@ class Nvtx(lib.Case):
 
     def test_names_outlive_a_full_buffer(self):
         self.check_names(["4", "50000", "0"], ["--buffer-limit=1M"])
+
+    @unittest.skipIf(lib.SANITIZE, "sanitizers need more memory at any moment")
+    def test_names_that_no_memory_is_left_for_are_no_events(self):
+        report = self.nvtx(lib.program("nvtx_names"), "1", "20000", "0", "full")
+        self.assertGreater(report.count("notes", "lost", "buffer-full"), 0)
+        self.assertEqual(report.produced("nvtx"), 20000)
 
     def test_capture_ranges(self):
         for kind, wanted in (("push", "go"), ("wide", "go"), ("registered", "go"), ("start", "go"), ("domain", "go@gates"),
