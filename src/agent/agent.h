@@ -82,6 +82,12 @@ struct agent_cuda {
     uint64_t start;        /* ticks */
 };
 
+enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_USES };
+struct agent_scratch {
+    void *memory;          /* thread.c: mapped when it is first needed */
+    uint32_t taken;
+};
+
 struct agent_thread {
     unsigned char *cursor;          /* where the next record goes */
     unsigned char *limit;
@@ -102,8 +108,7 @@ struct agent_thread {
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
     struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
     struct agent_cuda cuda;
-    void *scratch;                  /* thread.c: mapped when it is first needed */
-    uint32_t scratch_taken;
+    struct agent_scratch scratch[AGENT_SCRATCH_USES];
     uint32_t library_depth;
     uintptr_t library_frames[AGENT_LIBRARY_FRAMES]; /* library.c */
 };
@@ -305,10 +310,11 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
 /* ---- Room for what is large ------------------------------------------------------------------------------------- */
 
 /* Hooks run on coroutines' stacks and on handlers', which may have a few kilobytes: buffers of more than a few hundred bytes are
- * taken here, once at a time. NULL: there is no memory, or this is a handler that has interrupted the one that has it. */
+ * taken here, once at a time; samples, which may interrupt a hook at any moment, have one of their own. NULL: there is no memory, or
+ * this is a handler that has interrupted the hook that has it; either is counted as a lost note. */
 #define AGENT_SCRATCH_BYTES 16384u
-void *agent_scratch_take(struct agent_thread *thread);
-void agent_scratch_give(struct agent_thread *thread);
+void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use);
+void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use);
 
 /* ---- Between the files of the agent ----------------------------------------------------------------------------- */
 

@@ -21,16 +21,10 @@ struct nvtx nvtx;
 #define DEEP_BYTES (LEVELS_MAX / 8)
 #define MORE_BYTES (NVTX_DOMAIN_MAX * sizeof(struct agent_level))
 
-static void *map_zeros(size_t bytes)
-{
-    void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return sys_failed(memory) ? NULL : memory;
-}
-
 static __attribute__((noinline)) struct agent_level *distant_level(struct agent_thread *thread, uint32_t domain)
 {
     if (!thread->nvtx_more)
-        thread->nvtx_more = map_zeros(MORE_BYTES);
+        thread->nvtx_more = window_map(-1, 0, MORE_BYTES);
     return thread->nvtx_more ? &thread->nvtx_more[domain] : NULL;
 }
 
@@ -45,7 +39,7 @@ static __attribute__((noinline)) uint64_t *deep_word(struct agent_level *level, 
     if (depth >= LEVELS_MAX)
         return NULL;
     if (!level->deep)
-        level->deep = map_zeros(DEEP_BYTES);
+        level->deep = window_map(-1, 0, DEEP_BYTES);
     return level->deep ? &level->deep[depth / 64] : NULL;
 }
 

@@ -310,9 +310,10 @@ static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack
     return number;
 }
 
-static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use)
+static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use,
+                                                             enum agent_scratch_use scratch)
 {
-    struct stack *stack = agent_scratch_take(thread);
+    struct stack *stack = agent_scratch_take(thread, scratch);
     if (!stack)
         return 0;
     stack->use = use;
@@ -320,18 +321,18 @@ static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *t
     stack->window.pid = sys_getpid();
     stack->window.bytes = 0;
     uint64_t number = number_and_tell(thread, stack);
-    agent_scratch_give(thread);
+    agent_scratch_give(thread, scratch);
     return number;
 }
 
 uint64_t python_stack_of_operator(struct agent_thread *thread)
 {
-    return number_of_stack(thread, PYTHON_OF_OPERATOR);
+    return number_of_stack(thread, PYTHON_OF_OPERATOR, AGENT_SCRATCH_OF_HOOK);
 }
 
 uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use)
 {
     if (!(agent.arena->python & use) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
         return 0;
-    return number_of_stack(thread, PYTHON_OF_CALL);
+    return number_of_stack(thread, PYTHON_OF_CALL, use == WIRE_PYTHON_SAMPLES ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
 }

@@ -25,24 +25,28 @@ static pthread_key_t end_key;
 static _Atomic int has_end_key;
 static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
 
-void *agent_scratch_take(struct agent_thread *thread)
+void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use)
 {
-    if (thread->scratch_taken)
-        return NULL;
-    thread->scratch_taken = 1;
-    atomic_signal_fence(memory_order_seq_cst);
-    if (!thread->scratch) {
-        void *fresh = sys_mmap(NULL, AGENT_SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        thread->scratch = sys_failed(fresh) ? NULL : fresh;
-        thread->scratch_taken = thread->scratch != NULL;
+    struct agent_scratch *scratch = &thread->scratch[use];
+    enum wire_fate fate = WIRE_LOST_IN_SIGNAL;
+    if (!scratch->taken) {
+        scratch->taken = 1;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (!scratch->memory)
+            scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
+        if (scratch->memory)
+            return scratch->memory;
+        scratch->taken = 0;
+        fate = WIRE_LOST_BUFFER_FULL;
     }
-    return thread->scratch;
+    agent_count(thread, WIRE_SOURCE_NOTES, fate);
+    return NULL;
 }
 
-void agent_scratch_give(struct agent_thread *thread)
+void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    thread->scratch_taken = 0;
+    thread->scratch[use].taken = 0;
 }
 
 /* Other threads may have given it a name, which no hook of its own has seen. */
@@ -71,8 +75,9 @@ static void thread_end(struct agent_thread *thread)
     emit_note(WIRE_THREAD_END, 0, NULL, 0, NULL);
     agent_self = AGENT_NO_THREAD;
     nvtx_thread_end(thread);
-    if (thread->scratch)
-        sys_munmap(thread->scratch, AGENT_SCRATCH_BYTES);
+    for (int use = 0; use < AGENT_SCRATCH_USES; use++)
+        if (thread->scratch[use].memory)
+            sys_munmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
 }

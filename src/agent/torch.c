@@ -169,7 +169,7 @@ static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thre
 {
     _Static_assert(WIRE_TORCH_INPUT_WORDS * sizeof(uint64_t) <= AGENT_SCRATCH_BYTES, "there is room for them");
     uint64_t stack = is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
-    uint64_t *inputs = is_set(&with_inputs) ? agent_scratch_take(thread) : NULL;
+    uint64_t *inputs = is_set(&with_inputs) ? agent_scratch_take(thread, AGENT_SCRATCH_OF_HOOK) : NULL;
     uint32_t words = inputs ? read_inputs(inputs, fields_of(function, &layout)) : 0;
     if (unlikely(torch_inputs_are_refuted())) {
         give_up_inputs();
@@ -177,7 +177,7 @@ static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thre
     }
     void *recorded = write_begin(thread, function, inputs, words, stack);
     if (inputs)
-        agent_scratch_give(thread);
+        agent_scratch_give(thread, AGENT_SCRATCH_OF_HOOK);
     return recorded;
 }
 
