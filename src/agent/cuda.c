@@ -339,6 +339,24 @@ static void set_up(void)
     }
 }
 
+static void set_up_alone(void)
+{
+    if (!cuda_lock()) {
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time.");
+        return;
+    }
+    sigset_t before;
+    struct agent_thread *self = cuda_hide();
+    cuda_block_signals(&before);
+    cuda.starting = 1;
+    set_up();
+    cuda.starting = 0;
+    cuda_restore_signals(&before);
+    cuda_show(self);
+    cuda_unlock();
+    agent_note_modules();
+}
+
 /* Called by cuInit(), also in a process that tacho did not preload the agent into. Other threads wait in cuInit(). */
 EXPORT int InitializeInjection(void);
 
@@ -348,19 +366,8 @@ int InitializeInjection(void)
     agent_start();
     int saved_errno = errno;
     struct agent_thread *thread = agent_thread();
-    if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1) &&
-        cuda_lock()) {
-        sigset_t before;
-        struct agent_thread *self = cuda_hide();
-        cuda_block_signals(&before);
-        cuda.starting = 1;
-        set_up();
-        cuda.starting = 0;
-        cuda_restore_signals(&before);
-        cuda_show(self);
-        cuda_unlock();
-        agent_note_modules();
-    }
+    if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1))
+        set_up_alone();
     errno = saved_errno;
     return 1;
 }
