@@ -3,12 +3,15 @@
  *
  * So the references are weak: a newer glibc, and musl, resolve them from libc. An old one has a way to load a library that
  * needs no libdl (libc uses it for itself): with that, those of the three that exist are loaded when the agent starts. What is
- * missing then gets a stand-in that fails; the functions of libc itself are found all the same.                          */
+ * missing then gets a stand-in that fails; the functions of libc itself are found all the same. The stand-ins are there before
+ * anything is loaded: other threads, and hooks that the loading itself calls, come here meanwhile.                          */
 #include "loader.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+
+#include "sys.h"
 
 #pragma weak dlsym
 #pragma weak dlvsym
@@ -28,8 +31,16 @@ extern void *__libc_dlsym(void *handle, const char *symbol) __attribute__((weak)
 
 static void *find_in_libc(void *handle, const char *symbol)
 {
-    void *libc = __libc_dlopen_mode("libc.so.6", MODE);
-    return libc ? __libc_dlsym(libc, symbol) : NULL;
+    static _Atomic(void *) libc;
+    static _Atomic long opener; /* the thread that is at it: what its loader allocates may come through a hook, and ask here again */
+    long self = sys_gettid();
+    if (!atomic_load(&libc)) {
+        if (atomic_exchange(&opener, self) == self)
+            return NULL;
+        atomic_store(&libc, __libc_dlopen_mode("libc.so.6", MODE));
+        atomic_store(&opener, 0);
+    }
+    return atomic_load(&libc) ? __libc_dlsym(atomic_load(&libc), symbol) : NULL;
 }
 static int no_address(const void *address, Dl_info *info)
 {
@@ -65,28 +76,41 @@ static const struct { const char *symbol; size_t place; void *stand_in; } functi
     { "pthread_setspecific", offsetof(struct loader, pthread_setspecific), (void *)no_value },
     { "pthread_testcancel", offsetof(struct loader, pthread_testcancel), (void *)no_cancellation },
 };
+#define FUNCTIONS (sizeof functions / sizeof *functions)
 
-static void fill_in(void *const *libraries, size_t count)
+static _Atomic(void *) *place_of(size_t function)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void **function = (void **)((char *)&loader + functions[i].place);
-        for (size_t j = 0; j < count && !*function; j++)
-            *function = libraries[j] ? __libc_dlsym(libraries[j], functions[i].symbol) : NULL;
-        if (!*function)
-            *function = functions[i].stand_in;
+    return (_Atomic(void *) *)((char *)&loader + functions[function].place);
+}
+
+static void fill_in_stand_ins(void)
+{
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        void *none = NULL;
+        atomic_compare_exchange_strong(place_of(i), &none, functions[i].stand_in);
+    }
+}
+
+static void replace_stand_ins(void *library)
+{
+    for (size_t i = 0; library && i < FUNCTIONS; i++) {
+        void *stand_in = functions[i].stand_in, *found = atomic_load(place_of(i)) == stand_in ? __libc_dlsym(library, functions[i].symbol) : NULL;
+        if (found)
+            atomic_store(place_of(i), found);
     }
 }
 
 void loader_prepare(void)
 {
     static _Atomic int prepared;
-    if (!__libc_dlopen_mode || atomic_exchange(&prepared, 1))
+    if (!__libc_dlopen_mode)
+        return;
+    fill_in_stand_ins();
+    if (atomic_exchange(&prepared, 1))
         return;
     int saved_errno = errno;
     static const char *const names[] = { "libdl.so.2", "libpthread.so.0", "librt.so.1" };
-    void *libraries[sizeof names / sizeof *names];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        libraries[i] = __libc_dlopen_mode(names[i], MODE);
-    fill_in(libraries, sizeof names / sizeof *names);
+        replace_stand_ins(__libc_dlopen_mode(names[i], MODE));
     errno = saved_errno;
 }
