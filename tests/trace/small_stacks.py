@@ -1,4 +1,4 @@
-"""Calls on small stacks: the agent needs little room beside what the calls themselves need."""
+"""Calls on small stacks: the agent needs little room beside what the calls themselves need. No Python is in these programs."""
 import os
 import subprocess
 
