@@ -13,7 +13,7 @@ import tempfile
 import time
 
 HUNG_SECONDS = 20
-LONGER_SECONDS = 1.5
+LONGER_SECONDS = 5
 
 
 def files_in(folder):

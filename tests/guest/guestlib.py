@@ -3,8 +3,8 @@
 A difference is a line such as "+ stdout: threads 2" (only in the profiled run) or "- status 0" (only in the bare one). It must match
 a row of visible.VISIBLE, which cannot be hidden, or of visible.EXPECTED_DIFFERENCES, which is to be mended.
 
-TACHO_TEST_ALL=1 runs every combination; without it those of GATE run. TACHO_TEST_PROGRAMS and TACHO_TEST_COMBINATIONS are regular expressions
-for who works on one: only what has a match in its name is run."""
+TACHO_TEST_ALL=1 runs every combination; without it those of GATE run. TACHO_GUEST_PROGRAMS and TACHO_GUEST_COMBINATIONS are regular
+expressions: only programs and combinations with a match in their names are run."""
 import collections
 import ctypes
 import difflib
@@ -70,7 +70,7 @@ def every_combination():
 
 def combinations(gate=GATE):
     """Those to run: all, or those given."""
-    wanted = os.environ.get("TACHO_TEST_COMBINATIONS", "")
+    wanted = os.environ.get("TACHO_GUEST_COMBINATIONS", "")
     return [combination(name) for name in (every_combination() if ALL else gate) if re.search(wanted, name)]
 
 
@@ -115,9 +115,13 @@ def lines_of(result, program):
 
 
 def differences(bare, profiled, program):
-    """Lines that only one of the two has, with a sign before them."""
+    """Lines that only one of the two has, with a sign before them. A number of threads that changed is told as "threads +2"."""
     found = [f"{line[0]} {line[1:]}" for line in difflib.unified_diff(lines_of(bare, program), lines_of(profiled, program), lineterm="", n=0)
              if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    counts = [[int(line.rpartition(" ")[2]) for line in found if line.startswith(f"{sign} stdout: threads ")] for sign in "-+"]
+    if len(counts[0]) == len(counts[1]):
+        found = [line for line in found if not re.match("[-+] stdout: threads ", line)]
+        found += [f"threads {after - before:+d}" for before, after in zip(*counts)]
     if profiled["status"] != "hung" and profiled["seconds"] >= bare["seconds"] + batch.LONGER_SECONDS:
         found.append("+ takes seconds longer")
     return found
@@ -183,7 +187,7 @@ class Case(lib.Case):
     def compare(self, programs, run, gate=GATE):
         """Every program under every combination; what differs, and rows of EXPECTED_DIFFERENCES that no longer do, is a failure each. Where it
         ran is told as "nvtx+osrt as_first"."""
-        programs = [program for program in programs if re.search(os.environ.get("TACHO_TEST_PROGRAMS", ""), program.name)]
+        programs = [program for program in programs if re.search(os.environ.get("TACHO_GUEST_PROGRAMS", ""), program.name)]
         skips, failures = {}, []
         for combination in combinations(gate):
             bare, profiled = run(programs, combination)
