@@ -128,6 +128,8 @@ __attribute__((constructor)) static void construct(void)
 
 static void restart(void)
 {
+    atomic_store(&agent.own_threads, 0); /* they are the parent's */
+    atomic_store(&agent.first_thread_ended, 0);
     uint32_t flags = agent.flags;
     cuda_after_fork_in_child();
     modules_after_fork_in_child();

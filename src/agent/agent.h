@@ -53,6 +53,8 @@ struct agent {
     _Atomic uint32_t torch;         /* enum wire_torch_flag: what of PyTorch's operators is recorded, as the program chose last */
     uint64_t osrt_threshold_ticks, osrt_backtrace_ticks;
     uint32_t pid;                   /* 0: it was forked, and has not attached */
+    _Atomic uint32_t first_thread_ended; /* by pthread_exit(): the others go on */
+    _Atomic uint32_t own_threads;   /* that live: of ours, and of CUPTI's those that are known */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */

@@ -153,5 +153,6 @@ void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns once i
 
 /* ---- cuda_exit.c ---- */
 void cuda_exit_register(void);         /* the flush comes before all that was registered until now */
+void cuda_exit_flushed(void);          /* what is left to do after the last flush */
 
 #endif

@@ -21,14 +21,19 @@ void cuda_flush(void)
         cuda_thread_finish(PATIENCE_NS);
 }
 
+void cuda_exit_flushed(void)
+{
+    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        cuda_buffers_tell_names();
+    cuda_buffers_count_lost();
+}
+
 void cuda_exit(void)
 {
     if (!may_wait())
         return;
     cuda_thread_finish(PATIENCE_NS);
-    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
-        cuda_buffers_tell_names();
-    cuda_buffers_count_lost();
+    cuda_exit_flushed();
 }
 
 static void at_exit(int status, void *unused)

@@ -1,11 +1,15 @@
 /* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that begin
  * or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the devices, and
- * makes the last flush when the process ends.
+ * makes the last flush when the process ends. It ends the process itself when the program's last thread has called
+ * pthread_exit(): libc would wait for this one.
  *
  * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
  * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
  * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "cuda.h"
@@ -181,9 +185,47 @@ static void go_round(struct rounds *rounds)
         rounds->devices_told = tell_devices();
 }
 
+/* Has the program no thread left? The kernel's count has the first one until the process ends. */
+static int is_program_gone(void)
+{
+    enum { STATE, THREADS = 17 }; /* of the words after the name */
+    char text[512];
+    if (likely(!atomic_load_explicit(&agent.first_thread_ended, memory_order_relaxed)))
+        return 0;
+    int file = sys_openat(AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    long length = file < 0 ? -1 : sys_read(file, text, sizeof text - 1);
+    if (file >= 0)
+        sys_close(file);
+    if (length <= 0)
+        return 0;
+    text[length] = 0;
+    const char *word = strrchr(text, ')'); /* the name may have any letter in it */
+    if (!word || word[1] != ' ' || word[2] != 'Z')
+        return 0;
+    uint32_t threads = 0;
+    word += 2;
+    for (int i = STATE; word && i < THREADS; i++)
+        if ((word = strchr(word, ' ')))
+            word++;
+    for (; word && *word >= '0' && *word <= '9'; word++)
+        threads = threads * 10 + (uint32_t)(*word - '0');
+    return threads == atomic_load(&agent.own_threads) + 1;
+}
+
+/* libc ends a process with its last thread; it takes this one, and CUPTI's, for the program's. */
+static void end_process(struct rounds *rounds)
+{
+    if (cuda_in_use()) {
+        finish_now(rounds);
+        cuda_exit_flushed();
+    }
+    exit(0);
+}
+
 static void *run(void *unused)
 {
     struct rounds rounds = { 0 };
+    atomic_fetch_add(&agent.own_threads, 1);
     sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
     atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release); /* before it has a slot */
     cuda.own_slot = thread_attach();
@@ -194,8 +236,11 @@ static void *run(void *unused)
             go_round(&rounds);
         if (atomic_load(&finish) == FINISH_ASKED)
             finish_now(&rounds);
+        if (is_program_gone())
+            end_process(&rounds);
         sys_futex_wait(&cuda.wake, seen, TICK_MS * 1000000ull);
     }
+    atomic_fetch_sub(&agent.own_threads, 1);
     return NULL;
 }
 

@@ -43,7 +43,10 @@ static void *begin_own_thread(void *taken)
     struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
     give_block(taken);
     agent_self = AGENT_OWN_THREAD;
-    return block.start(block.argument);
+    atomic_fetch_add(&agent.own_threads, 1);
+    void *result = block.start(block.argument);
+    atomic_fetch_sub(&agent.own_threads, 1);
+    return result;
 }
 
 /* The real call, through a block if there is one. */

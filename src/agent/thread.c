@@ -78,6 +78,8 @@ static void thread_end(struct agent_thread *thread)
     for (int use = 0; use < AGENT_SCRATCH_USES; use++)
         if (thread->scratch[use].memory)
             sys_munmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
+    if (thread->slot->tid == agent.pid)
+        atomic_store(&agent.first_thread_ended, 1);
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
 }

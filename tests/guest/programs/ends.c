@@ -112,3 +112,25 @@ PROGRAM(ends_with_output_waiting)
     printf("not flushed yet");
     exit(0);
 }
+
+/* libc ends the process, with status 0, when the last thread has ended. */
+PROGRAM(ends_with_the_first_thread)
+{
+    register_all();
+    pthread_exit(NULL);
+}
+
+static void *work_a_while(void *unused)
+{
+    usleep(30000);
+    say("the last thread ends");
+    return unused;
+}
+
+PROGRAM(ends_with_the_last_thread)
+{
+    pthread_t thread;
+    register_all();
+    pthread_create(&thread, NULL, work_a_while, NULL);
+    pthread_exit(NULL);
+}
