@@ -18,7 +18,7 @@ packages_test="$packages_build $packages_cross qemu-user g++ clang libcmocka-dev
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"
 # Programs that the tests profile.
-packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox bubblewrap gdb default-jdk-headless libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
+packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
 # Browsers that the tests look at the timeline with.

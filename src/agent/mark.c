@@ -49,7 +49,7 @@ static char *put_hex(char *to, uint64_t number)
 void mark_unrecorded(const char *socket_path, enum wire_mark_cause cause)
 {
     static const char *const causes[] = {
-#define MARK_CAUSE(name, text) [WIRE_MARK_##name] = text,
+#define MARK_CAUSE(name, text, reason) [WIRE_MARK_##name] = text,
         WIRE_MARK_CAUSES(MARK_CAUSE)
 #undef MARK_CAUSE
     };

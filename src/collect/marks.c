@@ -7,8 +7,8 @@
 
 #include "collector.h"
 
-static const char *const causes[] = {
-#define MARK_CAUSE(name, text) [WIRE_MARK_##name] = text,
+static const struct { const char *text, *reason; } causes[] = {
+#define MARK_CAUSE(name, text, reason) [WIRE_MARK_##name] = {text, reason},
     WIRE_MARK_CAUSES(MARK_CAUSE)
 #undef MARK_CAUSE
 };
@@ -16,8 +16,9 @@ static const char *const causes[] = {
 void marks_count(struct collector *collector, enum wire_mark_cause cause)
 {
     collector->result->unrecorded++;
+    collector->session.unrecorded[cause]++;
     if (collector->primary) /* rows of a key add up, and this one is there as long as the capture */
-        process_count_row(collector->primary, "processes", "lost", causes[cause], 1);
+        process_count_row(collector->primary, "processes", "lost", causes[cause].text, 1);
 }
 
 static void count_link(struct collector *collector, int folder, const char *name)
@@ -27,7 +28,7 @@ static void count_link(struct collector *collector, int folder, const char *name
     if (length <= 0 || unlinkat(folder, name, 0) != 0)
         return;
     for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++)
-        if (strcmp(text, causes[i]) == 0)
+        if (strcmp(text, causes[i].text) == 0)
             marks_count(collector, (enum wire_mark_cause)i);
 }
 
@@ -47,7 +48,9 @@ void marks_read(struct collector *collector)
 
 void marks_tell(struct collector *collector)
 {
-    uint64_t count = collector->result->unrecorded;
-    if (count)
-        collector_warn(collector, 0, "%llu process%s could not be recorded: tacho info says why.", (unsigned long long)count, count == 1 ? "" : "es");
+    for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++) {
+        uint64_t count = collector->session.unrecorded[i];
+        if (count)
+            collector_warn(collector, 0, "%llu process%s could not be recorded: %s.", (unsigned long long)count, count == 1 ? "" : "es", causes[i].reason);
+    }
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "../base/error.h"
+#include "../wire/marks.h"
 #include "folder.h"
 
 struct collector;
@@ -24,6 +25,7 @@ struct session {
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;
     int refused_told;
+    uint64_t unrecorded[WIRE_MARK_CAUSE_COUNT]; /* processes that could not attach (marks.h) */
 };
 
 int session_open(struct collector *collector, struct error *err);

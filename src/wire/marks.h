@@ -9,13 +9,14 @@
 #define WIRE_MARK_SILENT "silent"
 #define WIRE_MARK_UNRECORDED "unrecorded-"
 
+/* Name, the cause in the report, and the reason in words for the end of `tacho profile`. */
 #define WIRE_MARK_CAUSES(X)                                                                                          \
-    X(NO_ANSWER, "no-answer")         /* the collector was stopped, or far behind */                                  \
-    X(NO_DESCRIPTOR, "no-descriptor") /* the process had none left for the handshake */                               \
-    X(NO_MEMORY, "no-memory")         /* its address space or ours has no room for a buffer */
+    X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                              \
+    X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                      \
+    X(NO_MEMORY, "no-memory", "no memory could be mapped (ulimit -v)")
 
 enum wire_mark_cause {
-#define WIRE_MARK_ID(name, text) WIRE_MARK_##name,
+#define WIRE_MARK_ID(name, text, reason) WIRE_MARK_##name,
     WIRE_MARK_CAUSES(WIRE_MARK_ID)
 #undef WIRE_MARK_ID
     WIRE_MARK_CAUSE_COUNT
