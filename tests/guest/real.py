@@ -70,7 +70,7 @@ fn main() {
     std::process::exit(8) }
 """
 SERVER = """
-PYTHON -m http.server --bind 127.0.0.1 0 > server 2>&1 & server=$!; echo served > page
+PYTHON -u -m http.server --bind 127.0.0.1 0 > server 2>&1 & server=$!; echo served > page
 until port=$(sed -n 's/.* port \\([0-9]*\\) .*/\\1/p' server) && test -n "$port"; do sleep 0.05; done
 curl -sS http://127.0.0.1:$port/page; curl -sS -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:$port/missing; kill $server; wait $server; echo $?; rm server
 """
@@ -106,7 +106,7 @@ PROGRAMS = {
     "gdb": (["gdb", "gcc"], f"cat > p.c <<'EOF'\n{DEBUGGED}EOF\ngcc -g p.c -o p; cat > c <<'EOF'\n{GDB}EOF\ngdb -q -nx -batch -x c ./p; echo $?; rm p"),
     "bubblewrap": (["bwrap"], "bwrap --ro-bind / / --proc /proc --dev /dev --unshare-all --die-with-parent sh -c 'echo inside; echo $$ > /dev/null; exit 7'; echo $?"),
     "qemu": (["qemu-aarch64", "aarch64-linux-gnu-gcc"], "echo 'int main(void) { return 6; }' > p.c; aarch64-linux-gnu-gcc -static p.c -o p; qemu-aarch64 ./p; echo $?; rm p"),
-    "chromium": (["chromium"], ["chromium", *CHROMIUM]),
+    "chromium": (["chromium"], ["bash", "-c", 'exec chromium "$@" 2> /dev/null', "chromium", *CHROMIUM]),
     "python-tests": ([], [sys.executable, "-m", "unittest", "-q", "test.test_signal.PosixTests", "test.test_os.SpawnTests", "test.test_pty",
                           "test.test_fork1", "test.test_threadsignals", "test.test_wait4", "test.test_epoll"]),
 }
@@ -119,6 +119,7 @@ def same_each_time(text):
     text = re.sub(r"(line \d+:) +\d+ ", r"\1 N ", text)
     text = re.sub(r"\[[^]\n]*:[A-Z]+:[^]\n]*\]", "[LOG]", text)
     text = re.sub(r"(?i)(process|pid|thread) \d+", r"\1 N", text)
+    text = re.sub(r"(child|Child|'main') \(\d+\)", r"\1 (N)", text)
     text = re.sub(r"\bin \d+\.\d+s", "in N s", text)
     return re.sub(r"\b\d+\.\d+ ?m?s\b", "N s", text)
 
