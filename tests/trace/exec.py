@@ -18,10 +18,10 @@ SANITIZED = """
 int main(void)
 {
     const char *preload = getenv("LD_PRELOAD");
-    printf("asan in LD_PRELOAD: %d\\n", preload && strstr(preload, "asan"));
+    printf("asan in LD_PRELOAD: %d\\n", preload && strstr(preload, "libasan"));
     fflush(stdout);
     usleep(10);
-    return system("case $LD_PRELOAD in *asan*) exit 9;; esac; x=$(echo 1); exit 4") >> 8;
+    return system("case $LD_PRELOAD in *libasan*) exit 9;; esac; x=$(echo 1); exit 4") >> 8;
 }
 """
 # Needs no headers and no start files of a 32-bit C library, but its loader.

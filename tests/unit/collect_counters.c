@@ -45,6 +45,7 @@ static struct report *end(void)
         close(ends[i]);
         close(list[i].descriptor);
     }
+    clock_map_free(&collector.clock);
     return finish(collector.writer);
 }
 

@@ -61,6 +61,8 @@ static int set_scene(void **state)
 static int strike_scene(void **state)
 {
     struct scene *scene = *state;
+    if (scene->collector->writer)
+        drain_finish(scene->process, 0);
     process_table_free(scene->collector);
     drain_free(scene->collector);
     event_base_free(scene->collector->base);

@@ -68,6 +68,7 @@ static int strike_scene(void **state)
 {
     struct scene *scene = *state;
     session_close(scene->collector);
+    drain_finish(scene->process, 0);
     process_table_free(scene->collector);
     drain_free(scene->collector);
     event_base_free(scene->collector->base);
