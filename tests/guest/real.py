@@ -70,7 +70,8 @@ fn main() {
     std::process::exit(8) }
 """
 SERVER = """
-PYTHON -u -m http.server --bind 127.0.0.1 0 > server 2>&1 & server=$!; echo served > page
+: > server; echo served > page
+PYTHON -u -m http.server --bind 127.0.0.1 0 > server 2>&1 & server=$!
 until port=$(sed -n 's/.* port \\([0-9]*\\) .*/\\1/p' server) && test -n "$port"; do sleep 0.05; done
 curl -sS http://127.0.0.1:$port/page; curl -sS -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:$port/missing; kill $server; wait $server; echo $?; rm server
 """
