@@ -6,14 +6,11 @@ a row of visible.VISIBLE, which cannot be hidden, or of visible.EXPECTED_DIFFERE
 TACHO_TEST_ALL=1 runs every combination; without it those of GATE run. TACHO_GUEST_PROGRAMS and TACHO_GUEST_COMBINATIONS are regular
 expressions: only programs and combinations with a match in their names are run."""
 import collections
-import ctypes
 import difflib
 import itertools
 import json
 import os
-import platform
 import re
-import struct
 import subprocess
 import sys
 
@@ -72,20 +69,6 @@ def combinations(gate=GATE):
     """Those to run: all, or those given."""
     wanted = os.environ.get("TACHO_GUEST_COMBINATIONS", "")
     return [combination(name) for name in (every_combination() if ALL else gate) if re.search(wanted, name)]
-
-
-def refuse_perf_events():
-    """A filter in which perf_event_open() is not permitted, for the program that is about to run: samples then come by timers."""
-    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
-    load, equal, answer = 0x20, 0x15, 0x06
-    program = b"".join(struct.pack("HBBI", *line) for line in (
-        (load, 0, 0, 0), (equal, 0, 1, number), (answer, 0, 0, 0x00050001), (answer, 0, 0, 0x7FFF0000)))
-    buffer = ctypes.create_string_buffer(program, len(program))
-    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None)
-    if libc.syscall({"x86_64": 317, "aarch64": 277}[platform.machine()], 1, 0, ctypes.create_string_buffer(head, len(head))) != 0:
-        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.create_string_buffer(head, len(head)), 0, 0) != 0:
-            os._exit(99)
 
 
 class Program:
@@ -154,7 +137,7 @@ class Case(lib.Case):
             os.unlink(answer)
         done = subprocess.run([*before, sys.executable, batch.__file__, given, answer], env=self.environment(), capture_output=True, text=True,
                               errors="surrogateescape", cwd=self.folder, timeout=900,
-                              preexec_fn=refuse_perf_events if combination.by_timers else None)
+                              preexec_fn=lib.refuse_perf_events if combination.by_timers else None)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(answer) as file:
             return json.load(file)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import lib
-from sampling import refuse_perf_events
 
 PROGRAM = """
 import json, mmap, os, resource, time
@@ -81,7 +80,7 @@ print(sum(resource.getrusage(who).ru_minflt for who in (resource.RUSAGE_SELF, re
 
     def test_refused(self):
         """Where there are no perf events the program runs on, and the reason is told."""
-        report = self.count("--os-events=page-faults", preexec_fn=refuse_perf_events)
+        report = self.count("--os-events=page-faults", preexec_fn=lib.refuse_perf_events)
         self.assertFalse(report.has("PMU_EVENTS"))
         self.assertIn("page-faults is not counted: perf_event_open is not allowed here", self.output.stderr)
 

@@ -5,7 +5,7 @@ import subprocess
 
 import lib
 from python_stacks import INTERPRETERS, OnEachPython
-from sampling import perf_is_allowed, refuse_perf_events
+from sampling import perf_is_allowed
 
 HERE = os.path.join(lib.SOURCE, "tests", "trace", "python")
 CALLS, JOIN, DAEMONS = (os.path.join(HERE, name) for name in ("calls.py", "join.py", "daemons.py"))
@@ -118,7 +118,7 @@ class Joined(lib.Case):
         """By timers: the frames are those of the moment, and all fit."""
         for version, command in self.PYTHONS.items():
             with self.subTest(python=version):
-                wrong, left, functions = self.joined(command, preexec_fn=refuse_perf_events)
+                wrong, left, functions = self.joined(command, preexec_fn=lib.refuse_perf_events)
                 self.assertEqual(wrong, 0)
                 self.assertLess(left, 0.05)
                 self.assertGreater(functions["spin"], 0.3)

@@ -5,9 +5,7 @@ import ctypes
 import io
 import math
 import os
-import platform
 import resource
-import struct
 import subprocess
 import sys
 
@@ -43,19 +41,6 @@ int main(int argc, char **argv)
     execv(argv[1], argv + 1);
 }
 """
-
-
-def refuse_perf_events():
-    """A filter in which perf_event_open() is not permitted, for the program that is about to run."""
-    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
-    load, equal, answer = 0x20, 0x15, 0x06
-    program = b"".join(struct.pack("HBBI", *line) for line in (
-        (load, 0, 0, 0), (equal, 0, 1, number), (answer, 0, 0, 0x00050001), (answer, 0, 0, 0x7FFF0000)))
-    buffer = ctypes.create_string_buffer(program, len(program))
-    head = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None)
-    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.create_string_buffer(head, len(head)), 0, 0) != 0:
-        os._exit(99)
 
 
 def perf_is_allowed():
@@ -265,7 +250,7 @@ class ByPerf(Sampled):
 
 class ByTimer(Sampled):
     def sample(self, *arguments, **more):
-        return super().sample(*arguments, preexec_fn=refuse_perf_events, **more)
+        return super().sample(*arguments, preexec_fn=lib.refuse_perf_events, **more)
 
     def test_shares_and_totals(self):
         report = self.sample("1.2")
@@ -297,7 +282,7 @@ class ByTimer(Sampled):
         self.assertLess(recorded, 0.2e9)  # of 0.5 s; the rest is never delivered, or counted as lost
 
     def test_children_and_programs(self):
-        report = self.profile("sh", "-c", f"{SAMPLING} 0.3; exec {SAMPLING} 0.3", options=["-t", "none"], preexec_fn=refuse_perf_events)
+        report = self.profile("sh", "-c", f"{SAMPLING} 0.3; exec {SAMPLING} 0.3", options=["-t", "none"], preexec_fn=lib.refuse_perf_events)
         by_process = {}
         for tid, weight, names in self.stacks(report):
             by_process.setdefault("burn_sixty" in names, []).append(weight)
@@ -312,7 +297,7 @@ class Signal(lib.Case):
     def run_mode(self, mode, **more):
         program = lib.program("sample_signal")
         bare = subprocess.run([program, mode], capture_output=True, text=True, check=True)
-        report = self.profile(program, mode, options=["-t", "none"], **{"preexec_fn": refuse_perf_events, **more})
+        report = self.profile(program, mode, options=["-t", "none"], **{"preexec_fn": lib.refuse_perf_events, **more})
         self.assertEqual(self.output.stdout, bare.stdout)
         self.taken = report.value("SELECT count(*) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
         self.text = " ".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT"))
@@ -328,7 +313,7 @@ class Signal(lib.Case):
 
     def test_a_program_that_was_started_with_it_ignored(self):
         ignoring = f"trap '' URG; exec {lib.program('sample_signal')} coroutines"
-        report = self.profile("sh", "-c", ignoring, options=["-t", "none"], preexec_fn=refuse_perf_events)
+        report = self.profile("sh", "-c", ignoring, options=["-t", "none"], preexec_fn=lib.refuse_perf_events)
         self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), 2, "the shell, and the program")
         texts = [text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")]
         self.assertTrue(any("not taken in a program that uses SIGURG" in text for text in texts), texts)
@@ -363,7 +348,7 @@ class Signal(lib.Case):
 
         def circumstances():
             resource.setrlimit(resource.RLIMIT_SIGPENDING, (80, 80))
-            refuse_perf_events()
+            lib.refuse_perf_events()
 
         def bare():
             return int(subprocess.run([sys.executable, "-c", program], preexec_fn=circumstances, capture_output=True, text=True, check=True).stdout)
@@ -382,7 +367,7 @@ class Signal(lib.Case):
         """A timer takes one of the signals that a user may have waiting."""
         def limit():
             resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
-            refuse_perf_events()
+            lib.refuse_perf_events()
         report = self.run_mode("threads", preexec_fn=limit)
         self.assertEqual(self.taken, 0)
         self.assertEqual(report.count("samples", "unsampled-threads", "no-timer"), 1 + 40 + 1 + 4)
