@@ -3,6 +3,7 @@ to find out that they would see a difference."""
 
 import gzip
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -41,12 +42,15 @@ class Compared(unittest.TestCase):
         theirs = facts.Facts(self.nsys)
         return facts.differences([facts.Facts(self.ours)], [theirs, theirs], of)
 
+    def times(self):
+        return facts.time_differences([facts.Facts(self.ours)], [facts.Facts(self.nsys)] * 3)
+
     def test_the_same(self):
         for of in ALL:
             self.assertTrue(getattr(facts.Facts(self.nsys), of), of)
             self.assertEqual(self.compare(of), ([], []), of)
-        theirs = facts.Facts(self.nsys)
-        self.assertEqual(facts.time_differences([facts.Facts(self.ours)], [theirs, theirs]), ([], [], 0.0, 2, 0.02))
+        found = self.times()
+        self.assertEqual((found.wrong, found.open, found.most, found.share()), ([], [], 0.0, 1.0))
 
     def test_a_kernel_less(self):
         self.change("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 1")
@@ -62,31 +66,74 @@ class Compared(unittest.TestCase):
 
     def test_times(self):
         self.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 20 + 40")
-        theirs = facts.Facts(self.nsys)
-        self.assertEqual(len(facts.time_differences([facts.Facts(self.ours)], [theirs, theirs])[0]), 2)
-
-    def test_times_that_differ_between_two_runs_of_nsys(self):
-        def run(**durations):
-            return types.SimpleNamespace(durations=durations)
-
-        theirs = [run(a=[10000] * 5, b=[20000] * 3), run(a=[10350] * 5, b=[20100] * 3)]  # 3.4 % apart at most
-        self.assertEqual(facts.time_differences([run(a=[10400] * 5, b=[20700] * 3)] * 2, theirs)[:2], ([], []))
-        self.assertEqual(len(facts.time_differences([run(a=[10400] * 5, b=[21000] * 3)] * 2, theirs)[0]), 1)
-        quiet = [run(a=[10000] * 5, b=[20000] * 3)] * 2
-        self.assertEqual(len(facts.time_differences([run(a=[10400] * 5, b=[20700] * 3)] * 2, quiet)[0]), 2)
+        self.assertEqual(len(self.times().wrong), 3)  # one of the two kernels has two grids
 
     def test_what_nsys_does_not_determine_decides_nothing(self):
         self.change("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 1")
         wrong, open_ = facts.differences([facts.Facts(self.ours)], [facts.Facts(self.nsys), facts.Facts(self.ours)], "kernels")
         self.assertEqual((wrong, len(open_)), ([], 1))
-        self.change("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 10 + 40")
-        wrong, open_, _, count, _ = facts.time_differences([facts.Facts(self.nsys)], [facts.Facts(self.nsys), facts.Facts(self.ours)])
-        self.assertEqual((wrong, len(open_), count), ([], 2, 2))
 
     def test_the_call_that_opens_the_range_decides_nothing(self):
         """nsys has the driver's, we have the runtime's."""
         rows = [("cudaLaunchKernel_v7000", 2), ("cuProfilerStart", 1), ("cudaProfilerStop_v4000", 3)]
         self.assertEqual(facts.calls(rows), {"cudaLaunchKernel": 1})
+
+
+class Times(unittest.TestCase):
+    """The bound on times, with made figures."""
+
+    def compare(self, ours, theirs, count=1):
+        """What becomes of times in µs of a thing: "same", "wrong" or "open"."""
+        found = facts.Times("nsys")
+        found.compare("kernel", [1000 * time for time in ours], [1000 * time for time in theirs], count)
+        return "wrong" if found.wrong else "open" if found.open else "same"
+
+    def runs(self, seed, number, share, time=20.0, factor=1.0):
+        """So many runs whose times scatter by that share (one standard deviation)."""
+        chance = random.Random(seed)
+        return [chance.gauss(time, share * time) * factor for _ in range(number)]
+
+    def test_an_error_of_a_steady_kernel_is_found(self):
+        steady = [20.0, 20.1, 19.9]
+        self.assertEqual(self.compare(steady, steady), "same")
+        for factor in (0.95, 0.965, 1.035, 1.05):
+            self.assertEqual(self.compare([factor * time for time in steady], steady), "wrong", factor)
+
+    def test_an_error_is_found_after_any_number_of_rounds(self):
+        for rounds in range(facts.ROUNDS, facts.MOST_ROUNDS + 1):
+            for seed in range(100):
+                found = self.compare(self.runs(-1 - seed, rounds, 0.003, factor=1.05), self.runs(seed, rounds, 0.003))
+                self.assertEqual(found, "wrong", (rounds, seed))
+
+    def test_what_two_runs_of_nsys_may_differ_by_is_no_error(self):
+        """Figures of one distribution, as if both tools were nsys: at most a few in a thousand are taken for an error after all rounds."""
+        for share in (0.002, 0.01, 0.02, 0.04):
+            found = [self.compare(self.runs(-1 - seed, facts.MOST_ROUNDS, share), self.runs(seed, facts.MOST_ROUNDS, share)) for seed in range(1000)]
+            self.assertLessEqual(found.count("wrong"), 3, share)
+
+    def test_our_own_scatter_gains_no_room(self):
+        self.assertEqual(self.compare([20.0, 21.0, 22.0], [20.0, 20.1, 19.9]), "wrong")
+
+    def test_what_scatters_too_much_decides_nothing(self):
+        self.assertEqual(self.compare([20.0, 20.0, 20.0], [20.0, 20.8, 20.1]), "open")
+
+    def test_a_tick_of_the_clock_is_no_difference(self):
+        self.assertEqual(self.compare([1.03] * 3, [1.0] * 3), "same")
+        self.assertEqual(self.compare([10.3] * 3, [10.0] * 3, 10), "same")
+        self.assertEqual(self.compare([1.05] * 3, [1.0] * 3), "wrong")
+
+    def test_two_kinds_of_launches_under_one_name(self):
+        """A median would be 10 in one run and 20 in the next."""
+        self.assertEqual(facts.usual([10] * 10 + [20] * 10), facts.usual([20] * 10 + [10] * 10))
+        self.assertAlmostEqual(facts.usual([10] * 51 + [20] * 49), facts.usual([10] * 49 + [20] * 51), delta=0.4)
+        self.assertEqual(facts.usual([900] + [10] * 29), 10)
+
+    def test_kernels_of_some_launches_or_a_changing_number_have_no_usual_time(self):
+        def run(**durations):
+            return types.SimpleNamespace(durations=durations)
+
+        found = facts.time_differences([run(few=[9000] * 9, a=[9000] * 10, b=[9000] * 11, ours=[1] * 10)], [run(few=[8000] * 9, a=[8000] * 10, b=[8000] * 10)] * 3)
+        self.assertEqual([line.split(",")[0] for line in found.wrong], ["a"])
 
 
 class Stats(unittest.TestCase):

@@ -1,5 +1,6 @@
-"""The same programs under Tacho and under nsys, twice each, with the same sources: counts are equal, GPU times are as close as those of
-two runs of nsys, and nsys's own stats make of our export what ours make of the report. facts.py says how runs that differ are dealt with."""
+"""The same programs under Tacho and under nsys, in turns, with the same sources: counts are equal, GPU times are as close as those of
+several runs of nsys, and nsys's own stats make of our export what ours make of the report. facts.py says how runs that differ are
+dealt with."""
 import os
 import shutil
 import tempfile
@@ -9,7 +10,7 @@ import facts
 import gpulib
 import tools
 
-LIMIT_SECONDS = 210
+LIMIT_SECONDS = 400
 ALONE = True
 SOURCES = ("-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", "--cuda-graph-trace=node")
 RANGE = ("-c", "cudaProfilerApi", "--capture-range-end=stop")
@@ -39,7 +40,7 @@ class Compared(gpulib.Case):
     """A program; its captures are made once for all tests of its class."""
 
     program, arguments, options = None, (), ()
-    captures = {}  # class: {"tacho": [Facts], "nsys": [Facts], "folder": path} or the error that came instead
+    captures = {}  # class: {"tacho": [Facts], "nsys": [Facts], "folder": path, "error": what went wrong or None}
 
     def setUp(self):
         super().setUp()
@@ -47,38 +48,40 @@ class Compared(gpulib.Case):
         if self.program.endswith(".py"):
             self.need_torch()
         if type(self) not in self.captures:
+            kept = self.captures[type(self)] = {"tacho": [], "nsys": [], "folder": tempfile.mkdtemp(prefix="tacho-compare-"), "error": None}
             try:
-                self.captures[type(self)] = self.capture()
+                self.capture(kept, facts.ROUNDS)
             except (RuntimeError, OSError) as error:
-                self.captures[type(self)] = error
-        if isinstance(self.captures[type(self)], Exception):
-            self.fail(str(self.captures[type(self)]))
-        self.ours, self.theirs = self.captures[type(self)]["tacho"], self.captures[type(self)]["nsys"]
+                kept["error"] = error
+        self.kept = self.captures[type(self)]
+        if self.kept["error"]:
+            self.fail(str(self.kept["error"]))
+        self.ours, self.theirs = self.kept["tacho"], self.kept["nsys"]
 
     @classmethod
     def tearDownClass(cls):
-        kept = cls.captures.get(cls)
-        if isinstance(kept, dict):
-            shutil.rmtree(kept["folder"], ignore_errors=True)
+        if cls in cls.captures:
+            shutil.rmtree(cls.captures[cls]["folder"], ignore_errors=True)
 
-    def capture(self):
-        folder = tempfile.mkdtemp(prefix="tacho-compare-")
+    def capture(self, kept, rounds):
+        """That many rounds more: each tool once, in turns, so that what changes with time meets both alike."""
         command = [tools.PYTHON, tools.source(self.program)] if self.program.endswith(".py") else [tools.compiled(self.program)]
         command += self.arguments
-        exports = []
-        with ThreadPoolExecutor(2) as pool:  # the GPU is not needed for them
-            for number in (1, 2):
+        made = []
+        with ThreadPoolExecutor(2) as pool:  # the exports do not need the GPU
+            for number in range(len(kept["nsys"]) + 1, len(kept["nsys"]) + rounds + 1):
                 for tool, capture in (("tacho", capture_tacho), ("nsys", capture_nsys)):
-                    exports.append(pool.submit(capture(os.path.join(folder, f"{tool}{number}"), (*SOURCES, *self.options), command, folder)))
-        for export in exports:
+                    path = os.path.join(kept["folder"], f"{tool}{number}")
+                    made.append((tool, path, pool.submit(capture(path, (*SOURCES, *self.options), command, kept["folder"]))))
+        for tool, path, export in made:
             export.result()
-        return {"folder": folder, **{tool: [facts.Facts(os.path.join(folder, f"{tool}{number}.sqlite")) for number in (1, 2)] for tool in ("tacho", "nsys")}}
+            kept[tool].append(facts.Facts(f"{path}.sqlite"))
 
     def check(self, of, both=False):
         wrong, open_ = facts.differences(self.ours, self.theirs, of, both)
         self.figure(f"{of} compared", len(getattr(self.theirs[0], of)))
         if open_:
-            self.figure(f"{of} that nsys's two captures do not determine", facts.some(open_))
+            self.figure(f"{of} that nsys's captures do not determine", facts.some(open_))
         self.assertEqual(facts.some(wrong), [])
 
     def test_kernels(self):
@@ -102,18 +105,20 @@ class Compared(gpulib.Case):
         self.check("ranges")
 
     def test_gpu_time_of_each_kernel(self):
-        wrong, open_, most, count, bound = facts.time_differences(self.ours, self.theirs)
-        self.figure("kernels compared", count)
-        self.figure("two captures of nsys differ by, at least 2 %", f"{bound * 100:.2f} %")
-        self.figure("farthest apart, of those within that or a tick of the GPU's clock", f"{most * 100:.2f} %")
-        self.figure("kernels whose time nsys's two captures do not determine", len(open_))
-        for line in facts.some(open_):
-            print(f"        {line}", flush=True)
-        self.assertLess(len(open_), count, "no kernel's time is determined")
-        self.assertEqual(facts.some(wrong), [])
+        found = facts.time_differences(self.ours, self.theirs)
+        while found.wrong and len(self.theirs) < facts.MOST_ROUNDS:
+            self.capture(self.kept, 1)
+            found = facts.time_differences(self.ours, self.theirs)
+        self.figure("rounds", len(self.theirs))
+        self.figure("share of the GPU's time that nsys's captures determine", f"{found.share() * 100:.0f} %")
+        self.figure("farthest apart in that", f"{found.most * 100:.2f} %")
+        for line in facts.some(found.open):
+            print(f"        not determined: {line}", flush=True)
+        self.assertGreater(found.share(), 0, "no kernel's time is determined")
+        self.assertEqual(facts.some(found.wrong), [])
 
     def test_stats_by_nsys_itself(self):
-        path = os.path.join(self.captures[type(self)]["folder"], "tacho1")
+        path = os.path.join(self.kept["folder"], "tacho1")
         reports = [word for report in REPORTS for word in ("-r", report)]
         need(tools.run([tools.nsys(), "stats", "-q", "--force-overwrite", "true", "-f", "csv", "-o", f"{path}.by_nsys", *reports, f"{path}.sqlite"], 60,
                        tools.nsys_environment()), "nsys stats")
@@ -131,11 +136,11 @@ class Mix(Compared):
 
 
 class WaitStream(Compared):
-    program, arguments, options = "wait_stream.py", ("20",), RANGE  # a kernel that runs but once does not tell 2 % from chance
+    program, arguments, options = "wait_stream.py", ("20",), RANGE  # kernels that run once have no usual time
 
 
 class ResNet18(Compared):
-    program, arguments, options = "resnet18.py", ("40", "10"), RANGE  # times of kernels that run but twice would differ from run to run
+    program, arguments, options = "resnet18.py", ("40", "10"), RANGE  # the same
 
 
 class MnistLike(Compared):

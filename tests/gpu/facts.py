@@ -1,7 +1,15 @@
 """What a capture says, read from SQLite in nsys's schema, so that ours and nsys's can be laid side by side.
 
-Two runs of a program need not do quite the same. So nsys runs twice: what differs between its own two captures is not
-determined by the program, is listed, and decides nothing; all else must be equal in ours."""
+Two runs of a program need not do quite the same. So nsys runs several times, in turns with ours: what differs between its own
+captures is not determined by the program, is listed, and decides nothing; all else must be equal in ours.
+
+Times are never equal. Kernels of some microseconds differ by a few percent from run to run, whoever looks, and nothing but more
+runs of the same tool tells how much. So each tool has ROUNDS runs, one figure for a kernel each, and the median of ours must lie in
+the range of theirs, widened on both sides by the range itself: bounds(). That bound is theirs alone: if our figures scatter, they
+gain no room. Where nsys's runs agree within 1 %, an error of 3 % is found; where the room exceeds STEADY, the kernel decides
+nothing, so that no error of twice that passes as a match. Three runs can lie close together by chance. So when a kernel is
+outside, more rounds follow, up to MOST_ROUNDS, and all of them count: chance averages out, an error does not. The golden test
+gpu_facts shows both with made figures."""
 import csv
 import itertools
 import sqlite3
@@ -10,6 +18,10 @@ import statistics
 import gpulib
 
 TICK_NS = 32  # the step of the GPU's clock, by which a kernel's duration is rounded
+ROUNDS, MOST_ROUNDS = 3, 6  # runs of each tool, in turns
+LEAST_ROOM, STEADY = 0.02, 0.05  # shares of a time: what is never a difference; the most room to either side that still tells something
+CALLS = 10  # a kernel that a run launches less often has no time of its own in that run
+SHAPE = "'<<<' || gridX || ',' || gridY || ',' || gridZ || ' ' || blockX || ',' || blockY || ',' || blockZ || '>>>'"
 RANGE_TYPES = (34, 59, 60)  # mark, push/pop, start/end
 
 # The calls that open and close a capture range. The one that opens it begins while nothing is recorded: nsys then has the driver's
@@ -26,10 +38,13 @@ class Facts:
         def rows(table, sql):
             return database.execute(sql.format(table=table)).fetchall() if table in names else []
 
+        # One name can stand for work of many sizes: times are compared among launches with the same grid.
         self.durations = {}
-        for name, duration in rows(gpulib.KERNEL, "SELECT value, end - start FROM {table} JOIN StringIds ON id = coalesce(mangledName, demangledName)"):
-            self.durations.setdefault(name, []).append(duration)
-        self.kernels = {name: len(values) for name, values in self.durations.items()}
+        for name, shape, duration in rows(gpulib.KERNEL, f"""SELECT value, {SHAPE}, end - start FROM {{table}} JOIN StringIds
+                                          ON id = coalesce(mangledName, demangledName)"""):
+            self.durations.setdefault(f"{name} {shape}", []).append(duration)
+        self.kernels = dict(rows(gpulib.KERNEL, """SELECT value, count(*) FROM {table} JOIN StringIds
+                                 ON id = coalesce(mangledName, demangledName) GROUP BY 1"""))
         self.copies = {row[:3]: row[3:] for row in rows(gpulib.COPY, "SELECT copyKind, srcKind, dstKind, count(*), sum(bytes) FROM {table} GROUP BY 1, 2, 3")}
         self.fills = {row[:1]: row[1:] for row in rows(gpulib.FILL, "SELECT bytes, count(*) FROM {table} GROUP BY 1")}
         self.calls = calls(rows(gpulib.CALL, "SELECT value, correlationId FROM {table} JOIN StringIds ON id = nameId"))
@@ -57,49 +72,69 @@ def is_within_others(name):
 def differences(ours, theirs, of, both=False):
     """(what differs, what nsys's captures do not determine), for a fact such as "kernels". With both, only what nsys has too, and
     of calls that lie within others at least as many."""
-    first, second = (getattr(facts, of) for facts in theirs)
     wrong, open_ = [], []
-    keys = set(first) | set(second)
-    if not both:
-        keys |= {key for facts in ours for key in getattr(facts, of)}
+    keys = {key for facts in (theirs if both else (*ours, *theirs)) for key in getattr(facts, of)}
     for key in sorted(keys, key=str):
-        if first.get(key) != second.get(key):
-            open_.append(f"{key}: nsys {first.get(key)} and {second.get(key)}")
+        got, known = ([getattr(facts, of).get(key) for facts in captures] for captures in (ours, theirs))
+        if any(value != known[0] for value in known):
+            open_.append(f"{key}: nsys {' and '.join(map(str, known))}")
             continue
-        got = [getattr(facts, of).get(key) for facts in ours]
         at_least = both and is_within_others(key)
-        if any(value != first.get(key) and not (at_least and value and value > first[key]) for value in got):
-            wrong.append(f"{key}: nsys {first.get(key)}, tacho {' and '.join(map(str, got))}")
+        if any(value != known[0] and not (at_least and value and value > known[0]) for value in got):
+            wrong.append(f"{key}: nsys {known[0]}, tacho {' and '.join(map(str, got))}")
     return wrong, open_
 
 
-def time_differences(ours, theirs, share=0.02, undetermined=0.05):
-    """The same for the GPU time of each kernel: its median duration times its number; and the bound that was used. Kernels of some
-    microseconds differ by a few percent from run to run, whoever looks. So the bound is what nsys's own two captures differ by: the most
-    that one of their kernels does, but at least the share, and one tick of the GPU's clock, which is more for the shortest ones. Kernels
-    in which nsys differs from itself by more than `undetermined` decide nothing, neither for themselves nor for the bound."""
-    def middle(facts, name):
-        return statistics.median(facts.durations[name])
+def bounds(theirs, count=1):
+    """(least, most) that the median of our runs may be, by the times that their runs have for the same `count` launches."""
+    low, high = min(theirs), max(theirs)
+    room = max(high - low, LEAST_ROOM * statistics.median(theirs), TICK_NS * count)
+    return low - room, high + room
 
-    def apart(a, b, bound):
-        return abs(a - b) > max(bound * b, TICK_NS)
 
-    common = sorted(set.intersection(*(set(facts.durations) for facts in (*ours, *theirs))))
-    pairs = {name: tuple(middle(facts, name) for facts in theirs) for name in common}
-    determined = {name for name, (first, second) in pairs.items() if not apart(first, second, undetermined)}
-    bound = max([share, *(abs(first / second - 1) for name, (first, second) in pairs.items() if name in determined and apart(first, second, 0))])
-    wrong, open_, most = [], [], 0.0
-    for name in common:
-        both = statistics.median(theirs[0].durations[name] + theirs[1].durations[name])
-        got = statistics.median([duration for facts in ours for duration in facts.durations[name]])
-        count = len(ours[0].durations[name])
-        if name not in determined:
-            open_.append(f"{name}: nsys {pairs[name][0]:.0f} and {pairs[name][1]:.0f} ns, {count} times")
-        elif apart(got, both, bound):
-            wrong.append(f"{name}: nsys {both:.0f}, tacho {got:.0f} ns ({(got / both - 1) * 100:+.1f} %), {count} times")
-        else:
-            most = max(most, abs(got / both - 1) if both else 0)
-    return wrong, open_, most, len(common), bound
+class Times:
+    """Times that runs of two tools have for the same things, one by one: `wrong`, `open` (theirs do not determine them), how far the others
+    are apart at most, and the share of the whole time that was compared."""
+
+    def __init__(self, tool):
+        self.tool, self.wrong, self.open, self.most, self.compared_ns, self.all_ns = tool, [], [], 0.0, 0.0, 0.0
+
+    def compare(self, what, ours, theirs, count=1):
+        """Times in ns, one for each run, of `count` launches together."""
+        mine, middle = statistics.median(ours), statistics.median(theirs)
+        low, high = bounds(theirs, count)
+        values = "; ".join(f"{tool} {' '.join(f'{ns / 1000:.2f}' for ns in runs)} µs" for tool, runs in ((self.tool, theirs), ("tacho", ours)))
+        apart = mine / middle - 1 if middle else 0.0
+        self.all_ns += middle
+        if high - low > 2 * STEADY * middle and middle:
+            self.open.append(f"{what}: {values}")
+            return
+        self.compared_ns += middle
+        self.most = max(self.most, abs(apart))
+        if not low <= mine <= high:
+            self.wrong.append(f"{what}: {values} ({apart * 100:+.1f} %)")
+
+    def share(self):
+        return self.compared_ns / self.all_ns if self.all_ns else 1.0
+
+
+def usual(durations):
+    """The mean without the shortest and the longest tenth. The first launches are slow; and where half of the launches find their data in
+    the cache and half do not, a median is now one kind of launch and now the other."""
+    cut = len(durations) // 10
+    return statistics.fmean(sorted(durations)[cut:len(durations) - cut])
+
+
+def time_differences(ours, theirs):
+    """Times of the kernels that all runs launch equally often, and often enough."""
+    found = Times("nsys")
+    runs = [facts.durations for facts in (*ours, *theirs)]
+    for name in sorted(set.intersection(*map(set, runs))):
+        count = len(runs[0][name])
+        if count >= CALLS and all(len(run[name]) == count for run in runs):
+            got, known = ([count * usual(facts.durations[name]) for facts in captures] for captures in (ours, theirs))
+            found.compare(f"{name}, {count} times", got, known, count)
+    return found
 
 
 def some(lines):

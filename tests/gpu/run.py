@@ -108,7 +108,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="files to run, without .py (default: all)")
     parser.add_argument("--results", metavar="FOLDER", help="where tests.json and tests.log go")
     parser.add_argument("--jobs", type=int, default=4, help="files beside each other (4)")
-    parser.add_argument("--budget", type=float, default=360, metavar="SECONDS", help="for all together (360)")
+    parser.add_argument("--budget", type=float, default=540, metavar="SECONDS", help="for all together (540)")
     options = parser.parse_args()
     paths = sorted(glob.glob(os.path.join(tools.HERE, "*.py")))
     known = {os.path.splitext(os.path.basename(path))[0]: path for path in paths}
