@@ -196,6 +196,16 @@ class Case(unittest.TestCase):
         self.output = done
         return self.report(more.get("output", "report.tacho"))
 
+    def until_recorded(self, seconds, profile, has):
+        """The report of profile(seconds), a capture that ends after so long, once has(report): on a busy machine the program may not have begun
+        by then, and the next capture has twice the time."""
+        while True:
+            report = profile(seconds)
+            if has(report):
+                return report
+            seconds *= 2
+            self.assertLess(seconds, 60, "the program never did what is looked for while it was recorded")
+
     def report(self, output="report.tacho"):
         report = Report(self.path(output))
         self.addCleanup(report.database.close)
