@@ -103,7 +103,7 @@ struct agent_thread {
     uint32_t notes;                 /* a note is being written: it may take a chunk that events may not */
     uint32_t in_note_chunk;         /* this is one of those: its limit keeps events out */
     uint32_t timer;                 /* sample.c */
-    char *signal_stack;             /* the same */
+    char *signal_stack;             /* sample_stack.c: NULL, or one of ours, in use or not */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
     uint64_t chunk_sequence;
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */

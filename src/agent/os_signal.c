@@ -5,6 +5,7 @@
  * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
 #include "core.h"
 #include "os.h"
+#include "sys.h"
 
 /* ---- Setting a handler --------------------------------------------------------------------------------------------- */
 
@@ -87,18 +88,33 @@ WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struc
 
 /* ---- Seeing ours where none should be ------------------------------------------------------------------------------ */
 
-WAIT(sigsuspend, (const sigset_t *mask), (mask), MINUS_ONE)
-
-/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. */
-int os_hook_sigsuspend(const sigset_t *mask)
+/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. The mask to wait with; a
+ * kernel's is of one word, and so is what some programs give. */
+static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 {
-    sigset_t without;
-    if (!mask || sigismember(mask, SAMPLE_SIGNAL) != 0 || !sample_has_signal())
-        return timed_sigsuspend(mask);
-    without = *mask;
-    sigaddset(&without, SAMPLE_SIGNAL);
-    return timed_sigsuspend(&without);
+    if (!mask || !sample_has_signal() || !sys_can_read(mask))
+        return mask;
+    *(uint64_t *)copy = *(const uint64_t *)mask | SAMPLE_SIGNAL_BIT;
+    return copy;
 }
+
+#define WAIT_WITH(symbol, parameters, arguments)                                                                     \
+    WAIT(symbol, parameters, arguments, MINUS_ONE)                                                                   \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        sigset_t copy;                                                                                               \
+        mask = without_samples(mask, &copy);                                                                         \
+        return timed_##symbol arguments;                                                                             \
+    }
+WAIT_WITH(sigsuspend, (const sigset_t *mask), (mask))
+WAIT_WITH(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask), (files, count, timeout, mask))
+WAIT_WITH(__ppoll_chk, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room),
+          (files, count, timeout, mask, room))
+WAIT_WITH(pselect, (int count, fd_set *to_read, fd_set *to_write, fd_set *to_except, const struct timespec *timeout, const sigset_t *mask),
+          (count, to_read, to_write, to_except, timeout, mask))
+WAIT_WITH(epoll_pwait, (int epoll, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask), (epoll, events, count, timeout_ms, mask))
+WAIT_WITH(epoll_pwait2, (int epoll, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+          (epoll, events, count, timeout, mask))
 
 int os_hook_sigpending(sigset_t *set)
 {

@@ -7,11 +7,9 @@
  * only runs while the thread does, and the kernel sends its signal on the way back to user space: a call that sleeps is not
  * interrupted. SA_RESTART covers older kernels.
  *
- * The handler runs on a stack of ours, since a program's coroutines may have no room for it; a thread with an alternate stack of its
- * own keeps that one. The stack is copied by a system call that fails where a plain read would fault. Nothing here allocates or
- * takes a lock.                                                                                                               */
+ * The handler runs on an alternate stack, ours or the thread's own (sample_stack.c). The stack is copied by a system call that fails where
+ * a plain read would fault. Nothing here allocates or takes a lock.                                                            */
 #include <signal.h>
-#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "../wire/registers.h"
@@ -52,7 +50,6 @@ _Static_assert(REGISTERS <= WIRE_SAMPLE_REGISTERS_MAX, "the collector has room f
 
 enum { SIGNAL_FREE, SIGNAL_OURS, SIGNAL_PROGRAMS };
 static _Atomic uint32_t signal_owner; /* a forked child has its parent's handlers too */
-static _Atomic uint32_t timer_told;   /* the process that it was told in: once is enough */
 
 /* ---- The handler ----------------------------------------------------------------------------------------------------------- */
 
@@ -97,54 +94,6 @@ static void take_sample(int signal_number, siginfo_t *information, void *context
     errno = saved_errno;
 }
 
-/* ---- Its stack ---------------------------------------------------------------------------------------------------------------- */
-
-#ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
-#endif
-#define STACK_STEP 65536u /* whole pages, whatever their size */
-/* What the handler needs is little; but a handler of the program's that wants an alternate stack gets this one. Only pages that are
- * used cost memory. */
-#define STACK_LEAST (4 * STACK_STEP)
-
-static size_t stack_bytes(void)
-{
-    size_t frame = getauxval(AT_MINSIGSTKSZ); /* with all the registers that this CPU has; 0 from older kernels */
-    return STACK_LEAST + (frame + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
-}
-
-/* 0 if the calling thread has an alternate stack now, ours or its own, else -1. In a forked child that is the parent's, for good. */
-static int give_stack(struct agent_thread *thread)
-{
-    stack_t now = { 0 };
-    size_t bytes = stack_bytes();
-    if (sys_sigaltstack(NULL, &now) != 0 || !(now.ss_flags & SS_DISABLE))
-        return 0;
-    char *stack = sys_mmap(NULL, STACK_STEP + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (sys_failed(stack))
-        return -1;
-    stack_t ours = { .ss_sp = stack + STACK_STEP, .ss_size = bytes };
-    sys_mprotect(stack, STACK_STEP, PROT_NONE); /* whoever needs more must not write over others' memory */
-    if (sys_sigaltstack(&ours, NULL) != 0) {
-        sys_munmap(stack, STACK_STEP + bytes);
-        return -1;
-    }
-    thread->signal_stack = stack;
-    return 0;
-}
-
-/* The calling thread's. One that ends in a handler is on it still: then it stays. */
-static void take_stack(struct agent_thread *thread)
-{
-    stack_t now = { 0 }, none = { .ss_flags = SS_DISABLE };
-    char *stack = thread->signal_stack;
-    thread->signal_stack = NULL;
-    if (!stack || sys_sigaltstack(NULL, &now) != 0)
-        return;
-    if (now.ss_sp != stack + STACK_STEP || sys_sigaltstack(&none, NULL) == 0)
-        sys_munmap(stack, STACK_STEP + stack_bytes());
-}
-
 /* ---- The signal ---------------------------------------------------------------------------------------------------------------- */
 
 int sample_is_handler(const struct sigaction *action)
@@ -181,9 +130,21 @@ static int take_signal(void)
     return -1;
 }
 
+/* ---- Threads without samples ------------------------------------------------------------------------------------------------- */
+
+static const char *const reasons[WIRE_FATE_COUNT] = {
+    [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals that the user may have "
+                             "pending (ulimit -i), or there was no memory for a stack.",
+    [WIRE_UNSAMPLED_STACK] = "Some threads have no CPU samples: they set an alternate signal stack (sigaltstack) that has no room for the kernel's "
+                             "signal frame and the handler of samples.",
+};
+static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* the process that it was told in: once is enough */
+
 static void count_unsampled(enum wire_fate cause)
 {
     atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_SAMPLES][cause], 1, memory_order_relaxed);
+    if (reasons[cause] && atomic_exchange(&told[cause], agent.pid) != agent.pid)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, reasons[cause]);
 }
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------------------- */
@@ -226,18 +187,22 @@ static int has_spare_signal(void)
     return read_waiting(numbers) != 0 || numbers[0] < numbers[1] / 2;
 }
 
-static int start_timer(struct agent_thread *thread, uint64_t period_ns)
+/* SAMPLE_HAS_STACK, and now a timer too; or why not. */
+static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_ns)
 {
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SAMPLE_SIGNAL };
     int timer;
     event._sigev_un._tid = sys_gettid();
-    if (!has_spare_signal() || give_stack(thread) != 0 || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
-        return -1;
+    enum wire_fate fate = sample_stack_give(thread);
+    if (fate != SAMPLE_HAS_STACK)
+        return fate;
+    if (!has_spare_signal() || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
+        return WIRE_UNSAMPLED_TIMER;
     struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
     struct itimerspec when = { .it_interval = period, .it_value = period };
     sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
     __atomic_store_n(&thread->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
-    return 0;
+    return SAMPLE_HAS_STACK;
 }
 
 void sample_thread_begin(struct agent_thread *thread)
@@ -245,22 +210,29 @@ void sample_thread_begin(struct agent_thread *thread)
     uint64_t period_ns = agent.arena->samples.period_ns;
     if (!(agent.sources & WIRE_BIT(SAMPLES)) || period_ns < PERIOD_LEAST_NS)
         return;
-    if (take_signal() != 0) {
+    enum wire_fate fate = take_signal() == 0 ? start_timer(thread, period_ns) : WIRE_UNSAMPLED_SIGNAL;
+    if (fate != SAMPLE_HAS_STACK)
+        count_unsampled(fate);
+    else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) /* just now, and this timer was not seen */
         count_unsampled(WIRE_UNSAMPLED_SIGNAL);
-    } else if (start_timer(thread, period_ns) != 0) {
-        count_unsampled(WIRE_UNSAMPLED_TIMER);
-        if (atomic_exchange(&timer_told, agent.pid) != agent.pid)
-            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Some threads have no CPU samples: their timers would take more than half of the signals "
-                      "that the user may have pending (ulimit -i), or there was no memory for a stack.");
-    } else if (atomic_load(&signal_owner) == SIGNAL_PROGRAMS && stop_timer(thread)) { /* just now, and this timer was not seen */
-        count_unsampled(WIRE_UNSAMPLED_SIGNAL);
-    }
+}
+
+/* A signal that waits would be delivered later, and kill where it has no room: it is taken out. */
+void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause)
+{
+    uint64_t signals = SAMPLE_SIGNAL_BIT;
+    struct timespec none = { 0 };
+    if (!stop_timer(thread))
+        return;
+    count_unsampled(cause);
+    while (sys_call6(SYS_rt_sigtimedwait, (long)&signals, 0, (long)&none, sizeof signals, 0, 0) == SAMPLE_SIGNAL)
+        ;
 }
 
 void sample_thread_end(struct agent_thread *thread)
 {
     stop_timer(thread);
-    take_stack(thread);
+    sample_stack_take(thread);
 }
 
 /* No signal of ours comes any more. How many timers there were. */

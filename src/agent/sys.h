@@ -177,6 +177,10 @@ static inline int sys_sigaltstack(const stack_t *set, stack_t *old)
 {
     return (int)sys_call3(SYS_sigaltstack, (long)set, (long)old, 0);
 }
+static inline int sys_rt_sigprocmask(int how, const uint64_t *set, uint64_t *old)
+{
+    return (int)sys_call6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof *set, 0, 0);
+}
 static inline int sys_getpriority(int which, int who) /* 20 - nice value, as the kernel says it */
 {
     return (int)sys_call3(SYS_getpriority, which, who, 0);

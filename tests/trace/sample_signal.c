@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -167,11 +168,40 @@ static void run_threads(void)
     printf("child %d\n", status);
 }
 
+/* Threads with alternate stacks of their own: too small, just large enough, and given up again. Nothing lies below. */
+#if defined(__aarch64__)
+enum { KERNEL_LEAST = 5120 };
+#else
+enum { KERNEL_LEAST = 2048 };
+#endif
+
+static void *burn_with_stack(void *bytes)
+{
+    size_t whole = 1 << 16;
+    char *memory = mmap(NULL, 2 * whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = memory + 2 * whole - (size_t)bytes, .ss_size = (size_t)bytes};
+    mprotect(memory + 2 * whole - ((size_t)bytes + 4095) / 4096 * 4096, ((size_t)bytes + 4095) / 4096 * 4096, PROT_READ | PROT_WRITE);
+    printf("%d\n", sigaltstack(&stack, NULL));
+    burn(0.1);
+    return NULL;
+}
+
+static void run_with_stacks(void)
+{
+    size_t frame = getauxval(51 /* AT_MINSIGSTKSZ */), least = frame > KERNEL_LEAST ? frame : KERNEL_LEAST;
+    size_t sizes[] = {KERNEL_LEAST, least, least + 2048};
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, burn_with_stack, (void *)sizes[i]);
+        pthread_join(thread, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } modes[] = {
         {"handle", handle}, {"ignore", ignore}, {"default", set_default}, {"wait", wait_for}, {"file", read_file}, {"suspend", suspend},
-        {"coroutines", run_coroutines}, {"threads", run_threads},
+        {"coroutines", run_coroutines}, {"threads", run_threads}, {"stacks", run_with_stacks},
     };
     sigemptyset(&urgent);
     sigaddset(&urgent, SIGURG);

@@ -332,6 +332,15 @@ class Signal(lib.Case):
                 self.run_mode(mode)
                 self.assertGreater(self.taken, 5)
 
+    def test_alternate_stacks(self):
+        """A thread whose alternate stack has no room for the signal's handler is not sampled, and counted; with just enough room it is."""
+        report = self.run_mode("stacks")
+        self.assertEqual(report.count("samples", "unsampled-threads", "small-stack"), 2)
+        self.assertIn("sigaltstack", self.text)
+        tids = [tid for tid, in report.rows("SELECT DISTINCT globalTid FROM COMPOSITE_EVENTS ORDER BY 1")]
+        self.assertEqual(len(tids), 1, "the third thread; the first one only waits")
+        self.assertGreater(self.taken, 2)
+
     def test_timers_leave_half_of_the_signals_to_the_program(self):
         """A program of many threads can still have timers of its own: at least half of those that it has without us."""
         program = """if True:

@@ -1,6 +1,9 @@
 /* Signals: handled, waited for, read from descriptors, sent by timers, by the terminal, by pipes. */
 #include "guest.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
 #include <sys/signalfd.h>
 
 static volatile sig_atomic_t came;
@@ -130,6 +133,60 @@ PROGRAM(interrupted_calls)
     signal(SIGALRM, SIG_DFL);
     close(ends[0]);
     close(ends[1]);
+    return 0;
+}
+
+/* A signal that does nothing ends no wait that lets it in. */
+static void compute(void)
+{
+    struct timespec now = { 0, 0 }, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    for (end.tv_nsec += 30000000; (now.tv_sec - end.tv_sec) * 1000000000 + now.tv_nsec < end.tv_nsec;)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+PROGRAM(waits_that_let_signals_in)
+{
+    struct timespec soon = { 0, 1000000 };
+    struct epoll_event event;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    sigset_t none;
+    sigemptyset(&none);
+    block(SIGURG);
+    compute();
+    say_result("ppoll", ppoll(NULL, 0, &soon, &none));
+    compute();
+    say_result("pselect", pselect(0, NULL, NULL, NULL, &soon, &none));
+    compute();
+    say_result("epoll_pwait", epoll_pwait(epoll, &event, 1, 1, &none));
+    compute();
+    say_result("epoll_pwait2", epoll_pwait2(epoll, &event, 1, &soon, &none));
+    say_result("ppoll at a bad address", ppoll(NULL, 0, &soon, nowhere));
+    signal(SIGURG, count);
+    raise(SIGURG);
+    say_result("ppoll with a handler", ppoll(NULL, 0, NULL, &none));
+    say("came %d", (int)came);
+    signal(SIGURG, SIG_DFL);
+    close(epoll);
+    return 0;
+}
+
+/* Sent by another process. */
+static int urge(void)
+{
+    struct timespec pause = { 0, 20000000 };
+    nanosleep(&pause, NULL);
+    return kill(getppid(), SIGURG);
+}
+
+PROGRAM(urgent_data_that_nobody_waits_for)
+{
+    struct timespec pause = { 0, 100000000 };
+    pid_t child = fork();
+    if (child == 0)
+        _exit(urge());
+    say_result("nanosleep", nanosleep(&pause, NULL));
+    say_child("child", child);
     return 0;
 }
 

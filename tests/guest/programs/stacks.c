@@ -101,6 +101,145 @@ static int on_alternate_stack(int by_fault)
 PROGRAM(alternate_stack_of_8_kib) { return on_alternate_stack(SIGUSR1); }
 PROGRAM(alternate_stack_for_a_crash) { return on_alternate_stack(SIGSEGV); }
 
+/* As small as the kernel lets them be, with nothing below; then the threads compute for long enough to be sampled. No signal of theirs
+ * comes, so nothing needs the room. */
+#if defined(__aarch64__)
+enum { KERNEL_LEAST = 5120 };
+#else
+enum { KERNEL_LEAST = 2048 };
+#endif
+
+static void compute(void)
+{
+    struct timespec now = { 0, 0 }, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    for (end.tv_nsec += 30000000; (now.tv_sec - end.tv_sec) * 1000000000 + now.tv_nsec < end.tv_nsec;)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
+static void *compute_with_stack(void *bytes)
+{
+    stack_t stack = { .ss_size = (size_t)bytes }, old = { .ss_flags = -1 };
+    stack.ss_sp = painted(8 << 12) + (8 << 12) - stack.ss_size;
+    say_result("sigaltstack", sigaltstack(&stack, &old));
+    say("before: flags %#x, %zu bytes", (unsigned)old.ss_flags, old.ss_size);
+    compute();
+    sigaltstack(NULL, &old);
+    say("stack %s, %s bytes", old.ss_sp == stack.ss_sp ? "mine" : "another", old.ss_size == stack.ss_size ? "as many" : "other");
+    return NULL;
+}
+
+PROGRAM(alternate_stacks_without_room)
+{
+    size_t frame = getauxval(51 /* AT_MINSIGSTKSZ */);
+    size_t sizes[] = { KERNEL_LEAST, frame > KERNEL_LEAST ? frame : KERNEL_LEAST, KERNEL_LEAST + 1024 };
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, compute_with_stack, (void *)sizes[i]);
+        pthread_join(thread, NULL);
+    }
+    compute_with_stack((void *)(size_t)KERNEL_LEAST);
+    pid_t child = fork();
+    if (child == 0) {
+        compute();
+        _exit(7);
+    }
+    say_child("child", child);
+    sigaltstack(&(stack_t){ .ss_flags = SS_DISABLE }, NULL);
+    compute();
+    return 0;
+}
+
+/* Set, asked for and given up: in a thread, in handlers on a stack of their own or not, in children. */
+static void say_stack(const char *when)
+{
+    stack_t now = { .ss_flags = -1 };
+    int result = sigaltstack(NULL, &now);
+    say("%s: %d, flags %#x, %s, %zu bytes", when, result, (unsigned)now.ss_flags, now.ss_sp ? "somewhere" : "nowhere", now.ss_size);
+}
+
+static void say_set(const char *what, const stack_t *stack)
+{
+    errno = 0;
+    int result = sigaltstack(stack, NULL);
+    say("%s: %d, errno %d", what, result, errno);
+}
+
+static char *memory_for_handlers;
+
+static void look_in_handler(int number)
+{
+    stack_t stack = { .ss_sp = memory_for_handlers, .ss_size = 16384 }, none = { .ss_flags = SS_DISABLE };
+    say_stack("in the handler");
+    say_set("too small", &(stack_t){ .ss_sp = memory_for_handlers, .ss_size = 100 });
+    say_set("no such flag", &(stack_t){ .ss_sp = memory_for_handlers, .ss_size = 16384, .ss_flags = 64 });
+    say_set("set", &stack);
+    say_set("give up", &none);
+}
+
+static int look_in_child(void)
+{
+    say_stack("in the child");
+    say_set("give up", &(stack_t){ .ss_flags = SS_DISABLE });
+    say_stack("then");
+    return 0;
+}
+
+static void *look_in_thread(void *unused)
+{
+    say_stack("in the thread");
+    say_set("set", &(stack_t){ .ss_sp = memory_for_handlers, .ss_size = 16384, .ss_flags = SS_ONSTACK });
+    say_stack("then");
+    return unused;
+}
+
+PROGRAM(alternate_stack_as_it_is_set)
+{
+    struct sigaction action = { .sa_handler = look_in_handler, .sa_flags = SA_ONSTACK };
+    pthread_t thread;
+    memory_for_handlers = painted(16384);
+    stack_t stack = { .ss_sp = memory_for_handlers, .ss_size = 16384 };
+    sigaction(SIGUSR1, &action, NULL);
+    say_stack("at first");
+    in_child("child", look_in_child);
+    raise(SIGUSR1);
+    say_stack("after the handler");
+    say_set("bad address", nowhere);
+    say_set("too small", &(stack_t){ .ss_sp = memory_for_handlers, .ss_size = 100 });
+    say_set("no such flag", &(stack_t){ .ss_sp = memory_for_handlers, .ss_size = 16384, .ss_flags = 64 });
+    say_set("set", &stack);
+    in_child("child", look_in_child);
+    raise(SIGUSR1);
+    say_stack("after the handler");
+    stack.ss_flags = (int)(1u << 31); /* SS_AUTODISARM */
+    say_set("set, and off in handlers", &stack);
+    raise(SIGUSR1);
+    say_stack("after the handler");
+    pthread_create(&thread, NULL, look_in_thread, NULL);
+    pthread_join(thread, NULL);
+    look_in_child();
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+static char *of_main;
+
+static void where(int number)
+{
+    char here;
+    say("handler on %s stack", &here < of_main && of_main - &here < 1 << 20 ? "the thread's" : "another");
+}
+
+PROGRAM(handler_that_wants_an_alternate_stack)
+{
+    struct sigaction action = { .sa_handler = where, .sa_flags = SA_ONSTACK };
+    of_main = __builtin_frame_address(0);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
 static void last_words(int number)
 {
     slow_calls();
