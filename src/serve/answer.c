@@ -91,8 +91,10 @@ static void answer_report(const struct question *question)
         text_add_char(&asked.request, '?');
         text_add(&asked.request, question->query);
     }
-    if (body)
+    if (body) {
         text_add_bytes(&asked.body, body, length);
+        evbuffer_drain(evhttp_request_get_input_buffer(question->request), length); /* one copy is enough */
+    }
     if (view_lane(text_string(&asked.request)) != VIEW_LANE_NOW) {
         work_add(question->server->work, question->request, &asked);
         return;

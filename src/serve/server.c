@@ -19,7 +19,7 @@
 #define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
 #define PATIENCE_S 120          /* with a client that neither asks nor takes its answer */
 #define PAUSE_MS 100            /* when there are no descriptors left */
-#define DESCRIPTORS 8192
+#define DESCRIPTORS 1024        /* at most: each connection may hold HEADERS_MOST before the token is seen */
 #define BACKLOG 128
 #define PORT_TRIES 8            /* a free port of IPv4 may be taken in IPv6 */
 
@@ -90,11 +90,12 @@ static void pause_accepting(struct evconnlistener *listener, void *context)
         evconnlistener_enable(listener);
 }
 
-static void raise_descriptors(void)
+/* Bounds the connections: up from a lower limit where that is allowed, and down from that of containers, which may be a million. */
+static void limit_descriptors(void)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -206,14 +207,15 @@ static int make_loop(struct server *server, struct error *err)
 {
     event_set_log_callback(keep_quiet);
     signal(SIGPIPE, SIG_IGN);
-    raise_descriptors();
+    limit_descriptors();
     server->base = event_base_new();
     server->http = server->base ? evhttp_new(server->base) : NULL;
     if (!server->http)
         return error_set(err, ERR_NO_MEMORY, "cannot make an event loop");
     evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS);
     evhttp_set_max_headers_size(server->http, HEADERS_MOST);
-    evhttp_set_max_body_size(server->http, BODY_MOST);
+    evhttp_set_max_body_size(server->http, BODY_UNKNOWN);
+    evhttp_set_bevcb(server->http, doors_add, &server->doors);
     evhttp_set_timeout(server->http, PATIENCE_S);
     evhttp_set_gencb(server->http, answer_request, server);
     return work_open(&server->work, server->base, server->settings->view, &server->unsent, err);
@@ -227,6 +229,7 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     *server = (struct server){ .settings = settings, .guard = { .hosts = settings->allowed_hosts, .host_count = settings->allowed_host_count,
                                                                 .open = settings->address != NULL } };
+    server->doors.guard = &server->guard;
     int code = guard_init(&server->guard, err);
     if (code == 0)
         code = page_read(&server->page, settings->page_folder, err);
@@ -271,6 +274,7 @@ void serve_close(struct server *server)
     work_close(server->work);
     if (server->http)
         evhttp_free(server->http);
+    doors_free(&server->doors);
     if (server->base)
         event_base_free(server->base);
     page_free(&server->page);

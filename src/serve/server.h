@@ -2,6 +2,7 @@
 #ifndef TACHO_SERVE_SERVER_H
 #define TACHO_SERVE_SERVER_H
 
+#include "door.h"
 #include "guard.h"
 #include "page.h"
 #include "reply.h"
@@ -9,11 +10,10 @@
 
 struct evhttp_request;
 
-#define BODY_MOST (2u << 20) /* a statement of SQL, or notes, have half of that; who sends more is cut off, since it is held before the token is seen */
-
 struct server {
     const struct serve_settings *settings;
     struct guard guard;
+    struct doors doors;
     struct page page;
     struct event_base *base;
     struct evhttp *http;

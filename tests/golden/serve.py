@@ -168,6 +168,26 @@ def notes(server, path):
     os.rename("elsewhere", os.path.dirname(path))
 
 
+def bodies_before_the_token(server):
+    """Only a connection on which the token was shown may send more than a little."""
+    post = b"POST /api/sql HTTP/1.1\r\nHost: localhost\r\n"
+    chunks = lambda count: b"Transfer-Encoding: chunked\r\n\r\n" + (b"400\r\n" + b" " * 0x400 + b"\r\n") * count + b"9\r\nSELECT 42\r\n0\r\n\r\n"
+    for token in (b"", b"X-Tacho-Token: " + b"0" * len(server.token) + b"\r\n"):
+        check("a large body is refused before it comes", b"HTTP/1.1 413", server.raw(post + token + b"Content-Length: 100000\r\n\r\n")[:12])
+        check("a small one when it is there", b"HTTP/1.1 403", server.raw(post + token + b"Content-Length: 8\r\n\r\nSELECT 1")[:12])
+        check("chunks while they are few", [True, False], [b" 403 " in server.raw(post + token + chunks(count))[:20] for count in (2, 200)])
+    known = f"x-tacho-token:{server.token}\r\n".encode()
+    statement = b"SELECT 42" + b" " * 100_000
+    head = post + known + b"Content-Length: %d\r\n\r\n" % len(statement)
+    for what, pieces in (("chunks", [post + known + chunks(200)]), ("a body", [head + statement]),
+                         ("a body whose headers come byte by byte", [*(bytes([byte]) for byte in head), statement])):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for piece in pieces:
+                client.sendall(piece)
+            check(f"with the token {what}", b"HTTP/1.1 200", client.recv(12))
+
+
 def bad_clients(server):
     good = f"Host: localhost\r\nX-Tacho-Token: {server.token}\r\n\r\n".encode()
     for what, data in (("noise", bytes(range(256)) * 16), ("no version", b"GET /\r\n\r\n"), ("an empty line", b"\r\n\r\n"), ("a long line", b"GET /" + b"x" * 200_000 + b" HTTP/1.1\r\n" + good),
@@ -179,6 +199,7 @@ def bad_clients(server):
         check(f"{what}: no success", False, b" 200 " in server.raw(data)[:20])
         check(f"after {what} others are answered", 200, server.status("/api/about"))
     check("more than any body may have is refused before it comes", b"HTTP/1.1 413", server.raw(b"POST /api/sql HTTP/1.1\r\nContent-Length: 3000000\r\n" + good)[:12])
+    bodies_before_the_token(server)
     check("many at once", {200}, set(concurrent.futures.ThreadPoolExecutor(16).map(lambda _: server.status("/api/rows"), range(64))))
     slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
     for client in slow:

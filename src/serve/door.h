@@ -1,0 +1,24 @@
+/* Connections before they are known. libevent hands a request over only once its body is whole, so that anyone who can connect could have
+ * bodies kept in memory: a connection may send a large one only after the headers on it have shown the token. */
+#ifndef TACHO_SERVE_DOOR_H
+#define TACHO_SERVE_DOOR_H
+
+#include "guard.h"
+
+struct bufferevent;
+struct event_base;
+
+#define BODY_MOST (2u << 20)   /* bytes; a statement of SQL, or notes, have half of that */
+#define BODY_UNKNOWN 4096u     /* without the token: small requests are told that it is missing */
+
+struct doors {
+    const struct guard *guard;
+    struct door *first;
+};
+
+/* For evhttp_set_bevcb(): a connection that is watched until it has shown the token. context is the struct doors. */
+struct bufferevent *doors_add(struct event_base *base, void *context);
+/* After evhttp_free(), before event_base_free(). */
+void doors_free(struct doors *doors);
+
+#endif
