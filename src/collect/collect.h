@@ -46,7 +46,7 @@ struct collect_options {
      * 0, or an ERR_ code and err, and no program is started. *path must live until collect_run() returns. */
     int (*name_output)(void *context, int pid, const char **path, struct error *err);
     void *name_context;
-    int redact;                        /* 1: of command lines only the program's name is stored, and no environment variables */
+    int redact;                        /* 1: of command lines only the program's name is stored, no environment variables, no working directory */
     int overwrite;                     /* 0: an existing file is ERR_EXISTS, before the program starts */
     int writer_workers, writer_level;  /* as in struct writer_options */
 

@@ -266,7 +266,8 @@ static void describe_capture(struct collector *collector)
     WIRE_SOURCES(SOURCE_NAME)
 #undef SOURCE_NAME
     parameter(collector, "SOURCES", text_string(&text));
-    parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
+    if (!options->redact)
+        parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
     snprintf(number, sizeof number, "%llu", (unsigned long long)options->osrt_threshold_ns);
     parameter(collector, "OSRT_THRESHOLD_NS", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)collector->session.buffer_bytes);

@@ -122,7 +122,7 @@ class Files(lib.Case):
             self.tacho("export", "-f", "true", "--type", "json", "-o", "all.json", "report.tacho")
             with open(self.path("all.json")) as file:
                 text = file.read()
-            for secret in ("hunter2", "1717"):
+            for secret in ("hunter2", "1717", os.path.basename(self.folder)):
                 self.assertEqual(secret in text, not redact, (secret, redact))
         self.assertEqual({name for name, in report.rows("SELECT command FROM TACHO_PROCESS")}, {"sh", "env", "true"})
 
