@@ -419,10 +419,8 @@ static void finish_end(struct nvtx_thread *thread, struct nvtx_row *row)
         nvtx_parts_free(row->event.parts);
         half = other;
     }
-    if (keep_half(process, &half) != 0) {
-        process->counts.damaged++;
+    if (keep_half(process, &half) != 0) /* the start is the event: it has its row, or will have one, without an end */
         nvtx_parts_free(half.row.event.parts);
-    }
 }
 
 /* ---- Events, and the payloads behind them ---------------------------------------------------------------------------------- */

@@ -288,6 +288,27 @@ static void ranges_that_are_ended_again_are_no_damage(void **state)
     end(&capture);
 }
 
+/* More ranges at once than are kept: those beyond have a row without an end. An end is no event, so that none is counted as lost. */
+static void ranges_beyond_those_that_are_kept_stay_open(void **state)
+{
+    (void)state;
+    struct capture capture;
+    begin(&capture);
+    struct nvtx_thread *one = nvtx_thread_new(capture.process, TID(1));
+    for (uint64_t id = 1; id <= 1u << 20; id++)
+        stop(one, id, 2000);
+    uint64_t beyond = 1u << 21;
+    start(one, beyond, 3000, "beyond");
+    stop(one, beyond, 4000);
+    nvtx_thread_finish(one);
+    finish(&capture, "NVTX_EVENTS", event_columns);
+    assert_int_equal(capture.counts.recorded, 1);
+    assert_int_equal(capture.counts.damaged, 0);
+    assert_int_equal(capture.rows, 1);
+    assert_true(is_null(&capture, END, 0));
+    end(&capture);
+}
+
 static void a_row_waits_for_its_registered_string(void **state)
 {
     (void)state;
@@ -600,6 +621,7 @@ int main(void)
         cmocka_unit_test(open_ranges_have_rows_without_an_end),
         cmocka_unit_test(start_and_end_meet_whichever_is_read_first),
         cmocka_unit_test(ranges_that_are_ended_again_are_no_damage),
+        cmocka_unit_test(ranges_beyond_those_that_are_kept_stay_open),
         cmocka_unit_test(a_row_waits_for_its_registered_string),
         cmocka_unit_test(names_are_rows),
         cmocka_unit_test(payloads_are_read_by_their_schema),
