@@ -25,9 +25,10 @@ packages_compared="linux-perf linux-tools-generic"
 packages_browsers="chromium firefox-esr"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
 packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython libc6-dbg pkg-config"
-# The same from PyPI: into an environment, and headers into a folder for each version of CUDA. The indexes are pip's own: where
-# pip is set to an index that has a CPU build of PyTorch, that one is taken, and some gigabytes less are fetched.
-pypi_environment="torch numpy py-spy"
+# The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
+# for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
+pypi_environment="numpy py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
 
@@ -96,10 +97,27 @@ known_packages() {
     done
 }
 
+# stand_in PYTHON: makes PyTorch load without those of its libraries that are not there. Each missing library becomes an empty one
+# that depends on one with all functions; to call any of them ends the program. Does nothing where PyTorch lacks none.
+stand_in() {
+    local folder name missing
+    folder=$("$1" -c 'import importlib.util; print(importlib.util.find_spec("torch").submodule_search_locations[0])')/lib || return 1
+    missing=$(ldd "$folder"/libtorch*.so | awk '/not found/ { print $1 }' | sort -u)
+    [ -n "$missing" ] || return 0
+    # The functions are known once nothing is missing, so that library is made twice.
+    functions() { cc -shared -nostdlib -x c - -o "$folder/libstand_in.so" -Wl,-soname,libstand_in.so; }
+    functions </dev/null
+    for name in $missing; do
+        cc -shared -nostdlib -o "$folder/$name" -Wl,-soname,"$name" -Wl,--no-as-needed "$folder/libstand_in.so" -Wl,-rpath,'$ORIGIN'
+    done
+    ldd -r "$folder/libtorch_python.so" 2>/dev/null |
+        sed -n '/undefined symbol: _*Py/d; s/^undefined symbol: \([A-Za-z0-9_]*\).*/void \1(void) { __builtin_trap(); }/p' | functions
+}
+
 # install_pypi FOLDER: what scripts/test --all has from PyPI goes there, once, and the variables that the tests look at are set,
 # unless they are already. What cannot be fetched is said, and its tests are skipped.
 install_pypi() {
-    local folder=$1 pip=$1/environment/bin/pip wanted headers=
+    local folder=$1 python=$1/environment/bin/python pip=$1/environment/bin/pip wanted headers=
     # fetch STAMP ARGUMENTS…: pip install, if it was not done before with the same arguments.
     fetch() {
         local stamp=$folder/$1
@@ -110,6 +128,10 @@ install_pypi() {
     }
     [ -x "$pip" ] || python3 -m venv "$folder/environment" || return 0
     fetch environment.done $pypi_environment
+    fetch torch.done --no-deps $pypi_torch
+    if ! "$python" -c 'import torch' 2>/dev/null; then
+        stand_in "$python" && "$python" -c 'import torch' || fetch torch_whole.done torch
+    fi
     fetch nvtx.done --no-deps --target "$folder/nvtx" $pypi_nvtx
     for wanted in $pypi_cupti; do
         fetch "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
@@ -118,7 +140,7 @@ install_pypi() {
     if [ -x "$folder/environment/bin/py-spy" ]; then
         export PY_SPY="${PY_SPY:-$folder/environment/bin/py-spy}"
     fi
-    export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$folder/environment/bin/python}"
+    export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$python}"
     export NVTX_PACKAGES="${NVTX_PACKAGES:-$folder/nvtx}" TACHO_CUPTI_HEADERS="${TACHO_CUPTI_HEADERS:-$headers}"
 }
 
