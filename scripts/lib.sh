@@ -159,6 +159,7 @@ install_page_packages() {
 configure() {
     local directory=$1
     shift
+    say "Configuring with CMake: $directory"
     cmake -S "$root" -B "$directory" -G Ninja "$@" >"$directory.log" 2>&1 || { cat "$directory.log" >&2; fail "CMake could not configure $directory"; }
     rm -f "$directory.log"
 }

@@ -15,7 +15,7 @@ uint64_t python_stack_of_operator(struct agent_thread *thread);
 
 /* The same as WIRE_PYTHON_STACK, if the capture wants it for this: at any moment, in signal handlers too. Keeps errno. */
 uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use);
-#define PYTHON_STACK_NEEDS 4096u /* bytes of the thread's stack, at most */
+#define PYTHON_STACK_NEEDS 4096u /* bytes of the thread's stack that must be free; an estimate from the frames, not measured */
 
 /* Libraries were loaded: Python may be among them. */
 void python_found(void);
