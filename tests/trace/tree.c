@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -240,13 +241,52 @@ static int loads(char **arguments)
     return 0;
 }
 
+/* Stands before libc's: a thread that is asked to stays in it, as one does that is interrupted there. */
+static _Atomic int stays_in_list, is_in_list;
+
+int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+    static int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    if (!real)
+        real = (int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    is_in_list = stays_in_list;
+    while (stays_in_list)
+        syscall(SYS_sched_yield);
+    return real(visit, context);
+}
+
+static void *load(void *path)
+{
+    return dlopen(path, RTLD_NOW);
+}
+
+/* Forks while another thread looks through the list of shared objects. */
+static int forks_amid_a_load(char **arguments)
+{
+    pthread_t thread;
+    stays_in_list = 1;
+    must(pthread_create(&thread, NULL, load, arguments[0]) == 0, "pthread_create");
+    while (!is_in_list)
+        syscall(SYS_sched_yield);
+    pid_t child = fork();
+    must(child >= 0, "fork");
+    stays_in_list = 0;
+    if (child == 0) {
+        dlopen(arguments[1], RTLD_NOW);
+        _exit(0);
+    }
+    pthread_join(thread, NULL);
+    wait_and_say(child, "child");
+    return 0;
+}
+
 static const struct shape {
     const char *name;
     int (*run)(char **arguments);
 } shapes[] = {
     { "threads", threads }, { "fork", forks }, { "vfork", vforks }, { "spawn", spawns }, { "leaf", leaf },
     { "chain", chain },     { "run", run },    { "clean", clean },  { "daemon", daemons }, { "ends", ends },
-    { "loads", loads },
+    { "loads", loads },     { "forks-amid-a-load", forks_amid_a_load },
 };
 
 int main(int argc, char **argv)

@@ -161,6 +161,15 @@ class Tree(TreeCase):
         program = report.rows(query, lib.program("tree"))
         self.assertEqual(len(program), 1, "the program itself is a module")
 
+    def test_modules_of_a_child_that_was_forked_amid_a_load(self):
+        """The thread that was noting shared objects then is not in the child, which notes its own all the same."""
+        report, _, told = self.profile_tree("forks-amid-a-load", "libm.so.6", "librt.so.1", options=["-t", "osrt"])
+        (child, status, _), = said(told, "exit")
+        self.assertEqual(status, 0)
+        names = {os.path.basename(path) for path, in report.rows("""SELECT value FROM TACHO_MODULE JOIN StringIds s ON s.id = pathId
+                                                                    WHERE globalPid = (SELECT globalPid FROM PROCESSES WHERE pid = ?)""", child)}
+        self.assertIn("librt.so.1", names)
+
     def test_modules_with_odd_notes(self):
         """The loader never looks at notes: a module may load whose notes are nowhere, longer than it is, or someone else's."""
         good = self.path("libgood.so")
