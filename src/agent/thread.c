@@ -17,6 +17,7 @@
 #define LAST_ROUND 3
 
 #define EARLY_KEYS 32u /* glibc has room for their values in the thread itself */
+#define MUSL_KEYS 128u /* all that it has, and all with such room */
 
 #define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
@@ -95,14 +96,22 @@ static void at_thread_end(void *value)
     thread_end(thread);
 }
 
-/* Values of later keys make glibc allocate, in whichever hook a thread meets first: rather none then. */
+/* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and given back. Values of
+ * later keys make glibc allocate, in whichever hook a thread meets first: rather none then. musl, which has no dlvsym, goes on from the key
+ * that it gave last, and begins anew behind the very last. */
 void thread_prepare(void)
 {
-    int has_key = OS_REAL(pthread_key_create)(&end_key, at_thread_end) == 0;
-    if (has_key && end_key >= EARLY_KEYS && loader.dlvsym) {
+    pthread_key_t others[MUSL_KEYS], last = (loader.dlvsym ? EARLY_KEYS : MUSL_KEYS) - 1;
+    unsigned count = 0;
+    int has_key;
+    while ((has_key = OS_REAL(pthread_key_create)(&end_key, at_thread_end) == 0) && end_key < last && count < MUSL_KEYS)
+        others[count++] = end_key;
+    if (has_key && end_key > last)
         loader.pthread_key_delete(end_key);
-        has_key = 0;
-    }
+    if ((!has_key || end_key > last) && (has_key = count > 0))
+        end_key = others[--count];
+    while (count > 0)
+        loader.pthread_key_delete(others[--count]);
     atomic_store(&has_end_key, has_key);
 }
 

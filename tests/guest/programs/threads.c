@@ -320,3 +320,13 @@ PROGRAM(fork_handlers)
     tell();
     return 0;
 }
+
+/* The keys that a program gets have the numbers that they would have. */
+PROGRAM(keys_of_threads)
+{
+    for (int i = 0; i < 40; i++)
+        say("key %d", pthread_key_create(&keys[i], NULL) == 0 ? (int)keys[i] : -1);
+    for (int i = 0; i < 40; i++)
+        pthread_key_delete(keys[i]);
+    return 0;
+}
