@@ -232,9 +232,10 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
     }
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
-    thread->notes++;
+    uintptr_t outer = thread->notes;
+    thread->notes = agent_frame();
     struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NOTES, type, words);
     if (record)
         write_note(thread, record, &(struct note){ a, head, head_words, text, length });
-    thread->notes--;
+    thread->notes = outer;
 }

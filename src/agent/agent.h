@@ -87,7 +87,7 @@ struct agent_cuda {
 enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_USES };
 struct agent_scratch {
     void *memory;          /* thread.c: mapped when it is first needed */
-    uint32_t taken;
+    uintptr_t taken;       /* the stack pointer of who has it; 0: nobody */
 };
 
 struct agent_thread {
@@ -95,12 +95,13 @@ struct agent_thread {
     unsigned char *limit;
     struct wire_chunk *chunk;       /* NULL: has none yet */
     struct wire_thread *slot;
-    uint32_t busy;                  /* a record is being written: a signal handler that nests drops its own */
+    uintptr_t busy;                 /* a record is being written, with this stack pointer: a signal handler that nests drops its own */
     uint32_t call_depth;            /* nesting level of hooked OS calls */
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
-    uint32_t notes;                 /* a note is being written: it may take a chunk that events may not */
+    uint32_t jumped;                /* the program has left a handler by longjmp() that may have interrupted us: agent_was_left() */
+    uintptr_t notes;                /* a note is being written, with this stack pointer: it may take a chunk that events may not */
     uint32_t in_note_chunk;         /* this is one of those: its limit keeps events out */
     uint32_t timer;                 /* sample.c */
     char *signal_stack;             /* sample_stack.c: NULL, or one of ours, in use or not */
@@ -207,6 +208,23 @@ static inline uint32_t agent_next(uint32_t *counter)
 #endif
 }
 
+static inline uintptr_t agent_frame(void)
+{
+    uintptr_t frame;
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rsp, %0" : "=r"(frame));
+#else
+    __asm__ volatile("mov %0, sp" : "=r"(frame));
+#endif
+    return frame;
+}
+
+/* True if whoever set this word to its stack pointer will never clear it: a handler that interrupted it has left it by longjmp(), for
+ * here is a frame that lies above. Then the word is 0. A handler that switches stacks may come back, so the program must have jumped. */
+int agent_was_left(struct agent_thread *thread, uintptr_t *word, uintptr_t here);
+/* The same of the thread's record, which is counted as lost. */
+int agent_record_was_left(struct agent_thread *thread, uintptr_t here);
+
 /* A chunk with room for a record of this size: 0, or -1 when the buffer is full. */
 int agent_next_chunk(struct agent_thread *thread, uint32_t words);
 
@@ -215,11 +233,12 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words);
 static inline struct wire_record *emit_reserve(struct agent_thread *thread, enum wire_type type, uint32_t words,
                                                enum wire_fate *fate)
 {
-    if (unlikely(thread->busy)) {
+    uintptr_t frame = agent_frame();
+    if (unlikely(thread->busy) && !agent_record_was_left(thread, frame)) {
         *fate = WIRE_LOST_IN_SIGNAL;
         return NULL;
     }
-    thread->busy = 1;
+    thread->busy = frame;
     atomic_signal_fence(memory_order_seq_cst);
     if (unlikely((size_t)(thread->limit - thread->cursor) < (size_t)words * 8) && agent_next_chunk(thread, words) != 0) {
         atomic_signal_fence(memory_order_seq_cst);

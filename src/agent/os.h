@@ -89,24 +89,13 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
 void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start, uint64_t duration_and_error,
                    int64_t value);
 
-static inline uintptr_t os_frame(void)
-{
-    uintptr_t frame;
-#if defined(__x86_64__)
-    __asm__ volatile("mov %%rsp, %0" : "=r"(frame));
-#else
-    __asm__ volatile("mov %0, sp" : "=r"(frame));
-#endif
-    return frame;
-}
-
 /* Inlined into the hook, which thereby gets its personality routine. Nothing that may be cancelled must be called
  * between os_begin() and os_end() but the one real function, and before os_begin() nothing at all in the same frame. */
 __attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
 {
     __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
     uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
-    uintptr_t frame = os_frame();
+    uintptr_t frame = agent_frame();
     uint32_t level = thread->call_depth;
     if (unlikely(level))
         level = os_resync(thread, level, frame);

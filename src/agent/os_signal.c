@@ -123,3 +123,25 @@ int os_hook_sigpending(sigset_t *set)
         sigdelset(set, SAMPLE_SIGNAL);
     return result;
 }
+
+/* ---- Leaving a handler by a jump ----------------------------------------------------------------------------------- */
+
+/* What it interrupted may be the agent, in the midst of a record: whoever finds that unfinished may look whether it was left. */
+static void note_jump(void)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD &&
+        (thread->busy || thread->notes || thread->scratch[AGENT_SCRATCH_OF_HOOK].taken || thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken))
+        thread->jumped = 1;
+}
+
+#define JUMP(symbol)                                                                                                 \
+    int os_hook_##symbol(void *buffer, int value)                                                                    \
+    {                                                                                                                \
+        note_jump();                                                                                                 \
+        return OS_REAL(symbol)(buffer, value);                                                                       \
+    }
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)

@@ -30,8 +30,9 @@ void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use
 {
     struct agent_scratch *scratch = &thread->scratch[use];
     enum wire_fate fate = WIRE_LOST_IN_SIGNAL;
-    if (!scratch->taken) {
-        scratch->taken = 1;
+    uintptr_t frame = agent_frame();
+    if (!scratch->taken || agent_was_left(thread, &scratch->taken, frame)) {
+        scratch->taken = frame;
         atomic_signal_fence(memory_order_seq_cst);
         if (!scratch->memory)
             scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
@@ -204,6 +205,16 @@ static int reopen_for_note(struct agent_thread *thread, uint32_t words)
     return 1;
 }
 
+static struct wire_chunk *chunk_of(uint32_t index)
+{
+    return index < WIRE_NOTE_CHUNKS ? area_unit(&agent.note_chunks, index) : area_unit(&agent.chunks, index - WIRE_NOTE_CHUNKS);
+}
+
+static _Atomic uint32_t *link_of(struct agent_thread *thread)
+{
+    return thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk;
+}
+
 /* It becomes the thread's chunk; index counts all chunks. */
 static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, uint32_t index)
 {
@@ -211,8 +222,8 @@ static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, u
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
     chunk->sequence = thread->chunk_sequence++;
-    _Atomic uint32_t *link = thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk;
-    atomic_store_explicit(link, index, memory_order_release);
+    atomic_store_explicit(link_of(thread), index, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst); /* whoever is left here, by a jump, is in the chunk that the collector reads next */
     thread->chunk = chunk;
     thread->cursor = chunk->data;
     thread->limit = end_of(chunk);
@@ -236,10 +247,38 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
         return -1;
     uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
     if (index == WIRE_NONE)
-        return thread->notes ? next_note_chunk(thread, words) : -1;
+        return thread->notes && !agent_was_left(thread, &thread->notes, agent_frame()) ? next_note_chunk(thread, words) : -1;
     struct wire_chunk *chunk = area_unit(&agent.chunks, index);
     if (thread->chunk)
         populate(chunk, index);
     enter_chunk(thread, chunk, WIRE_NOTE_CHUNKS + index);
     return 0;
+}
+
+/* ---- Jumps out of handlers --------------------------------------------------------------------------------------- */
+
+int agent_was_left(struct agent_thread *thread, uintptr_t *word, uintptr_t here)
+{
+    if (!thread->jumped || *word > here || !os_is_on_this_stack(*word))
+        return 0;
+    *word = 0;
+    return 1;
+}
+
+/* Also finishes the step into the next chunk, if it was left in the midst of that. */
+int agent_record_was_left(struct agent_thread *thread, uintptr_t here)
+{
+    if (!agent_was_left(thread, &thread->busy, here))
+        return 0;
+    uint32_t next = atomic_load_explicit(link_of(thread), memory_order_relaxed);
+    if (next != WIRE_NONE) {
+        thread->chunk = chunk_of(next);
+        thread->in_note_chunk = next < WIRE_NOTE_CHUNKS;
+    }
+    if (thread->chunk && (size_t)(thread->cursor - thread->chunk->data) > WIRE_CHUNK_DATA) {
+        thread->cursor = thread->chunk->data;
+        thread->limit = thread->in_note_chunk ? thread->cursor : end_of(thread->chunk);
+    }
+    agent_count(thread, WIRE_SOURCE_NOTES, WIRE_LOST_IN_SIGNAL);
+    return 1;
 }

@@ -4,6 +4,7 @@
  *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
  *     counts fork CHILDREN N               a child each for N marks and N reads
  *     counts churn THREADS N               threads one after another, which also emit from their destructors
+ *     counts left 1 N                      marks that a signal handler leaves by siglongjmp at any moment, then N more marks
  *     counts jumps 1 N                     N reads that a signal handler leaves by siglongjmp
  *     counts cancel 1 N                    N threads that are cancelled inside a read
  *     counts capture ROUNDS N              N marks and reads inside and outside of the range "capture"
@@ -208,6 +209,25 @@ static void run_jumps(void)
     must(read(zero, &byte, 1) == 1);
 }
 
+/* A record that is being written when the signal comes is never finished. Others are: of those that follow the last jump, each one. */
+static void run_left(void)
+{
+    struct sigaction action = { .sa_handler = jump_out };
+    struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
+    volatile int jumps = 0;
+    sigaction(SIGALRM, &action, NULL);
+    if (sigsetjmp(way_out, 1) != 0)
+        jumps++;
+    if (jumps < 300) {
+        setitimer(ITIMER_REAL, &often, NULL);
+        for (;;)
+            nvtx_mark("at any moment");
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    for (unsigned long i = 0; i < rounds; i++)
+        nvtx_mark("after the jumps");
+}
+
 static int cancel_pipe[2];
 
 static void *read_for_ever(void *argument)
@@ -282,6 +302,8 @@ int main(int argc, char **argv)
         run_children(first);
     else if (strcmp(argv[1], "churn") == 0)
         run_churn(first);
+    else if (strcmp(argv[1], "left") == 0)
+        run_left();
     else if (strcmp(argv[1], "jumps") == 0)
         run_jumps();
     else if (strcmp(argv[1], "cancel") == 0)

@@ -14,7 +14,7 @@ ROW = re.compile(r"OS(?:_OWN)?\((?:[^,]+), (\w+), (\w+),")
 WITHOUT_ROWS = {
     "pthread_mutex_trylock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "pthread_spin_lock", "pthread_spin_trylock",
     "sem_trywait", "mtx_trylock", "ftrylockfile", "_exit", "_Exit", "quick_exit", "fgetc", "putc", "putchar",
-    "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock", "sigpending", "pthread_key_create", "tss_create", "sigaltstack", "sigaction", "signal", "sigset", "sigignore",
+    "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock", "sigpending", "pthread_key_create", "tss_create", "sigaltstack", "longjmp", "siglongjmp", "sigaction", "signal", "sigset", "sigignore",
     "syscall", "getppid",
 }
 # Younger than glibc 2.28: the programs leave out what is not there.
