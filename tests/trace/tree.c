@@ -241,36 +241,43 @@ static int loads(char **arguments)
     return 0;
 }
 
-/* Stands before libc's: a thread that is asked to stays in it, as one does that is interrupted there. */
-static _Atomic int stays_in_list, is_in_list;
+/* Stands before libc's: once the shared object that it loads is in the list, the thread stays here, as one does that is interrupted. */
+static _Thread_local const char *awaited;
+static _Atomic int is_in_list, may_leave;
+
+static int is_awaited(struct dl_phdr_info *info, size_t size, void *name)
+{
+    return info->dlpi_name && strstr(info->dlpi_name, name);
+}
 
 int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
 {
     static int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     if (!real)
         real = (int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))dlsym(RTLD_NEXT, "dl_iterate_phdr");
-    is_in_list = stays_in_list;
-    while (stays_in_list)
+    if (awaited && real(is_awaited, (void *)awaited))
+        is_in_list = 1;
+    while (awaited && is_in_list && !may_leave)
         syscall(SYS_sched_yield);
     return real(visit, context);
 }
 
 static void *load(void *path)
 {
+    awaited = path;
     return dlopen(path, RTLD_NOW);
 }
 
-/* Forks while another thread looks through the list of shared objects. */
+/* Forks while another thread looks through the list of shared objects for the one that it has loaded. */
 static int forks_amid_a_load(char **arguments)
 {
     pthread_t thread;
-    stays_in_list = 1;
     must(pthread_create(&thread, NULL, load, arguments[0]) == 0, "pthread_create");
     while (!is_in_list)
         syscall(SYS_sched_yield);
     pid_t child = fork();
     must(child >= 0, "fork");
-    stays_in_list = 0;
+    may_leave = 1;
     if (child == 0) {
         dlopen(arguments[1], RTLD_NOW);
         _exit(0);
