@@ -13,6 +13,13 @@ if(main_source)
   install(TARGETS tacho RUNTIME DESTINATION bin)
 endif()
 
+# ---- The shared libraries are never sanitized: a sanitized build can use those of a plain one.
+file(GLOB agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
+if(TACHO_PLAIN_BUILD)
+  file(CREATE_LINK ${TACHO_PLAIN_BUILD}/lib ${CMAKE_BINARY_DIR}/lib SYMBOLIC)
+  return()
+endif()
+
 # ---- Stand-ins for glibc 2.28, to link our shared libraries against: see glibc-2.28.symbols.
 set(glibc_table ${CMAKE_SOURCE_DIR}/cmake/glibc-2.28.symbols)
 set(glibc_stubs ${CMAKE_BINARY_DIR}/glibc-2.28/all)
@@ -46,7 +53,6 @@ function(tacho_for_old_glibc target)
 endfunction()
 
 # ---- lib/tacho/libtacho-agent.so: the guest. It allocates nothing and needs libc alone.
-file(GLOB agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
 file(GLOB agent_wire_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/wire/*.c)
 if(agent_sources)
   add_library(tacho-agent SHARED ${agent_sources} ${agent_wire_sources})
