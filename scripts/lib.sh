@@ -24,10 +24,10 @@ packages_compared="linux-perf linux-tools-generic"
 # Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
-packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython libc6-dbg pkg-config"
+packages_all="default-jdk-headless golang-go rustc python3-numpy python3-pandas python3-ipython pypy3 libc6-dbg pkg-config"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
-pypi_environment="numpy py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_environment="numpy pandas ipython py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
@@ -137,6 +137,8 @@ install_pypi() {
         fetch "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
         headers=$headers${headers:+:}$folder/${wanted%%,*}
     done
+    # A python3 that is not the distribution's has nothing of the distribution's packages.
+    python3 -c 'import numpy, pandas, IPython' 2>/dev/null || export PATH="$folder/environment/bin:$PATH"
     if [ -x "$folder/environment/bin/py-spy" ]; then
         export PY_SPY="${PY_SPY:-$folder/environment/bin/py-spy}"
     fi
