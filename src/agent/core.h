@@ -22,6 +22,8 @@ void agent_note_modules(void);
 void agent_modules_changed(void);
 void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
+struct dl_phdr_info;
+void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes); /* from its first segment to its last */
 
 /* The next function of this name after ours, or that of the loaded library whose file name begins so; NULL if there is none. */
 void *agent_find_function(const char *library, const char *symbol);
@@ -49,6 +51,7 @@ void sample_leave(void);                       /* none in this process any more 
 #define SAMPLE_HAS_STACK ((enum wire_fate)0)
 enum wire_fate sample_stack_give(struct agent_thread *thread);
 void sample_stack_take(struct agent_thread *thread);
+void sample_stack_unlock(const struct agent_thread *thread); /* which mlockall() has locked; the calling thread's own */
 /* The program has a use for the signal: it gets it as it was, and there are no more samples. For handlers too; keeps errno. */
 #define SAMPLE_SIGNAL SIGURG
 #define SAMPLE_SIGNAL_BIT (UINT64_C(1) << (SAMPLE_SIGNAL - 1)) /* in a set of the kernel's */

@@ -60,8 +60,8 @@ static uint8_t *take_emergency(void)
         if (atomic_compare_exchange_strong(&emergency->state, &state, EMERGENCY_TAKEN))
             return emergency->buffer;
     }
-    struct emergency *fresh = sys_mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (sys_failed(fresh))
+    struct emergency *fresh = window_map_inherited(sizeof *fresh);
+    if (!fresh)
         return NULL;
     atomic_store_explicit(&fresh->state, EMERGENCY_TAKEN, memory_order_relaxed);
     do

@@ -38,12 +38,8 @@ static int reach(uint64_t bytes)
 
 int cuda_names_prepare(void)
 {
-    void *memory = sys_mmap(NULL, TABLE_SLOTS * sizeof *table, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (sys_failed(memory))
-        return -1;
-    table = memory;
-    return 0;
+    table = window_map_inherited(TABLE_SLOTS * sizeof *table);
+    return table ? 0 : -1;
 }
 
 static void enter(void)

@@ -77,7 +77,7 @@ static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WOR
     return found;
 }
 
-static void extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)
+void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)
 {
     uint64_t low = UINT64_MAX, high = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -107,7 +107,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
     uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
-    extent(info, &head[0], &head[1]);
+    modules_extent(info, &head[0], &head[1]);
     for (size_t i = 0; i < module_count; i++)
         if (modules[i].address == head[0]) {
             modules[i].round = current_round;

@@ -112,8 +112,8 @@ static struct block *next_block(struct block *block)
     struct block *next = atomic_load_explicit(link, memory_order_acquire);
     if (next || (block && block->number + 1 >= BLOCKS_MAX))
         return next;
-    struct block *fresh = sys_mmap(NULL, BLOCK_WORDS * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (sys_failed(fresh))
+    struct block *fresh = window_map_inherited(BLOCK_WORDS * 8);
+    if (!fresh)
         return NULL;
     fresh->number = block ? block->number + 1 : 0;
     if (atomic_compare_exchange_strong(link, &next, fresh))

@@ -59,9 +59,8 @@ static int is_ours(const stack_t *stack)
 /* Below it is a part that cannot be written: whoever needs more must not write over others' memory. */
 static void *map_stack(void)
 {
-    char *stack = sys_mmap(NULL, STACK_STEP + stack_bytes(), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (sys_failed(stack))
+    char *stack = window_map_inherited(STACK_STEP + stack_bytes());
+    if (!stack)
         return NULL;
     *mark_of(stack + STACK_STEP) = MARK ^ (uintptr_t)(stack + STACK_STEP);
     sys_mprotect(stack, STACK_STEP, PROT_READ);
@@ -71,6 +70,12 @@ static void *map_stack(void)
 static void unmap_stack(char *stack)
 {
     sys_munmap(stack - STACK_STEP, STACK_STEP + stack_bytes());
+}
+
+void sample_stack_unlock(const struct agent_thread *thread)
+{
+    if (thread->signal_stack)
+        sys_munlock(thread->signal_stack - STACK_STEP, STACK_STEP + stack_bytes());
 }
 
 static enum wire_fate install(struct agent_thread *thread)

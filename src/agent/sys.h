@@ -149,6 +149,10 @@ static inline int sys_madvise(void *address, size_t bytes, int advice)
 {
     return (int)sys_call3(SYS_madvise, (long)address, (long)bytes, advice);
 }
+static inline int sys_munlock(const void *address, size_t bytes)
+{
+    return (int)sys_call3(SYS_munlock, (long)address, (long)bytes, 0);
+}
 
 /* ---- Processes, threads, time ---------------------------------------------------------------------------------- */
 

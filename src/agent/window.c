@@ -8,18 +8,32 @@ static size_t window_bytes(const struct area *area)
     return (size_t)area->per_window * area->unit_bytes;
 }
 
-void *window_map(int descriptor, uint64_t offset, size_t bytes)
+/* After mlockall(MCL_FUTURE) the kernel locks each new mapping; ours are not to count against the program's limit. */
+static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t bytes)
 {
-    int flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
+        return NULL;
+    sys_munlock(memory, bytes);
+    return memory;
+}
+
+void *window_map_inherited(size_t bytes)
+{
+    return map_unlocked(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, bytes);
+}
+
+void *window_map(int descriptor, uint64_t offset, size_t bytes)
+{
+    void *memory = map_unlocked(descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, offset, bytes);
+    if (!memory)
         return NULL;
     sys_madvise(memory, bytes, MADV_DONTFORK); /* a forked child gets its own, and must not write into its parent's */
     sys_madvise(memory, bytes, MADV_DONTDUMP);
     return memory;
 }
 
-/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old. */
+/* What the file has behind a mapping of so many bytes; the new mapping has the same advice as the old, and is locked only if that is. */
 static char *map_behind(char *mapping, size_t skip, size_t bytes)
 {
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
@@ -56,6 +70,15 @@ int area_grow(struct area *area)
     uint32_t reach = mapped + area->per_window < area->count ? mapped + area->per_window : area->count;
     atomic_compare_exchange_strong(&area->mapped, &mapped, reach); /* unless another thread was faster */
     return 0;
+}
+
+void area_unlock(struct area *area)
+{
+    for (uint32_t i = 0; i < AREA_WINDOWS; i++) {
+        char *window = atomic_load_explicit(&area->windows[i], memory_order_acquire);
+        if (window)
+            sys_munlock(window, window_bytes(area));
+    }
 }
 
 static _Atomic uint32_t *link_of(void *area, uint32_t index)

@@ -26,12 +26,18 @@ struct area {
     _Atomic(char *) windows[AREA_WINDOWS];
 };
 
-/* A mapping of the arena, or of private memory for a descriptor of -1, that is neither inherited by children nor dumped.
+/* A mapping of the arena, or of private memory for a descriptor of -1, that is neither inherited by children nor dumped nor locked.
  * NULL when there is no room. */
 void *window_map(int descriptor, uint64_t offset, size_t bytes);
 
+/* Private memory that children inherit, and that is not locked either. NULL when there is no room. */
+void *window_map_inherited(size_t bytes);
+
 /* Makes room for one more window: 0, or -1 when all are mapped, or the address space is full. */
 int area_grow(struct area *area);
+
+/* Takes back what mlockall() did to the windows. */
+void area_unlock(struct area *area);
 
 /* A unit off a free list (wire/chunks.h), or else one that was never used: its index, or WIRE_NONE. */
 uint32_t area_take(struct area *area, _Atomic uint64_t *list, _Atomic uint32_t *taken);

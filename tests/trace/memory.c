@@ -94,6 +94,12 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "lock") == 0) {
         int error = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno;
         printf("%d %ld\n", error, status_kb("VmLck:"));
+    } else if (strcmp(mode, "lock_first") == 0 && argc > 2) {
+        if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+            return 3;
+        long before = status_kb("VmLck:");
+        crowd(atoi(argv[2]), 1);
+        printf("%ld\n", status_kb("VmLck:") - before);
     } else if (strcmp(mode, "advice") == 0) {
         advice();
     } else if (strcmp(mode, "allocate") == 0) {

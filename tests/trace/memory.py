@@ -8,6 +8,7 @@ import lib
 
 MEMORY = lib.program("memory")
 MEGABYTE = 1 << 20
+A_FEW_PAGES_KB = 64  # what the loader has more of, and how mappings lie in pages
 GUEST_KB = 8192  # the agent with all that it maps from the start
 
 
@@ -17,10 +18,10 @@ def limit(what, soft, hard):
 
 @unittest.skipIf(lib.SANITIZE, "sanitizers take the address space for themselves")
 class AddressSpace(lib.Case):
-    def both(self, *arguments, **more):
+    def both(self, *arguments, options=(), **more):
         """What the program prints bare and profiled."""
         bare = subprocess.run([MEMORY, *arguments], capture_output=True, text=True, check=True, **more)
-        done = self.run_tacho(MEMORY, *arguments, **more)
+        done = self.run_tacho(MEMORY, *arguments, options=options, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         return bare.stdout, done.stdout
 
@@ -38,9 +39,18 @@ class AddressSpace(lib.Case):
         self.assertNotIn("was not recorded", self.output.stderr)
 
     def test_locked_memory(self):
-        bare, profiled = self.both("lock")
-        self.assertEqual(profiled.split()[0], bare.split()[0])
-        self.assertLess(int(profiled.split()[1]), int(bare.split()[1]) + GUEST_KB)
+        """mlockall() locks the program's memory: not the agent's code, nor its buffers, nor the stack that its signal handler has."""
+        for how in ({}, {"options": ["-t", "osrt,cublas", "-s", "none"]}, {"options": ["-s", "process-tree"], "preexec_fn": lib.refuse_perf_events}):
+            with self.subTest(**how):
+                bare, profiled = self.both("lock", **how)
+                self.assertEqual(profiled.split()[0], bare.split()[0])
+                self.assertAlmostEqual(int(profiled.split()[1]), int(bare.split()[1]), delta=A_FEW_PAGES_KB)
+
+    def test_locked_memory_does_not_grow_with_what_is_recorded(self):
+        """Nobody empties the buffer meanwhile. A thread of the program has a stack of 1 MB."""
+        report = self.profile(MEMORY, "lock_first", "300000", options=["-t", "nvtx"], preexec_fn=limit(resource.RLIMIT_STACK, MEGABYTE, resource.RLIM_INFINITY))
+        self.assertLess(int(self.output.stdout), 2048 + A_FEW_PAGES_KB)
+        self.assertEqual(report.count("nvtx", "recorded"), 300001)
 
     def test_locked_memory_of_a_user(self):
         """With the usual limit of 8 MB for it."""
