@@ -8,12 +8,20 @@ static size_t window_bytes(const struct area *area)
     return (size_t)area->per_window * area->unit_bytes;
 }
 
+/* Events are lost for this, and a larger buffer would not help: the collector says so. */
+static void *tell_failure(const void *answer)
+{
+    if (agent_attached())
+        atomic_store_explicit(&agent.arena->map_error, (uint32_t)-sys_failed(answer), memory_order_relaxed);
+    return NULL;
+}
+
 /* After mlockall(MCL_FUTURE) the kernel locks each new mapping; ours are not to count against the program's limit. */
 static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t bytes)
 {
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
-        return NULL;
+        return tell_failure(memory);
     sys_munlock(memory, bytes);
     return memory;
 }
@@ -38,7 +46,7 @@ static char *map_behind(char *mapping, size_t skip, size_t bytes)
 {
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
     if (sys_failed(both))
-        return NULL;
+        return tell_failure(both);
     sys_munmap(both, skip);
     return both + skip;
 }

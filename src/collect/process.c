@@ -1,6 +1,7 @@
 /* The process tree: the table, the rows, and the end of each process. See process.h. */
 #include "process.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -419,6 +420,17 @@ static void tell_if_unmapped(struct process *process, enum process_ending ending
                    (int)process->pid, process->name);
 }
 
+/* The agent maps the arena as it needs it. What it then loses is counted as lost to a full buffer. */
+static void tell_if_partly_mapped(struct process *process)
+{
+    uint32_t error = process->arena ? atomic_load_explicit(&process->arena->map_error, memory_order_relaxed) : 0;
+    if (error)
+        collector_warn(process->collector, process->global_pid,
+                       "Process %d (%s) could not map more of its buffer (%s), and events may be lost: %s. A larger --buffer-limit does not help.",
+                       (int)process->pid, process->name, strerror((int)error),
+                       error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
+}
+
 /* An agent that starts behind such a filter keeps silent: a system call of its own could kill the program. */
 static void count_if_filtered(struct process *process)
 {
@@ -455,6 +467,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);
+    tell_if_partly_mapped(process);
     count_if_filtered(process);
     if (process->nvtx) {
         struct nvtx_counts counts;

@@ -176,6 +176,7 @@ struct wire_header {
     _Atomic uint32_t threads_taken;
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
     _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
+    _Atomic uint32_t map_error; /* why a part of the buffer, or memory for the agent's own use, could not be mapped; 0: it never happened */
 
     /* CUPTI's buffers, and the texts that their records point to: cuda.h. */
     _Alignas(64) _Atomic uint64_t free_cuda_buffers;

@@ -75,6 +75,15 @@ class AddressSpace(lib.Case):
         self.assertEqual(report.count("notes", "lost"), 0)
 
 
+    def test_no_address_space_for_more_of_the_buffer(self):
+        """The events that are lost are counted, and the warning names the limit that is in the way."""
+        report = self.profile(MEMORY, "full", "300000", options=["-t", "nvtx"])
+        self.assertEqual(report.produced("nvtx"), 300001)
+        self.assertLess(report.count("nvtx", "recorded"), 300000)
+        self.assertIn("could not map more of its buffer (Cannot allocate memory)", self.output.stderr)
+        self.assertIn("raise ulimit -v", self.output.stderr)
+
+
 class FileSize(lib.Case):
     """ulimit -f: memory that is shared is a file to the kernel."""
 
