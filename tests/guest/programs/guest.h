@@ -149,12 +149,27 @@ static void state_descriptors(void)
         closedir(folder);
 }
 
+/* Whether the kernel has begun to take it apart: one that was joined may still be listed. */
+static int is_exiting(const char *thread)
+{
+    enum { PF_EXITING = 4 };
+    char path[300], text[512] = "";
+    unsigned flags = PF_EXITING; /* a thread that is gone by now */
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && read(file, text, sizeof text - 1) > 0 && strrchr(text, ')'))
+        sscanf(strrchr(text, ')'), ") %*c %*d %*d %*d %*d %*d %u", &flags);
+    if (file >= 0)
+        close(file);
+    return (flags & PF_EXITING) != 0;
+}
+
 static void state_threads(void)
 {
     int count = 0;
     DIR *folder = opendir("/proc/self/task");
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        count += entry->d_name[0] != '.';
+        count += entry->d_name[0] != '.' && !is_exiting(entry->d_name);
     if (folder)
         closedir(folder);
     say("threads %d", count);

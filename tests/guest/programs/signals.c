@@ -239,23 +239,28 @@ PROGRAM(forks_in_a_handler)
     return 0;
 }
 
-static int stop_and_go(void)
+/* It goes on when it is told to, so that its parent sees it continued before it is gone. */
+static int stop_and_go(int told)
 {
+    char byte;
     raise(SIGSTOP);
-    return 7;
+    return read(told, &byte, 1) == 1 ? 7 : 8;
 }
 
 PROGRAM(stopped_and_continued)
 {
-    int status = 0;
+    int status = 0, told[2];
+    if (pipe(told) != 0)
+        return 1;
     pid_t child = fork();
     if (child == 0)
-        _exit(stop_and_go());
+        _exit(stop_and_go(told[0]));
     waitpid(child, &status, WUNTRACED);
     say("stopped %d", WIFSTOPPED(status));
     kill(child, SIGCONT);
     waitpid(child, &status, WCONTINUED);
     say("continued %d", WIFCONTINUED(status));
+    say_result("tell", write(told[1], "x", 1));
     say_child("child", child);
     return 0;
 }
