@@ -108,6 +108,13 @@ class Libraries(StandIns):
         times = report.rows(f"SELECT n.start, n.end FROM NVTX_EVENTS n WHERE {NAME} = 'cublasCgemm_v2' ORDER BY start")
         self.assertTrue(all(earlier[1] <= later[0] for earlier, later in zip(times, times[1:])), times)
 
+    def test_handler_on_an_alternate_stack(self):
+        """A call that it makes does not end the call that it interrupted."""
+        report = self.run_caller("handler")
+        (outer, begin, end), (inner, start, stop) = report.rows(f"SELECT {NAME}, n.start, n.end FROM NVTX_EVENTS n WHERE eventType = 59 ORDER BY start")
+        self.assertEqual((outer, inner), ("cublasCgemm_v2", "cublasLtMatmul"))
+        self.assertTrue(begin <= start <= stop <= end, (begin, start, stop, end))
+
     def test_left_by_an_exception(self):
         compiler = shutil.which("g++") or shutil.which("c++")
         if not compiler:

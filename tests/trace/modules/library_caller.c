@@ -5,6 +5,7 @@
  *   library_caller edge          from the end of a stack, with nothing readable behind it
  *   library_caller threads       4 threads, 1000 calls each
  *   library_caller jump          leaves a call by longjmp(), then goes on
+ *   library_caller handler       calls in a handler whose alternate stack is above the call that it interrupts
  *   library_caller fork          forks inside a call; the child returns through it, and calls another
  *   library_caller missing       calls a function that no library has
  *   library_caller load MODULE   a module that was loaded for itself alone calls cuDNN
@@ -190,6 +191,39 @@ static void jumps(void)
     EXPECT(cublasGemmStridedBatchedEx(4), 9);
 }
 
+enum { STACK_BYTES = 1 << 18 };
+
+static void call_in_handler(int signal)
+{
+    EXPECT(cublasLtMatmul(4), 8);
+}
+
+static void raise_inside(void *unused)
+{
+    raise(SIGUSR1);
+}
+
+static void *call_with_handler(void *stacks)
+{
+    stack_t above = { .ss_sp = (char *)stacks + STACK_BYTES, .ss_size = STACK_BYTES };
+    sigaltstack(&above, NULL);
+    sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = call_in_handler, .sa_flags = SA_ONSTACK }, NULL);
+    EXPECT(cublasCgemm_v2(raise_inside, NULL), 5);
+    return NULL;
+}
+
+/* The thread's stack and its alternate stack are halves of one mapping: which of them is above is not left to chance. */
+static void handlers(void)
+{
+    char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stacks, STACK_BYTES);
+    pthread_create(&thread, &attributes, call_with_handler, stacks);
+    pthread_join(thread, NULL);
+}
+
 static void fork_inside(void *context)
 {
     *(pid_t *)context = fork();
@@ -290,6 +324,8 @@ int main(int count, char **arguments)
         in_threads();
     } else if (strcmp(what, "jump") == 0) {
         jumps();
+    } else if (strcmp(what, "handler") == 0) {
+        handlers();
     } else if (strcmp(what, "fork") == 0) {
         forks();
     } else if (strcmp(what, "missing") == 0) {
