@@ -124,6 +124,8 @@ int main(int argc, char **argv)
         _exit(4);
     if (strcmp(ending, "quick_exit") == 0)
         quick_exit(5);
+    if (strcmp(ending, "pthread_exit") == 0)
+        pthread_exit(NULL);
     if (strcmp(ending, "abort") == 0)
         abort();
     if (strcmp(ending, "segfault") == 0)

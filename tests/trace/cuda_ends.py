@@ -28,6 +28,10 @@ class Ends(fakelib.Case):
             with self.subTest(ending=ending):
                 self.assertEqual(accounted(self.cuda("cuda_end", ending, 100, status=status)), 100)
 
+    def test_last_thread_of_the_program_ends(self):
+        """pthread_exit() ends a process in which only our thread and CUPTI's are left."""
+        self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "pthread_exit", 10, timeout=30)), {"work": 10})
+
     def test_user_and_group_are_changed_in_a_program_with_threads(self):
         """libc signals every thread for it, our own too, and waits for their answers."""
         self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "set-ids", 10, timeout=30)), {"work": 10})
