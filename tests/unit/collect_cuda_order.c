@@ -395,6 +395,31 @@ static void work_of_a_green_context_is_its_parents(void **state)
     scene_end(scene);
 }
 
+static void a_flush_waits_for_the_buffers_delivered_before_it_alone(void **state)
+{
+    struct scene *scene = begin(0);
+    uint32_t buffers[3];
+    for (int i = 0; i < 3; i++) {
+        buffers[i] = scene_lend(scene);
+        put_kernel(scene_bytes(scene, buffers[i]), 9, 3000, 3100, 0x1000);
+    }
+    assert_true(cuda_reached_goal(scene->cuda)); /* CUPTI has them: there is nothing to read */
+    scene_deliver(scene, buffers[0], 216);
+    scene_deliver(scene, buffers[1], 216);
+    cuda_set_goal(scene->cuda);
+    cuda_note(scene->cuda);
+    scene_deliver(scene, buffers[2], 216);
+    assert_false(cuda_reached_goal(scene->cuda));
+    cuda_read(scene->cuda, 1, 1); /* one buffer, as each is larger */
+    assert_false(cuda_reached_goal(scene->cuda));
+    cuda_read(scene->cuda, 1, 1);
+    assert_true(cuda_reached_goal(scene->cuda));
+    assert_int_equal(scene_descriptor(scene, buffers[2])->state, WIRE_CUDA_DELIVERED);
+    scene_finish(scene);
+    assert_int_equal(scene_rows(scene, "CUPTI_ACTIVITY_KIND_KERNEL"), 3);
+    scene_end(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_gpu_has_the_properties_that_nsys_shows),
         cmocka_unit_test(contexts_and_streams_are_told_once),
         cmocka_unit_test(work_of_a_green_context_is_its_parents),
+        cmocka_unit_test(a_flush_waits_for_the_buffers_delivered_before_it_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
