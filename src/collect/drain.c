@@ -134,10 +134,11 @@ static int is_chunk(const struct process *process, uint32_t index)
     return index < process->chunk_count + WIRE_NOTE_CHUNKS;
 }
 
+/* A reader whose chain leads to a free chunk, as a circle does, finds it damaged. */
 static void recycle_chunk(struct process *process, uint32_t index)
 {
     struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
-    atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
+    atomic_store_explicit(&chunk->committed, WIRE_NONE, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     wire_free_chunk(process->arena, index);
 }

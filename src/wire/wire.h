@@ -209,7 +209,7 @@ _Static_assert(sizeof(struct wire_thread) == 1024, "slots are laid out back to b
 
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
-    _Atomic uint32_t committed; /* bytes of data that hold whole records */
+    _Atomic uint32_t committed; /* bytes of data that hold whole records; WIRE_NONE: the collector has freed it */
     _Atomic uint32_t next;      /* the thread's next chunk: once set, this one is finished */
     _Atomic uint32_t next_free;
     uint32_t thread;            /* slot of the owner */

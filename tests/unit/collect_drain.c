@@ -271,6 +271,34 @@ static void a_chain_that_is_a_circle_ends(void **state)
     report_close(finish(scene));
 }
 
+/* Its chunks are free, and the next thread that takes one is not read as this one. */
+static void a_reader_does_not_stay_in_a_circle(void **state)
+{
+    struct scene *scene = *state;
+    struct thread broken = begin_thread(scene, 77);
+    for (int i = 0; i < 3000; i++) /* more than a chunk holds */
+        write_call(scene, &broken, 2000, 1, 0);
+    atomic_store(&wire_chunks(scene->arena)[broken.chunk].next, atomic_load(&wire_threads(scene->arena)[broken.slot].first_chunk));
+    drain_process(scene->process, SIZE_MAX);
+    struct thread sound = begin_thread(scene, 78);
+    for (int i = 0; i < 3000; i++)
+        write_call(scene, &sound, 2000, 1, 0);
+    drain_process(scene->process, SIZE_MAX);
+    struct report *report = finish(scene);
+    const struct report_table *table = report_table(report, "OSRT_API");
+    int columns[] = {report_column(table, "globalTid")};
+    struct report_columns read;
+    assert_int_equal(report_read(report, table, columns, 1, &read, NULL), 0);
+    int calls[2] = {0};
+    for (size_t i = 0; i < read.rows; i++)
+        calls[(read.values[0][i] & 0xffffff) == 78]++;
+    assert_int_equal(calls[0], 3000);
+    assert_int_equal(calls[1], 3000);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_NVTX].lost_damaged, 1);
+    report_columns_free(&read);
+    report_close(report);
+}
+
 /* ---- Flush goals ----------------------------------------------------------------------------------------------------------- */
 
 /* As many calls as fill so many chunks. */
@@ -625,7 +653,8 @@ int main(void)
         SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
         SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
-        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(random_bytes_do_no_harm),
+        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle),
+        SCENE_TEST(random_bytes_do_no_harm),
         SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone), SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
         SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile), SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
         SCENE_TEST(a_process_switches_itself), SCENE_TEST(threads_are_not_forgotten_with_their_number), cmocka_unit_test(counts_beyond_reason_have_a_cost),
