@@ -62,7 +62,7 @@ int os_hook_sigignore(int number)
 
 static void look_at_set(const sigset_t *set)
 {
-    if (set && sigismember(set, SAMPLE_SIGNAL) == 1)
+    if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
         sample_give_signal_back();
 }
 

@@ -55,6 +55,10 @@ PROGRAM(waits_for_signals)
     say_result("sigwaitinfo", sigwaitinfo(&set, &information) > 0);
     say("value %d", information.si_value.sival_int);
     say_result("sigtimedwait", sigtimedwait(&set, &information, &none));
+    say("sigwait at a bad address %d", sigwait(nowhere, &number));
+    say_result("sigwaitinfo at a bad address", sigwaitinfo(nowhere, &information));
+    say_result("sigtimedwait at a bad address", sigtimedwait(nowhere, &information, &none));
+    say_result("signalfd at a bad address", signalfd(-1, nowhere, SFD_CLOEXEC));
     return 0;
 }
 
