@@ -2,6 +2,7 @@
  *
  * This process switches at once and sets a switch in the arena header; the collector propagates it to all other processes. */
 #include "core.h"
+#include "sys.h"
 
 /* CUDA's calls are meant for any profiler: they count only when the capture waits for a call. */
 static int counts(enum wire_capture cause)
@@ -19,8 +20,7 @@ static void miss_switch(enum wire_capture cause, int on)
         ;
 }
 
-/* Safe in signal handlers: a handler that interrupts this gets a later number. */
-static void set_switch(enum wire_capture cause, int on)
+static void publish_switch(enum wire_capture cause, int on)
 {
     struct wire_header *arena = agent.arena;
     uint32_t made = atomic_load_explicit(&arena->switches_made, memory_order_relaxed);
@@ -35,6 +35,15 @@ static void set_switch(enum wire_capture cause, int on)
     to->on = (uint16_t)on;
     to->ticks = agent_ticks();
     atomic_store_explicit(&to->number, made + 1, memory_order_release);
+}
+
+/* The collector reads switches in the order of their numbers: a handler that left this by a jump would stop it at a number without a switch. */
+static void set_switch(enum wire_capture cause, int on)
+{
+    uint64_t all = ~(uint64_t)0, before;
+    sys_rt_sigprocmask(SIG_SETMASK, &all, &before);
+    publish_switch(cause, on);
+    sys_rt_sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* With or without a slot for the calling thread. */

@@ -9,17 +9,22 @@
  *                              "crowded"; after the range its parent goes on, and it waits until the end of stdin
  *     capture sleeps           one sleep of 1 ms, one of 30 ms
  *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its own
+ *     capture jumps            a child that calls tacho_start() and tacho_stop() again and again, and whose signal handler leaves them
+ *                              by siglongjmp, each time some instructions later; then both once more, around a mark
  *     capture range NAME       one range                                                                              */
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../../include/tacho/tacho.h"
 #include "nvtx_client.h"
 
 static void sleep_ms(long ms)
@@ -159,6 +164,62 @@ static void fork_and_exec(char *self)
     range("parent");
 }
 
+#define STEPS_MOST 1000 /* about what both calls take: then the child may go on without a signal */
+
+static sigjmp_buf way_out;
+
+static void jump_out(int signal)
+{
+    siglongjmp(way_out, signal);
+}
+
+static int switch_and_jump(void)
+{
+    const struct tacho_calls *(*find)(void) = (const struct tacho_calls *(*)(void))dlsym(RTLD_DEFAULT, "tacho_agent_calls");
+    const struct tacho_calls *calls = find ? find() : NULL;
+    volatile int done = 0;
+
+    if (!calls || signal(SIGUSR1, jump_out) == SIG_ERR || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        return 1;
+    while (!done)
+        if (sigsetjmp(way_out, 1) == 0) {
+            raise(SIGSTOP);
+            calls->start();
+            calls->stop();
+            done = 1;
+        }
+    calls->start();
+    nvtx_mark("after the jumps");
+    calls->stop();
+    return 0;
+}
+
+/* Runs the child from its stop on, and sends it the signal after so many instructions. */
+static int step_and_signal(pid_t child, int steps)
+{
+    int status;
+
+    for (int i = 0; i < steps; i++)
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+            return -1;
+    if (kill(child, SIGUSR1) != 0 || ptrace(PTRACE_CONT, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child)
+        return -1;
+    return ptrace(PTRACE_CONT, child, NULL, (void *)SIGUSR1) == 0 ? 0 : -1;
+}
+
+static int jumps(void)
+{
+    int status, steps = 0;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(switch_and_jump());
+    for (; waitpid(child, &status, 0) == child && WIFSTOPPED(status); steps += 5)
+        if (steps < STEPS_MOST ? step_and_signal(child, steps) != 0 : ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
+            return 1;
+    return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -177,6 +238,8 @@ int main(int argc, char **argv)
         sleep_ms(1), sleep_ms(30);
     else if (strcmp(mode, "fork") == 0)
         fork_and_exec(argv[0]);
+    else if (strcmp(mode, "jumps") == 0)
+        return jumps();
     else if (strcmp(mode, "range") == 0)
         range(argv[2]);
     else

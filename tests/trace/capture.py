@@ -113,6 +113,14 @@ class Ranges(lib.Case):
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_RANGE WHERE cause = 'nvtx'"), 1)
         self.assertEqual(report.value("SELECT count(*) FROM ThreadNames JOIN StringIds ON id = nameId WHERE value = 'crowded'"), 1)
 
+    def test_switches_left_by_a_jump(self):
+        """Wherever a signal handler leaves tacho_start() and tacho_stop(), the collector knows of those that follow."""
+        report = self.profile(CAPTURE, "jumps", options=["-t", "nvtx", "-s", "none", "-c", "api", "--capture-range-end", "repeat"])
+        self.assertEqual(marks(report), ["after the jumps"])
+        self.assertEqual(report.count("notes", "lost"), 0, "switches that the collector never read")
+        ranges = report.value("SELECT count(*) FROM TACHO_RANGE r JOIN NVTX_EVENTS e ON e.eventType = 34 AND e.start BETWEEN r.start AND r.end")
+        self.assertEqual(ranges, 1, "the mark lies in a range of the capture")
+
     def test_range_that_never_comes(self):
         report = self.profile("true", options=["-c", "nvtx", "-p", "nothing"])
         self.assertEqual(report.produced("nvtx") + report.produced("osrt"), 0)
