@@ -5,9 +5,19 @@
 
 #include "events.h"
 
+#define PROCESSES "processes"
+
+int loss_is_of_processes(const struct loss *loss)
+{
+    return strcmp(loss->source, PROCESSES) == 0;
+}
+
 static void add(struct losses *losses, const char *source, const char *cause, uint64_t count)
 {
-    losses->total += count;
+    if (strcmp(source, PROCESSES) == 0)
+        losses->processes += count;
+    else
+        losses->total += count;
     for (size_t i = 0; i < losses->count; i++)
         if (strcmp(losses->items[i].source, source) == 0 && strcmp(losses->items[i].cause, cause) == 0) {
             losses->items[i].count += count;

@@ -238,7 +238,7 @@ static void add_events(struct text *out, const struct closing *closing)
 #undef SOURCE_ROW
     };
     const struct collect_python_result *python = &closing->result->python;
-    uint64_t lost = closing->result->cpu.lost_records + closing->result->unrecorded + closing->result->lost_disk;
+    uint64_t lost = closing->result->cpu.lost_records + closing->result->lost_disk;
     const char *before = "";
 
     text_add(out, "  events:");
@@ -273,6 +273,11 @@ static void add_events(struct text *out, const struct closing *closing)
     if (lost) {
         human_count(out, lost);
         text_add(out, ": tacho info says why\n");
+    }
+    if (closing->result->unrecorded) {
+        text_add(out, "  NOT RECORDED: ");
+        human_count(out, closing->result->unrecorded);
+        text_add(out, closing->result->unrecorded == 1 ? " process; the note says why\n" : " processes; the notes say why\n");
     }
 }
 

@@ -37,6 +37,21 @@ static void add_heading(struct text *out, const char *heading)
     text_addf(out, "\n%s\n", heading);
 }
 
+/* "3 events were lost and 1 process was not recorded" */
+static void add_losses(struct text *out, const struct losses *losses)
+{
+    if (losses->total) {
+        human_count(out, losses->total);
+        text_add(out, losses->total == 1 ? " event was lost" : " events were lost");
+    }
+    if (losses->total && losses->processes)
+        text_add(out, " and ");
+    if (losses->processes) {
+        human_count(out, losses->processes);
+        text_add(out, losses->processes == 1 ? " process was not recorded" : " processes were not recorded");
+    }
+}
+
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct losses losses;
@@ -60,10 +75,9 @@ static int add_file(struct text *out, struct report *report, const char *path, s
         text_add(out, " could not be read; all else is here\n");
     } else if (!health.complete) {
         text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
-    } else if (losses.total) {
+    } else if (losses.total || losses.processes) {
         text_add(out, "incomplete: ");
-        human_count(out, losses.total);
-        text_add(out, losses.total == 1 ? " event was lost" : " events were lost");
+        add_losses(out, &losses);
         text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n" : "; the file itself is whole\n");
     } else {
         text_add(out, health.recovered ? "recovered from a damaged or unfinished report: what was not in it is missing here\n" : "complete\n");

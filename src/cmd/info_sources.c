@@ -126,11 +126,15 @@ static void print_sources(struct text *out, struct report *report, const struct 
     table_delete(table);
     for (size_t i = 0; i < counts->losses.count; i++) {
         const struct loss *loss = &counts->losses.items[i];
-        text_add(out, " lost of ");
-        display_add(out, loss->source, strlen(loss->source), 40);
+        if (loss_is_of_processes(loss)) {
+            text_add(out, " processes not recorded");
+        } else {
+            text_add(out, " lost of ");
+            display_add(out, loss->source, strlen(loss->source), 40);
+        }
         text_add(out, ": ");
         human_count(out, loss->count);
-        text_add(out, " by ");
+        text_add(out, loss_is_of_processes(loss) ? ", " : " by ");
         display_add(out, loss->cause, strlen(loss->cause), 40);
         text_add_char(out, '\n');
     }

@@ -61,11 +61,17 @@ static void add_losses(struct text *out, const struct losses *losses)
     for (size_t i = 0; i < losses->count; i++) {
         text_add(out, i ? ", " : "lacks ");
         human_count(out, losses->items[i].count);
-        text_addf(out, " %s event%s (", losses->items[i].source, losses->items[i].count == 1 ? "" : "s");
-        text_add(out, losses->items[i].cause);
-        text_add_char(out, ')');
+        if (loss_is_of_processes(&losses->items[i]))
+            text_add(out, losses->items[i].count == 1 ? " process" : " processes");
+        else
+            text_addf(out, " %s event%s", losses->items[i].source, losses->items[i].count == 1 ? "" : "s");
+        text_addf(out, " (%s)", losses->items[i].cause);
     }
-    text_add(out, losses->total == 1 ? " that was lost; figures are too low" : " that were lost; figures are too low");
+    if (losses->total)
+        text_add(out, losses->total == 1 && !losses->processes ? " that was lost" : " that were lost");
+    else
+        text_add(out, losses->processes == 1 ? " that was not recorded" : " that were not recorded");
+    text_add(out, "; figures are too low");
 }
 
 /* What an import could not take over. Names that we do not know are no loss to any table of ours, and not told here. */
@@ -116,7 +122,7 @@ void close_report(struct report *report, const char *path)
     struct text sentence = {0};
     struct losses losses;
     struct error err;
-    int lost = losses_read(&losses, report, &err) == 0 && losses.total;
+    int lost = losses_read(&losses, report, &err) == 0 && losses.count;
     struct report_health health = report_health(report);
 
     fflush(stdout);

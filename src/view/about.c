@@ -110,7 +110,11 @@ static void add_warnings(struct view *view, struct text *out)
     }
     if (losses_read(&losses, view->report, NULL) == 0)
         for (size_t i = 0; i < losses.count; i++) {
-            text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)losses.items[i].count, losses.items[i].source, losses.items[i].cause);
+            const struct loss *loss = &losses.items[i];
+            if (loss_is_of_processes(loss))
+                text_addf(&line, "Processes that were not recorded: %llu (%s).", (unsigned long long)loss->count, loss->cause);
+            else
+                text_addf(&line, "%llu events of %s were lost (%s).", (unsigned long long)loss->count, loss->source, loss->cause);
             add_warning(&line, out);
         }
     const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW"); /* an import has every table, most of them empty */
