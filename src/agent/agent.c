@@ -153,9 +153,9 @@ void agent_after_fork_in_child(void)
     once(STARTED, restart);
 }
 
-void agent_leave(const char *why)
+void agent_leave(enum wire_limit why)
 {
-    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, why);
+    emit_note(WIRE_LEAVE, why, NULL, 0, NULL);
     if (agent_attached())
         sample_leave();
     agent.left = 1;

@@ -57,6 +57,7 @@ struct agent {
     _Atomic uint32_t own_threads;   /* that live: of ours, and of CUPTI's those that are known */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
+    _Atomic uintptr_t filtered_child; /* os_process.h */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];             /* path of the agent itself */
     char preload[2 * 4096];         /* what LD_PRELOAD must name: the agent, and with a colon the stubs where they are in use */
@@ -341,7 +342,7 @@ void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
 
 void agent_start(void);                /* constructor and first hook: find the session, attach; once */
 void agent_after_fork_in_child(void);
-void agent_leave(const char *why);     /* no record and no system call of ours from here on; children stay off too */
+void agent_leave(enum wire_limit why); /* no record and no system call of ours from here on; children stay off too */
 void agent_come_back(void);            /* there was no need to leave */
 void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
 void agent_set_thread_name(const char *name);

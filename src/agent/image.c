@@ -1,7 +1,7 @@
 /* Looking at a program before it is executed: see image.h.
  *
  * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls that the
- * program's loader makes as well (access, openat, read, pread64, close), no allocation. Trusts no number in a file.              */
+ * program's loader makes as well (access, openat, read, pread64, close), and fcntl, no allocation. Trusts no number in a file.              */
 #include "image.h"
 
 #include <elf.h>
@@ -15,8 +15,8 @@
 #define HEAD_BYTES 256    /* as much as the kernel reads of a script's first line */
 #define SCRIPT_DEPTH 5    /* the kernel follows four "#!"; one more is a shell's */
 #define PARTS_MAX 24      /* program headers */
-#define ENTRIES 32        /* of the dynamic section, read at once … */
-#define ENTRY_READS_MAX 32 /* … and so often */
+#define ENTRIES 4         /* of the dynamic section, read at once … */
+#define ENTRY_READS_MAX 256 /* … and so often */
 #define NAME_BYTES_MAX 255
 #define PATH_BYTES_MAX 4095
 #define DEFAULT_PATH "/bin:/usr/bin"
@@ -30,20 +30,25 @@
 
 /* ---- Programs -------------------------------------------------------------------------------------------------- */
 
+/* Read piece by piece: the stack may be a small one. */
 struct program {
     int file;
     size_t part_count;
-    Elf64_Phdr parts[PARTS_MAX];
+    uint64_t parts; /* their place in the file */
 };
+
+static int read_part(const struct program *program, size_t index, Elf64_Phdr *part)
+{
+    return sys_pread(program->file, part, sizeof *part, (int64_t)(program->parts + index * sizeof *part)) == (long)sizeof *part;
+}
 
 /* Where an address of the program lies in the file; 0 if nowhere. */
 static uint64_t file_offset(const struct program *program, uint64_t address)
 {
-    for (size_t i = 0; i < program->part_count; i++) {
-        const Elf64_Phdr *part = &program->parts[i];
-        if (part->p_type == PT_LOAD && address - part->p_vaddr < part->p_filesz)
-            return part->p_offset + (address - part->p_vaddr);
-    }
+    Elf64_Phdr part;
+    for (size_t i = 0; i < program->part_count && read_part(program, i, &part); i++)
+        if (part.p_type == PT_LOAD && address - part.p_vaddr < part.p_filesz)
+            return part.p_offset + (address - part.p_vaddr);
     return 0;
 }
 
@@ -89,22 +94,22 @@ static uint64_t find_runtime(const struct program *program, const Elf64_Dyn *ent
 
 static void look_at_program(struct image *image, int file, const Elf64_Ehdr *header)
 {
-    struct program program = { .file = file };
+    struct program program = { .file = file, .parts = header->e_phoff, .part_count = header->e_phnum < PARTS_MAX ? header->e_phnum : PARTS_MAX };
+    Elf64_Phdr part;
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != OWN_MACHINE) {
         image->is_foreign = 1;
         return;
     }
-    size_t count = header->e_phnum < PARTS_MAX ? header->e_phnum : PARTS_MAX;
-    if (header->e_phentsize != sizeof *program.parts ||
-        sys_pread(file, program.parts, count * sizeof *program.parts, (int64_t)header->e_phoff) != (long)(count * sizeof *program.parts))
+    if (header->e_phentsize != sizeof part)
         return;
-    program.part_count = count;
-    for (size_t i = 0; i < count; i++) {
-        if (program.parts[i].p_type != PT_DYNAMIC)
+    image->is_static = 1;
+    for (size_t i = 0; i < program.part_count && read_part(&program, i, &part); i++) {
+        image->is_static &= part.p_type != PT_INTERP;
+        if (part.p_type != PT_DYNAMIC)
             continue;
-        uint64_t strings = visit_entries(&program, &program.parts[i], find_strings, 0, NULL);
+        uint64_t strings = visit_entries(&program, &part, find_strings, 0, NULL);
         if (strings)
-            visit_entries(&program, &program.parts[i], find_runtime, strings, image->runtime);
+            visit_entries(&program, &part, find_runtime, strings, image->runtime);
     }
 }
 
@@ -129,19 +134,28 @@ static int open_executable(const char *path)
     return -ENOENT;
 }
 
+static size_t longest_folder(const char *path)
+{
+    size_t longest = 0;
+    for (const char *at = path; *at; at += *at == ':') {
+        size_t length = strcspn(at, ":");
+        longest = length > longest ? length : longest;
+        at += length;
+    }
+    return longest;
+}
+
 static int open_along_path(const char *name)
 {
     const char *path = getenv("PATH");
     if (!path)
         path = DEFAULT_PATH;
-    size_t name_length = strnlen(name, NAME_BYTES_MAX + 1), path_length = strnlen(path, PATH_BYTES_MAX);
-    if (name_length == 0 || name_length > NAME_BYTES_MAX)
+    size_t name_length = strnlen(name, NAME_BYTES_MAX + 1), longest = longest_folder(path);
+    if (name_length == 0 || name_length > NAME_BYTES_MAX || longest > PATH_BYTES_MAX)
         return -ENOENT;
-    char full[path_length + 1 + name_length + 1];
+    char full[longest + 1 + name_length + 1];
     for (const char *at = path;; at++) {
         size_t length = strcspn(at, ":");
-        if (length > path_length)
-            return -ENOENT;
         memcpy(full, at, length);
         if (length)
             full[length] = '/';
@@ -163,34 +177,49 @@ static char *interpreter_of(char *head)
     return *path ? path : NULL;
 }
 
+/* What runs a file that is no program; -1 if nothing does. A function of its own: programs need not have its line on their stack. */
+static __attribute__((noinline)) int open_interpreter(int file, int searched)
+{
+    char line[HEAD_BYTES + 1];
+    long got = sys_pread(file, line, HEAD_BYTES, 0);
+    line[got > 0 ? got : 0] = 0;
+    const char *path = interpreter_of(line);
+    if (!path && searched && got >= 0)
+        path = SHELL;
+    return path ? open_file(AT_FDCWD, path) : -1;
+}
+
 static void look_at_file(struct image *image, int file, int is_ours, int searched)
 {
-    union { Elf64_Ehdr header; char text[HEAD_BYTES + 1]; } head;
+    Elf64_Ehdr header;
     for (int depth = 0; depth < SCRIPT_DEPTH && file >= 0; depth++) {
-        const char *next;
-        long got = sys_pread(file, head.text, HEAD_BYTES, 0);
-        if (got >= (long)sizeof head.header && memcmp(head.text, ELFMAG, SELFMAG) == 0) {
-            look_at_program(image, file, &head.header);
-            next = NULL;
-        } else {
-            head.text[got > 0 ? got : 0] = 0;
-            next = interpreter_of(head.text);
-            if (!next && searched && got >= 0 && depth == 0)
-                next = SHELL;
-        }
+        int next = -1;
+        if (sys_pread(file, &header, sizeof header, 0) == (long)sizeof header && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+            look_at_program(image, file, &header);
+        else
+            next = open_interpreter(file, searched && depth == 0);
         if (is_ours)
             sys_close(file);
         is_ours = 1;
-        file = next ? open_file(AT_FDCWD, next) : -1;
+        file = next;
     }
     if (file >= 0 && is_ours)
         sys_close(file);
 }
 
-struct image image_look(int folder, const char *path, int searched)
+/* Will exec close a descriptor? */
+static int frees_descriptor(void)
 {
-    struct image image = { 0 };
+    for (int file = 0, flags; (flags = sys_fcntl(file, F_GETFD)) >= 0; file++)
+        if (flags & FD_CLOEXEC)
+            return 1;
+    return 0;
+}
+
+void image_look(struct image *image, int folder, const char *path, int searched)
+{
+    memset(image, 0, sizeof *image);
     int file = !path ? folder : searched && !strchr(path, '/') ? open_along_path(path) : open_file(folder, path);
-    look_at_file(&image, file, path != NULL, searched);
-    return image;
+    image->is_out_of_descriptors = file == -EMFILE && !frees_descriptor();
+    look_at_file(image, file, path != NULL, searched);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../wire/marks.h"
 #include "../wire/sanitizer.h"
 #include "core.h"
 #include "image.h"
@@ -36,6 +37,17 @@ struct request {
     pid_t *pid; /* of posix_spawn */
     const void *actions, *attributes;
 };
+
+/* A filtered vfork child: once it has become another program, its thread is its parent's again. */
+static int run(const struct request *request, strings environment)
+{
+    if (!os_is_filtered_child())
+        return request->run(request, environment);
+    os_set_filtered_child(0);
+    int result = request->run(request, environment);
+    os_set_filtered_child(1);
+    return result;
+}
 
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
@@ -120,21 +132,19 @@ static int lacks(const struct found *found, size_t injection)
     return !found->injections[injection] && (!source || (agent.sources & source));
 }
 
-static struct found look_at(strings environment)
+static void look_at(struct found *found, strings environment)
 {
-    struct found found = { 0 };
-    for (; environment && environment[found.count]; found.count++) {
-        const char *entry = environment[found.count], *value;
+    for (; environment && environment[found->count]; found->count++) {
+        const char *entry = environment[found->count], *value;
         if ((value = value_of(entry, PRELOAD_VARIABLE)) != NULL) {
-            found.preload = wire_without_runtime(value);
-            found.has_runtime = found.preload != value;
+            found->preload = wire_without_runtime(value);
+            found->has_runtime = found->preload != value;
         } else if ((value = value_of(entry, WIRE_SESSION_VARIABLE)) != NULL)
-            found.session = value;
+            found->session = value;
         for (size_t i = 0; i < INJECTIONS; i++)
             if ((value = value_of(entry, injections[i].name)) != NULL)
-                found.injections[i] = value;
+                found->injections[i] = value;
     }
-    return found;
 }
 
 /* Writes NAME=value, and returns its end. */
@@ -254,75 +264,81 @@ static int run_changed(const struct request *request, const struct found *found,
     if (words * 8 <= STACK_MAX) {
         char *environment[words];
         change(environment, (char *)(environment + pointers), request, found, runtime);
-        return request->run(request, environment);
+        return run(request, environment);
     }
-    char **environment = agent.left ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **environment = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(environment))
-        return request->run(request, request->environment);
+        return run(request, request->environment);
     change(environment, (char *)(environment + pointers), request, found, runtime);
-    int result = request->run(request, environment);
+    int result = run(request, environment);
     sys_munmap(environment, words * 8);
     return result;
 }
 
 /* ---- Who gets the agent ---------------------------------------------------------------------------------------- */
 
-enum reason { FOLLOWED, FILTERED, FOREIGN, UNREADABLE, REASONS };
+enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 
-/* Why the new program is not to have the agent. Its loader would complain of what it cannot load on the program's stderr. */
-static enum reason reason_against(const struct image *image)
-{
-    if (image->is_foreign)
-        return FOREIGN;
-    return sys_access(agent.library, R_OK) < 0 ? UNREADABLE : FOLLOWED;
-}
+struct plan {
+    enum change change;
+    uint16_t cause;      /* of WIRE_EXEC and WIRE_CHILD */
+    struct found found;
+    struct image image;
+};
 
-/* Once in a process, and not in what it forks. Of a filter that a hook has seen, os_seccomp.c has told. */
-static void tell(enum reason reason, const char *path)
-{
-    static const char *const texts[REASONS] = {
-        [FILTERED] = "Not recorded: programs started behind a seccomp filter that was installed during the capture. First: ",
-        [FOREIGN] = "Not recorded: 32-bit programs and programs for other architectures. First: ",
-        [UNREADABLE] = "Not recorded: programs started where the agent cannot be read, by another user or in another root. First: ",
-    };
-    static _Atomic uint32_t told[REASONS];
-    char text[512];
-    if (atomic_exchange(&told[reason], 1))
-        return;
-    char *end = stpcpy(text, texts[reason]);
-    strncat(end, path ? path : "?", sizeof text - 1 - (size_t)(end - text));
-    emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, text);
-}
-
-static struct image look_at_program(const struct request *request)
+static void look_at_program(struct image *image, const struct request *request)
 {
     int is_file = !request->path || ((request->flags & AT_EMPTY_PATH) && !*request->path);
-    return image_look(request->file, is_file ? NULL : request->path, request->searched);
+    image_look(image, request->file, is_file ? NULL : request->path, request->searched);
 }
 
-static int run_followed(const struct request *request)
+/* Why the new program is not to have the agent, or 0. Its loader would complain of what it cannot load on the program's stderr. */
+static uint16_t cause_against(const struct image *image)
 {
-    if (!agent.session[0] || !agent.library[0]) /* not under tacho */
-        return request->run(request, request->environment);
-    struct found found = look_at(request->environment);
-    if (found.session && strcmp(found.session, agent.session) != 0) /* another capture's, begun inside this one */
-        return request->run(request, request->environment);
-    struct image image = { 0 };
-    enum reason reason = FILTERED;
-    if (!agent.filtered && !seccomp_is_new()) {
-        image = look_at_program(request);
-        reason = reason_against(&image);
-    }
-    if (reason != FOLLOWED) {
-        tell(reason, request->path);
-        return run_changed(request, &found, remove_agent, "");
-    }
-    int complete = found.preload && names_agent(found.preload) && found.session && !found.has_runtime && !image.runtime[0];
+    if (image->is_foreign)
+        return WIRE_MARK_FOREIGN + 1;
+    if (image->is_out_of_descriptors)
+        return WIRE_MARK_NO_DESCRIPTOR + 1;
+    return sys_access(agent.library, R_OK) < 0 ? WIRE_MARK_UNREADABLE + 1 : 0;
+}
+
+static int is_complete(const struct plan *plan)
+{
+    const struct found *found = &plan->found;
+    int complete = found->preload && names_agent(found->preload) && found->session && !found->has_runtime && !plan->image.runtime[0];
     for (size_t i = 0; i < INJECTIONS; i++)
-        complete &= !lacks(&found, i);
-    if (complete)
-        return request->run(request, request->environment);
-    return run_changed(request, &found, add_agent, image.runtime);
+        complete &= !lacks(found, i);
+    return complete;
+}
+
+static void make_plan(struct plan *plan, const struct request *request)
+{
+    memset(plan, 0, sizeof *plan);
+    if (!agent.session[0] || !agent.library[0]) /* not under tacho */
+        return;
+    look_at(&plan->found, request->environment);
+    if (plan->found.session && strcmp(plan->found.session, agent.session) != 0) /* another capture's, begun inside this one */
+        return;
+    plan->cause = WIRE_MARK_FILTERED + 1;
+    if (!agent.filtered && !os_is_filtered_child() && !seccomp_is_new()) {
+        look_at_program(&plan->image, request);
+        plan->cause = cause_against(&plan->image);
+    }
+    plan->change = plan->cause ? WITHOUT_AGENT : is_complete(plan) ? UNCHANGED : WITH_AGENT;
+    if (!plan->cause && plan->image.is_static)
+        plan->cause = WIRE_MARK_STATIC + 1;
+}
+
+static int run_as_planned(const struct request *request, const struct plan *plan)
+{
+    switch (plan->change) {
+    case WITH_AGENT:
+        return run_changed(request, &plan->found, add_agent, plan->image.runtime);
+    case WITHOUT_AGENT:
+        return run_changed(request, &plan->found, remove_agent, "");
+    default:
+        return run(request, request->environment);
+    }
 }
 
 void os_exec_prepare(void)
@@ -342,14 +358,20 @@ void os_exec_prepare(void)
 static int execute(const struct request *request)
 {
     if (!can_be_read(request))
-        return request->run(request, request->environment);
-    int own = os_is_own_process();
+        return run(request, request->environment);
+    struct plan plan;
+    const char *path = request->path ? request->path : "";
+    pid_t pid = os_attached_pid();
+    int own = pid && (uint32_t)pid == agent.pid;
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     uint64_t start = own ? agent_ticks() : 0;
     cuda_exit();
+    make_plan(&plan, request);
     if (own)
-        emit_note(WIRE_EXEC, 0, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, request->path ? request->path : "");
-    int result = run_followed(request);
+        emit_note(WIRE_EXEC, plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
+    else if (pid)
+        os_note_child(pid, WIRE_CHILD_EXECS, plan.cause, path);
+    int result = run_as_planned(request, &plan);
     int error = errno;
     if (own)
         emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
@@ -461,17 +483,30 @@ int os_hook_execle(const char *path, const char *first, ...)
                                         .environment = environment, .actions = actions, .attributes = attributes }); \
     }
 
-static int spawn(const struct request *request)
+static int timed_spawn(const struct request *request, const struct plan *plan)
 {
-    if (!can_be_read(request))
-        return request->run(request, request->environment);
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
-        return run_followed(request);
+        return run_as_planned(request, plan);
     struct os_call call = os_begin(thread, request->function);
-    int result = run_followed(request);
+    int result = run_as_planned(request, plan);
     if (os_end(&call))
         os_emit(&call, request->function, result, result);
+    return result;
+}
+
+static int spawn(struct request *request)
+{
+    struct plan plan;
+    pid_t child;
+    if (!can_be_read(request))
+        return run(request, request->environment);
+    make_plan(&plan, request);
+    if (!request->pid)
+        request->pid = &child;
+    int result = timed_spawn(request, &plan);
+    if (result == 0 && os_is_own_process())
+        os_note_child(*request->pid, WIRE_CHILD_EXECS, plan.cause, request->path);
     return result;
 }
 

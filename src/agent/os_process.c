@@ -10,7 +10,13 @@
 #include "os_process.h"
 #include "sys.h"
 
-pid_t os_hook_fork(void)
+void os_note_child(pid_t pid, enum wire_child what, uint16_t cause, const char *path)
+{
+    uint64_t words[] = { (uint64_t)pid, what };
+    emit_note(WIRE_CHILD, cause, words, 2, path);
+}
+
+static pid_t timed_fork(void)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
     if (!thread)
@@ -22,25 +28,39 @@ pid_t os_hook_fork(void)
     return child;
 }
 
+/* The child says hello itself, if it can. */
+pid_t os_hook_fork(void)
+{
+    pid_t child = timed_fork();
+    if (child > 0 && agent_attached() && (agent.flags & WIRE_FLAG_TRACE_FORK))
+        os_note_child(child, WIRE_CHILD_FORKED, 0, NULL);
+    return child;
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
 
-static void note_status(pid_t pid, int status)
+/* Tracers wait for threads as for processes, with these. */
+#define FOR_THREADS (__WALL | __WCLONE)
+
+static void note_status(pid_t pid, int status, int options)
 {
+    if (os_is_filtered_child())
+        os_set_filtered_child(0);
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
         uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
-        emit_note(WIRE_CHILD_STATUS, 0, words, 2, NULL);
+        emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
     }
 }
 
-static inline pid_t finish_wait(pid_t child, const int *status)
+static inline pid_t finish_wait(pid_t child, const int *status, int options)
 {
     if (child > 0 && agent_attached())
-        note_status(child, *status);
+        note_status(child, *status, options);
     return child;
 }
 
 /* Times the call if it is to be timed; the status is wanted whether or not OS calls are recorded. */
-#define WAIT(symbol, parameters, arguments)                                                                          \
+#define WAIT(symbol, parameters, arguments, options)                                                                 \
     static pid_t timed_##symbol parameters                                                                           \
     {                                                                                                                \
         struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
@@ -53,13 +73,13 @@ static inline pid_t finish_wait(pid_t child, const int *status)
         int own_status;                                                                                              \
         if (!status)                                                                                                 \
             status = &own_status;                                                                                    \
-        return finish_wait(timed_##symbol arguments, status);                                                        \
+        return finish_wait(timed_##symbol arguments, status, options);                                               \
     }
 
-WAIT(wait, (int *status), (status))
-WAIT(waitpid, (pid_t pid, int *status, int options), (pid, status, options))
-WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage))
-WAIT(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage))
+WAIT(wait, (int *status), (status), 0)
+WAIT(waitpid, (pid_t pid, int *status, int options), (pid, status, options), options)
+WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage), options)
+WAIT(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage), options)
 
 static int timed_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
 {
@@ -78,9 +98,9 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
     if (result != 0 || !agent_attached() || information->si_pid == 0)
         return result;
     if (information->si_code == CLD_EXITED)
-        note_status(information->si_pid, (information->si_status & 0xff) << 8);
+        note_status(information->si_pid, (information->si_status & 0xff) << 8, options);
     else if (information->si_code == CLD_KILLED || information->si_code == CLD_DUMPED)
-        note_status(information->si_pid, (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0));
+        note_status(information->si_pid, (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0), options);
     return result;
 }
 
@@ -95,14 +115,23 @@ pid_t os_hook_getppid(void)
 
 /* ---- Exits ----------------------------------------------------------------------------------------------------- */
 
+pid_t os_attached_pid(void)
+{
+    return agent_attached() && !os_is_filtered_child() ? sys_getpid() : 0;
+}
+
 int os_is_own_process(void)
 {
-    return agent_attached() && (uint32_t)sys_getpid() == agent.pid;
+    pid_t pid = os_attached_pid();
+    return pid && (uint32_t)pid == agent.pid;
 }
 
 static void note_exit(int status)
 {
-    if (os_is_own_process()) {
+    pid_t pid = os_attached_pid();
+    if (pid && (uint32_t)pid != agent.pid) {
+        os_note_child(pid, WIRE_CHILD_BORROWED, 0, NULL);
+    } else if (pid) {
         /* The time too: its parent may have reaped it before anyone can look. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
         emit_note(WIRE_EXIT, 0, words, 2, NULL);
@@ -130,6 +159,8 @@ void os_process_prepare(void)
     {                                                                                                                \
         cuda_exit();                                                                                                 \
         note_exit(status);                                                                                           \
+        if (os_is_filtered_child())                                                                                  \
+            os_set_filtered_child(0);                                                                                \
         return OS_REAL(symbol)(status);                                                                              \
     }
 EXIT(_exit)

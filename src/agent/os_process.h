@@ -2,7 +2,29 @@
 #ifndef TACHO_AGENT_OS_PROCESS_H
 #define TACHO_AGENT_OS_PROCESS_H
 
+#include <sys/types.h>
+
+#include "agent.h"
+
 /* Attached, and not a vfork child that borrows its parent's memory. */
 int os_is_own_process(void);
+
+/* The number of the calling process where it is attached: not agent.pid, if it is a vfork child. 0: it is not, or may not ask. */
+pid_t os_attached_pid(void);
+
+/* Tells of a child, in its parent's name; cause: of WIRE_CHILD. Only where the process is attached, or a vfork child of one. */
+void os_note_child(pid_t pid, enum wire_child what, uint16_t cause, const char *path);
+
+/* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
+ * killed for any system call of ours, getpid() too: so it leaves word here, and takes it back when it goes (exec, exit). For one
+ * that was killed its parent does so, when it waits for it. */
+static inline int os_is_filtered_child(void)
+{
+    return atomic_load_explicit(&agent.filtered_child, memory_order_relaxed) == (uintptr_t)&agent_self;
+}
+static inline void os_set_filtered_child(int is_filtered)
+{
+    atomic_store_explicit(&agent.filtered_child, is_filtered ? (uintptr_t)&agent_self : 0, memory_order_relaxed);
+}
 
 #endif

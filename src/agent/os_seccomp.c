@@ -12,48 +12,53 @@
 #include "os_process.h"
 #include "sys.h"
 
-enum limit { NO_LIMIT, LIMIT, FILTER };
+#define NO_LIMIT WIRE_LIMIT_COUNT
 
 /* Strict mode forbids the counter too. A filter of NULL only asks whether there are filters. */
-static enum limit limit_of_prctl(int option, unsigned long a, unsigned long b)
+static enum wire_limit limit_of_prctl(int option, unsigned long a, unsigned long b)
 {
     if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
-        return FILTER;
-    if ((option == PR_SET_NO_NEW_PRIVS && a) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
-        return LIMIT;
-    return NO_LIMIT;
+        return WIRE_LIMIT_FILTER;
+    if (option == PR_SET_NO_NEW_PRIVS && a)
+        return WIRE_LIMIT_PRIVILEGES;
+    return option == PR_SET_TSC && a == PR_TSC_SIGSEGV ? WIRE_LIMIT_CLOCK : NO_LIMIT;
 }
 
-static enum limit limit_of_seccomp(unsigned operation, const void *filter)
+static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
 {
-    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? FILTER : NO_LIMIT;
+    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? WIRE_LIMIT_FILTER : NO_LIMIT;
 }
 
-/* A vfork child runs in its parent's memory: what limits the child is not to change the parent. This is asked before the call, since
+/* A vfork child runs in its parent's memory: what limits the child is not to change the parent, which is asked before the call, since
  * behind a filter getpid() could be fatal. A process that was forked and not attached does not know its number: 0. */
 static int owns_memory(void)
 {
     return !agent.pid || (uint32_t)sys_getpid() == agent.pid;
 }
 
-enum caller { STRANGER, SILENT, LEAVES };
+enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
-static enum caller begin_limit(enum limit limit)
+static enum caller begin_limit(enum wire_limit limit)
 {
-    if (limit == NO_LIMIT || agent.filtered || !owns_memory())
+    if (limit == NO_LIMIT || agent.filtered || os_is_filtered_child())
         return STRANGER;
+    if (!owns_memory())
+        return BORROWER;
     if (!agent_attached())
         return SILENT;
-    agent_leave(limit == FILTER ? "Recording stopped: the process installed a seccomp filter. Programs that it starts are not recorded."
-                                : "Recording stopped: the process limited its own privileges (no_new_privs) or clock. Programs that it starts behind a seccomp filter are not recorded.");
+    agent_leave(limit);
     return LEAVES;
 }
 
-static void end_limit(enum limit limit, enum caller caller, int failed)
+static void end_limit(enum wire_limit limit, enum caller caller, int failed)
 {
     if (failed && caller == LEAVES)
         agent_come_back();
-    else if (!failed && limit == FILTER && caller != STRANGER)
+    if (failed || limit != WIRE_LIMIT_FILTER || caller == STRANGER)
+        return;
+    if (caller == BORROWER)
+        os_set_filtered_child(1);
+    else
         agent.left = agent.filtered = 1;
 }
 
@@ -67,7 +72,7 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
     OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
 }
 
-static int limiting_prctl(enum limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
     enum caller caller = begin_limit(limit);
     int result = OS_REAL(prctl)(option, a, b, c, d);
@@ -77,7 +82,7 @@ static int limiting_prctl(enum limit limit, int option, unsigned long a, unsigne
 
 int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    enum limit limit = limit_of_prctl(option, a, b);
+    enum wire_limit limit = limit_of_prctl(option, a, b);
     if (limit != NO_LIMIT)
         return limiting_prctl(limit, option, a, b, c, d);
     int result = timed_prctl(option, a, b, c, d);
@@ -93,13 +98,21 @@ __attribute__((used)) long os_limiting_syscall(long number, long a, long b, long
 __attribute__((used)) void *os_find_syscall(void);
 __attribute__((used, visibility("hidden"))) void *os_real_syscall;
 
+/* seccomp() with SECCOMP_FILTER_FLAG_TSYNC answers the id of a thread that could not have the filter, and no thread has it then.
+ * With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it answers an error, and a number is that of a listener. */
+static int has_failed(long number, unsigned long flags, long result)
+{
+    enum { TSYNC = 1 << 0, TSYNC_ESRCH = 1 << 4 };
+    return result == -1 || (number == SYS_seccomp && result > 0 && (flags & (TSYNC | TSYNC_ESRCH)) == TSYNC);
+}
+
 long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
 {
-    enum limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
+    enum wire_limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
                                              : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
     enum caller caller = begin_limit(limit);
     long result = OS_REAL(syscall)(number, a, b, c, d, e);
-    end_limit(limit, caller, result == -1);
+    end_limit(limit, caller, has_failed(number, (unsigned long)b, result));
     return result;
 }
 

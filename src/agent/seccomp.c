@@ -11,7 +11,7 @@
 
 static int count_filters(void)
 {
-    char text[LINE_MAX_BYTES + 512 + 1];
+    char text[LINE_MAX_BYTES + 128 + 1];
     size_t kept = 0;
     int filters = 0;
     int file = sys_openat(AT_FDCWD, WIRE_SECCOMP_STATUS, O_RDONLY | O_CLOEXEC);

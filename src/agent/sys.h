@@ -93,6 +93,10 @@ static inline long sys_read(int file, void *to, size_t bytes)
     return sys_call3(SYS_read, file, (long)to, (long)bytes);
 }
 
+static inline int sys_fcntl(int file, int command)
+{
+    return (int)sys_call3(SYS_fcntl, file, command, 0);
+}
 static inline long sys_pread(int file, void *to, size_t bytes, int64_t offset)
 {
     return sys_call6(SYS_pread64, file, (long)to, (long)bytes, offset, 0, 0);

@@ -146,6 +146,7 @@ static void tick(evutil_socket_t unused, short what, void *argument)
     report_counts(collector);
     if (++collector->ticks % TICKS_A_LOOK == 0)
         process_find_unseen(collector);
+    children_settle(collector, 0);
     cpu_tick(collector);
     marks_read(collector);
     streams_read(&collector->streams);
@@ -281,15 +282,6 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
         collector_warn(collector, 0, "Nothing was recorded: the program ended before the delay was over.");
 }
 
-static void tell_if_some_were_filtered(struct collector *collector)
-{
-    const struct process_table *table = &collector->processes;
-    const struct process *first = table->first_filtered;
-    if (first)
-        collector_warn(collector, first->global_pid, "Not recorded: %llu process%s behind a seccomp filter that was installed during the capture. First: %s (pid %d)",
-                       (unsigned long long)table->filtered, table->filtered == 1 ? "" : "es", first->name, (int)first->pid);
-}
-
 static void finish(struct collector *collector)
 {
     struct collect_result *result = collector->result;
@@ -298,6 +290,7 @@ static void finish(struct collector *collector)
     cpu_end(collector);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
+    children_settle(collector, 1);
     python_write(collector);
     stacks_write(collector);
     cpu_finish(collector);
@@ -315,8 +308,8 @@ static void finish(struct collector *collector)
     result->thread_count = collector->processes.threads;
     result->cost_ns = cost_estimate(result);
     tell_if_nothing_was_recorded(collector);
-    tell_if_some_were_filtered(collector);
     marks_read(collector);
+    children_count_unrecorded(collector);
     marks_tell(collector);
     python_stop(collector);
     flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
@@ -469,6 +462,7 @@ static void take_down(struct collector *collector)
     struct event *events[] = {collector->tick, collector->calibrate, collector->hang_up};
     cpu_free(collector);
     process_table_free(collector);
+    children_free(collector);
     stacks_stop(collector);
     python_calls_free(collector);
     session_close(collector);

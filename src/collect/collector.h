@@ -7,6 +7,7 @@
 
 #include "../report/writer.h"
 #include "capture.h"
+#include "children.h"
 #include "clock.h"
 #include "collect.h"
 #include "counters.h"
@@ -51,6 +52,7 @@ struct collector {
     struct python_calls python_calls;
     int64_t python_chains;           /* the last id of TACHO_PYTHON_CALLCHAINS */
     struct process_table processes;
+    struct children children;
     struct streams streams;
     struct process *primary;
     struct machine machine;

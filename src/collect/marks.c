@@ -2,9 +2,12 @@
 #include "marks.h"
 
 #include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/array.h"
 #include "collector.h"
 
 static const struct { const char *text, *reason; } causes[] = {
@@ -13,12 +16,32 @@ static const struct { const char *text, *reason; } causes[] = {
 #undef MARK_CAUSE
 };
 
-void marks_count(struct collector *collector, enum wire_mark_cause cause)
+void marks_count(struct collector *collector, enum wire_mark_cause cause, const struct process *process)
 {
     collector->result->unrecorded++;
     collector->session.unrecorded[cause]++;
+    if (process && !collector->session.first_unrecorded[cause])
+        collector->session.first_unrecorded[cause] = process;
     if (collector->primary) /* rows of a key add up, and this one is there as long as the capture */
         process_count_row(collector->primary, "processes", "lost", causes[cause].text, 1);
+}
+
+void marks_note(struct collector *collector, pid_t pid)
+{
+    struct session *session = &collector->session;
+    if (array_reserve(&session->marked, &session->marked_capacity, session->marked_count + 1, sizeof *session->marked) == 0)
+        session->marked[session->marked_count++] = pid;
+}
+
+int marks_has(struct collector *collector, const struct process *process)
+{
+    struct session *session = &collector->session;
+    for (size_t i = 0; i < session->marked_count; i++)
+        if (session->marked[i] == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
+            session->marked[i] = session->marked[--session->marked_count];
+            return 1;
+        }
+    return 0;
 }
 
 static void count_link(struct collector *collector, int folder, const char *name)
@@ -29,7 +52,9 @@ static void count_link(struct collector *collector, int folder, const char *name
         return;
     for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++)
         if (strcmp(text, causes[i].text) == 0)
-            marks_count(collector, (enum wire_mark_cause)i);
+            marks_count(collector, (enum wire_mark_cause)i, NULL);
+    if (strlen(name) > sizeof WIRE_MARK_UNRECORDED - 1 + 16) /* the time stands before the pid, both in so many digits */
+        marks_note(collector, (pid_t)strtoll(name + sizeof WIRE_MARK_UNRECORDED - 1 + 16, NULL, 16));
 }
 
 void marks_read(struct collector *collector)
@@ -50,7 +75,12 @@ void marks_tell(struct collector *collector)
 {
     for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++) {
         uint64_t count = collector->session.unrecorded[i];
+        const struct process *first = collector->session.first_unrecorded[i];
+        char who[128] = "";
+        if (first)
+            snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
         if (count)
-            collector_warn(collector, 0, "%llu process%s could not be recorded: %s.", (unsigned long long)count, count == 1 ? "" : "es", causes[i].reason);
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s could not be recorded: %s.%s", (unsigned long long)count,
+                           count == 1 ? "" : "es", causes[i].reason, who);
     }
 }

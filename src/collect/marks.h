@@ -2,12 +2,19 @@
 #ifndef TACHO_COLLECT_MARKS_H
 #define TACHO_COLLECT_MARKS_H
 
+#include <sys/types.h>
+
 #include "../wire/marks.h"
 
 struct collector;
+struct process;
 
-/* One that could not, for a reason that we have seen ourselves. */
-void marks_count(struct collector *collector, enum wire_mark_cause cause);
+/* One is not recorded, for this reason. process: NULL, if all that is known of it is its number: marks_note() keeps that. */
+void marks_count(struct collector *collector, enum wire_mark_cause cause, const struct process *process);
+void marks_note(struct collector *collector, pid_t pid);
+
+/* Was it counted by its number already? Each number stands for one. */
+int marks_has(struct collector *collector, const struct process *process);
 
 /* Takes the marks that processes have left. */
 void marks_read(struct collector *collector);

@@ -37,16 +37,29 @@ static int64_t global_tid(const struct perf_record *record)
     return PROCESS_VM_ID | (int64_t)(record->pid & 0xffffff) << 24 | (int64_t)(record->tid & 0xffffff);
 }
 
+/* Rings of all CPUs tell of processes that are none of ours, too. */
+static void tell_of_child(struct collector *collector, const struct perf_record *record, struct child_news *news)
+{
+    news->pid = (pid_t)record->pid;
+    news->time_ns = time_of(collector, record);
+    if (!collector->perf.events.choice.system_wide || children_knows(collector, news->parent_pid))
+        children_hear(collector, news);
+}
+
 static void process_begins(struct collector *collector, const struct perf_record *record)
 {
-    if (record->pid != record->other_pid)
-        samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid, record->time_ns);
+    if (record->pid == record->other_pid)
+        return;
+    samples_forked(collector, (pid_t)record->other_pid, (pid_t)record->pid, record->time_ns);
+    tell_of_child(collector, record, &(struct child_news){.parent_pid = (pid_t)record->other_pid, .what = WIRE_CHILD_FORKED});
 }
 
 static void program_begins(struct collector *collector, const struct perf_record *record)
 {
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-        samples_execed(collector, (pid_t)record->pid, record->time_ns);
+    if (!(record->misc & PERF_RECORD_MISC_COMM_EXEC))
+        return;
+    samples_execed(collector, (pid_t)record->pid, record->time_ns);
+    tell_of_child(collector, record, &(struct child_news){.parent_pid = (pid_t)record->pid, .what = WIRE_CHILD_EXECS, .name = record->name});
 }
 
 static void is_mapped(struct collector *collector, const struct perf_record *record)
@@ -62,8 +75,10 @@ static void is_mapped(struct collector *collector, const struct perf_record *rec
 
 static void process_ends(struct collector *collector, const struct perf_record *record)
 {
-    if (record->pid == record->tid)
-        samples_ended(collector, (pid_t)record->pid);
+    if (record->pid != record->tid)
+        return;
+    samples_ended(collector, (pid_t)record->pid);
+    children_hear_end(collector, (pid_t)record->pid, time_of(collector, record));
 }
 
 static void program_runs(struct collector *collector, const struct perf_record *record)

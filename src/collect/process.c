@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include "nvtx.h"
 #include "torch.h"
 #include "procfs.h"
+#include "program.h"
 #include "python.h"
 #include "stacks.h"
 
@@ -166,6 +168,7 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
 {
     struct process_table *table = &process->collector->processes;
     process->arena = arena;
+    process->is_recorded = 1;
     process->arena_bytes = arena_bytes;
     process->chunk_count = chunk_count;
     process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
@@ -230,6 +233,18 @@ void process_describe(struct process *process)
     text_free(&text);
     process_row(process);
     python_process_begins(process);
+}
+
+void process_describe_unseen(struct process *process)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid);
+    process->filters = procfs_filters(process->pid);
+    if (program_is_static(path))
+        process->cause = WIRE_MARK_STATIC + 1;
+    else if (process->cause == WIRE_MARK_STATIC + 1) /* it was, and has become another program since */
+        process->cause = 0;
+    process_describe(process);
 }
 
 /* ---- Counts ------------------------------------------------------------------------------------------------------------- */
@@ -394,8 +409,9 @@ static void add_unseen_image(struct process *process)
     next->wait_status = process->wait_status;
     next->exe_id = process->exec_path_id;
     next->filters = process->filters;
-    memcpy(next->name, process->name, sizeof next->name);
+    memcpy(next->name, process->exec_name[0] ? process->exec_name : process->name, sizeof next->name);
     next->cpu_ns = process->cpu_ns;
+    next->cause = process->exec_cause;
 }
 
 static struct process *split_at_exec(struct process *process, enum process_ending ending, int status, int64_t end_ns)
@@ -415,7 +431,7 @@ static void tell_if_unmapped(struct process *process, enum process_ending ending
 {
     if (!process->arena || process->threads_seen || ending != PROCESS_EXITED)
         return;
-    marks_count(process->collector, WIRE_MARK_NO_MEMORY);
+    marks_count(process->collector, WIRE_MARK_NO_MEMORY, process);
     collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
                    (int)process->pid, process->name);
 }
@@ -429,16 +445,6 @@ static void tell_if_partly_mapped(struct process *process)
                        "Process %d (%s) could not map more of its buffer (%s), and events may be lost: %s. A larger --buffer-limit does not help.",
                        (int)process->pid, process->name, strerror((int)error),
                        error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
-}
-
-/* An agent that starts behind such a filter keeps silent: a system call of its own could kill the program. */
-static void count_if_filtered(struct process *process)
-{
-    struct process_table *table = &process->collector->processes;
-    if (process_has_agent(process) || process->filters <= process->collector->session.filters)
-        return;
-    if (!table->filtered++)
-        table->first_filtered = process;
 }
 
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
@@ -468,7 +474,6 @@ void process_end(struct process *process, enum process_ending ending, int status
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     tell_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
-    count_if_filtered(process);
     if (process->nvtx) {
         struct nvtx_counts counts;
         nvtx_process_finish(process->nvtx, &counts);

@@ -67,6 +67,9 @@ struct process {
     unsigned image;
     const char *origin;            /* launch, fork, exec; found: without an agent, by process_find_unseen() */
     int is_primary, is_child;      /* the one we started; one that we reap */
+    int is_recorded, is_borrowed;  /* its agent has come; it is a vfork child, which runs in its parent's memory and with its agent */
+    int has_left;                  /* its agent was silenced: WIRE_LEAVE */
+    unsigned cause;                /* why it, or a child that it has now, is not recorded: enum wire_mark_cause + 1; 0: not known */
     int64_t start_ns, end_ns;
     enum process_ending ending;
     int status;                    /* exit status or signal, by ending */
@@ -78,6 +81,8 @@ struct process {
     int parent_said, wait_status;  /* its parent did */
     int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
     int64_t exec_path_id, exec_cpu_ns;
+    unsigned exec_cause;           /* as cause, for the next program */
+    char exec_name[64];
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
     char name[64];
     struct rank rank;
@@ -124,8 +129,6 @@ struct process_table {
     struct process *first_live;
     uint64_t count, live, over;               /* over: of the live ones, those that are read to their end */
     uint64_t threads;
-    struct process *first_filtered; /* without an agent, behind a seccomp filter that was installed during the capture … */
-    uint64_t filtered;              /* … and how many of them there are */
 };
 
 /* The newest process of this pid, or NULL. */
@@ -140,6 +143,9 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
 
 /* Learns the rest from /proc while the process is certainly alive: program, command line, environment, ranks. */
 void process_describe(struct process *process);
+
+/* The same for one that has no agent, and why it has none, as far as that can be seen. */
+void process_describe_unseen(struct process *process);
 
 /* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);

@@ -130,6 +130,12 @@ static int read_stat(pid_t pid, struct procfs_stat *stat)
     return 0;
 }
 
+pid_t procfs_parent(pid_t pid)
+{
+    struct procfs_stat stat;
+    return read_stat(pid, &stat) == 0 ? stat.parent : 0;
+}
+
 uint64_t procfs_start_time(pid_t pid)
 {
     struct procfs_stat stat;

@@ -8,6 +8,9 @@
 
 #include "../base/text.h"
 
+/* Who started it, in our pid namespace; 0: not known. */
+pid_t procfs_parent(pid_t pid);
+
 int procfs_exe(pid_t pid, struct text *path);
 int procfs_command(pid_t pid, struct text *command);       /* quoted as for a shell */
 int procfs_environment(pid_t pid, struct text *block);     /* NUL-separated, with a NUL at the end */

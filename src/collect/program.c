@@ -167,6 +167,23 @@ static void inspect_interpreter(struct program *program, const struct image *ima
         warn(program, "a static program", "it takes no agent, so only its start, end and CPU time are recorded; programs that it starts are followed if they are dynamic");
 }
 
+static int read_parts(struct image *image)
+{
+    image->part_count = image->header.e_phnum < HEADERS_MAX ? image->header.e_phnum : HEADERS_MAX;
+    return image->header.e_phentsize != sizeof *image->parts ? -1 : read_at(image->file, image->parts, image->part_count * sizeof *image->parts, image->header.e_phoff);
+}
+
+int program_is_static(const char *path)
+{
+    struct image image = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (image.file < 0)
+        return 0;
+    int is_static = read_at(image.file, &image.header, sizeof image.header, 0) == 0 && memcmp(image.header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                    image.header.e_ident[EI_CLASS] == ELFCLASS64 && read_parts(&image) == 0 && !find_part(&image, PT_INTERP);
+    close(image.file);
+    return is_static;
+}
+
 static void inspect_elf(struct program *program, int file)
 {
     struct image image = {.file = file};
@@ -182,9 +199,7 @@ static void inspect_elf(struct program *program, int file)
         program->no_preload = 1;
         return;
     }
-    image.part_count = image.header.e_phnum < HEADERS_MAX ? image.header.e_phnum : HEADERS_MAX;
-    if (image.header.e_phentsize != sizeof(Elf64_Phdr) ||
-        read_at(file, image.parts, image.part_count * sizeof *image.parts, image.header.e_phoff) != 0)
+    if (read_parts(&image) != 0)
         return;
     inspect_interpreter(program, &image);
     look_for_sanitizer(program, &image);

@@ -20,6 +20,9 @@ struct program {
  * fails, as a shell's. */
 int program_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err);
 
+/* Is it an ELF program without a loader, which could load no agent? 0 if it cannot be read. */
+int program_is_static(const char *path);
+
 /* Fills all but the path; follows the "#!" of scripts. */
 void program_inspect(struct program *program, const char *search_path);
 

@@ -63,6 +63,20 @@ static void thread_end(const struct origin *origin, const struct wire_record *re
     origin->reader->end_ns = time_of(origin, record);
 }
 
+/* Of a path, the last part. */
+static void copy_name(char *out, size_t size, const struct wire_record *record, uint32_t words, uint32_t body_words)
+{
+    size_t length;
+    const char *text = text_of(record, words, body_words, &length);
+    for (size_t i = length; i-- > 0;)
+        if (text[i] == '/') {
+            text += i + 1;
+            length -= i + 1;
+            break;
+        }
+    snprintf(out, size, "%.*s", (int)length, text);
+}
+
 static void exec_begins(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (!has_body(origin, words, 1))
@@ -70,6 +84,8 @@ static void exec_begins(const struct origin *origin, const struct wire_record *r
     origin->process->exec_ns = time_of(origin, record);
     origin->process->exec_cpu_ns = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : -1;
     origin->process->exec_path_id = text_id(origin, record, words, 1);
+    origin->process->exec_cause = record->a;
+    copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
 }
 
 static void exec_failed(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -92,9 +108,21 @@ static void child_status(const struct origin *origin, const struct wire_record *
     if (!has_body(origin, words, 2))
         return;
     int status = (int)record->body[1];
-    struct process *child = process_find(origin->collector, (pid_t)record->body[0]);
-    if (child && child != origin->process && (WIFEXITED(status) || WIFSIGNALED(status)))
-        process_hear_status(child, status);
+    if (WIFEXITED(status) || WIFSIGNALED(status))
+        children_told_status(origin->process, (pid_t)record->body[0], time_of(origin, record), status, record->a);
+}
+
+static void child(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    char name[64];
+    if (!has_body(origin, words, 2))
+        return;
+    copy_name(name, sizeof name, record, words, 2);
+    struct child_news news = {
+        .pid = (pid_t)record->body[0], .time_ns = time_of(origin, record), .what = (enum wire_child)record->body[1], .cause = record->a,
+        .path_id = name[0] ? text_id(origin, record, words, 2) : 0, .name = name,
+    };
+    children_told(origin->process, &news);
 }
 
 static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
@@ -159,6 +187,23 @@ static void diagnostic(const struct origin *origin, const struct wire_record *re
     memcpy(copy, text, length);
     copy[length] = 0;
     collector_diagnostic(origin->collector, time_of(origin, record), record->a, origin->process->global_pid, copy);
+}
+
+static void leaves(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    static const char *const texts[] = {
+#define LIMIT_TEXT(name, text) [WIRE_LIMIT_##name] = text,
+        WIRE_LIMITS(LIMIT_TEXT)
+#undef LIMIT_TEXT
+    };
+    struct process *process = origin->process;
+    char sentence[512];
+    if (record->a >= WIRE_LIMIT_COUNT)
+        return;
+    process->has_left = 1;
+    process->cause = record->a == WIRE_LIMIT_FILTER ? WIRE_MARK_FILTERED + 1 : 0;
+    snprintf(sentence, sizeof sentence, "Recording of %s (pid %d) stopped: %s.", process->name, (int)process->pid, texts[record->a]);
+    collector_diagnostic(origin->collector, time_of(origin, record), 2, process->global_pid, sentence);
 }
 
 static void capture_elsewhere(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -355,7 +400,9 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_EXEC] = exec_begins,
     [WIRE_EXEC_FAILED] = exec_failed,
     [WIRE_EXIT] = exits,
+    [WIRE_CHILD] = child,
     [WIRE_CHILD_STATUS] = child_status,
+    [WIRE_LEAVE] = leaves,
     [WIRE_MODULE] = module,
     [WIRE_MODULE_END] = module_end,
     [WIRE_DIAGNOSTIC] = diagnostic,

@@ -190,13 +190,17 @@ static struct process *introduce(struct collector *collector, const struct wire_
         process_end(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0,
                     !is_reused && known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
     }
-    return process_add(collector, pid, (pid_t)(hello->parent_pid & 0xffffff), hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
+    /* What it calls its parent is another's number here, if it is in another pid namespace. */
+    pid_t parent = hello->pid == (uint32_t)pid ? (pid_t)(hello->parent_pid & 0xffffff) : procfs_parent(pid);
+    children_meet_parents(collector, parent);
+    return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
-static void refuse(struct collector *collector, int socket, int error)
+static void refuse(struct collector *collector, int socket, pid_t pid, int error)
 {
     send_welcome(socket, -error, 0, -1);
-    marks_count(collector, WIRE_MARK_NO_MEMORY);
+    marks_count(collector, WIRE_MARK_NO_MEMORY, NULL);
+    marks_note(collector, pid);
     if (!collector->session.refused_told++)
         collector_warn(collector, 0, "A process could not be recorded: no shared memory could be made for it (%s).", strerror(error));
 }
@@ -239,7 +243,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
             munmap(arena, size.bytes);
             close(descriptor);
         }
-        refuse(collector, socket, error);
+        refuse(collector, socket, pid, error);
         return;
     }
     process->own_pid = hello->pid;
@@ -527,6 +531,9 @@ void session_close(struct collector *collector)
         close(session->listener);
     if (session->file_listener >= 0)
         close(session->file_listener);
+    free(session->marked);
+    session->marked = NULL;
+    session->marked_count = session->marked_capacity = 0;
     folder_remove(&session->folder);
     session->accept = session->file_accept = NULL;
     session->listener = session->file_listener = -1;

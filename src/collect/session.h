@@ -2,7 +2,9 @@
 #ifndef TACHO_COLLECT_SESSION_H
 #define TACHO_COLLECT_SESSION_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "../base/error.h"
 #include "../wire/marks.h"
@@ -25,7 +27,10 @@ struct session {
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;
     int refused_told;
-    uint64_t unrecorded[WIRE_MARK_CAUSE_COUNT]; /* processes that could not attach (marks.h) */
+    uint64_t unrecorded[WIRE_MARK_CAUSE_COUNT]; /* processes that are not recorded (marks.h)… */
+    const struct process *first_unrecorded[WIRE_MARK_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
+    pid_t *marked;                 /* pids of those that were counted before they were known, in their own namespace */
+    size_t marked_count, marked_capacity;
 };
 
 int session_open(struct collector *collector, struct error *err);

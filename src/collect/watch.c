@@ -122,8 +122,10 @@ static void reap_one(struct collector *collector, pid_t pid)
         return;
     collector->result->cpu_ns += ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
                                  ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-    if (!process)
+    if (!process) {
+        children_hear_end(collector, pid, collector_now(collector));
         return;
+    }
     if (process->is_primary) {
         collector->result->cpu_ns -= collector->launch_cpu_ns;
         life_primary_ended(collector, status);
@@ -176,8 +178,7 @@ void process_find_unseen(struct collector *collector)
         if (!found)
             break;
         found->is_child = stat->parent == getpid();
-        found->filters = procfs_filters(stat->pid);
-        process_describe(found);
+        process_describe_unseen(found);
         process_watch(found);
     }
     free(tree.list);

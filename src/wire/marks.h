@@ -9,11 +9,18 @@
 #define WIRE_MARK_SILENT "silent"
 #define WIRE_MARK_UNRECORDED "unrecorded-"
 
-/* Name, the cause in the report, and the reason in words for the end of `tacho profile`. */
+/* Why a process is not recorded: name, the cause in the report, and the reason in words for the end of `tacho profile`. The
+ * first three are left as marks. The next come with the record of an exec that did not pass the agent on. The rest the collector
+ * finds out: no agent has come up in a process. */
 #define WIRE_MARK_CAUSES(X)                                                                                          \
     X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                              \
     X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                      \
-    X(NO_MEMORY, "no-memory", "no memory could be mapped (ulimit -v)")
+    X(NO_MEMORY, "no-memory", "no memory could be mapped (ulimit -v)")                                                \
+    X(FILTERED, "filtered", "a seccomp filter was installed during the capture")                                      \
+    X(FOREIGN, "foreign", "32-bit programs and programs for other architectures take no agent")                       \
+    X(UNREADABLE, "unreadable", "the agent cannot be read by another user or in another root")                        \
+    X(STATIC, "static", "static programs take no agent")                                                              \
+    X(NOT_ATTACHED, "not-attached", "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
 
 enum wire_mark_cause {
 #define WIRE_MARK_ID(name, text, reason) WIRE_MARK_##name,

@@ -256,10 +256,13 @@ enum wire_type {
     WIRE_THREAD_NAME,    /* body: text */
     WIRE_THREAD_END,
     WIRE_THREAD_SUMS,    /* body: [ns on a CPU][ns in a run queue][times put on a CPU] so far */
-    WIRE_EXEC,           /* body: [ns of CPU time so far] text, the path; the call may still fail */
+    WIRE_EXEC,           /* a: 0, or why the agent is not passed on: enum wire_mark_cause + 1; body: [ns of CPU time so far] text, the
+                          * path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
-    WIRE_CHILD_STATUS,   /* body: [pid][wait status] seen by a wait call */
+    WIRE_CHILD,          /* a: as of WIRE_EXEC; body: [pid][enum wire_child] text, the path of the program that it becomes, or nothing */
+    WIRE_CHILD_STATUS,   /* a: 1 if it may be that of a thread; body: [pid][wait status] seen by a wait call */
+    WIRE_LEAVE,          /* a: enum wire_limit, for which the agent says and does nothing more here */
     WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
     WIRE_MODULE_END,     /* body: [address] */
     WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
@@ -331,6 +334,25 @@ enum wire_type {
                           * body: [address][bytes, below 0: given back][bytes in use][bytes held]; these may be WIRE_TORCH_NOT_TOLD */
 
     WIRE_TYPE_COUNT
+};
+
+/* What a process does to itself that silences the agent: name, and what it does in words. */
+#define WIRE_LIMITS(X)                                                                                               \
+    X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                              \
+    X(PRIVILEGES, "it set no_new_privs. Programs that it starts behind a seccomp filter are not recorded")            \
+    X(CLOCK, "it forbade itself the time stamp counter (PR_SET_TSC)")
+
+enum wire_limit {
+#define WIRE_LIMIT_ID(name, text) WIRE_LIMIT_##name,
+    WIRE_LIMITS(WIRE_LIMIT_ID)
+#undef WIRE_LIMIT_ID
+    WIRE_LIMIT_COUNT
+};
+
+enum wire_child {
+    WIRE_CHILD_FORKED,
+    WIRE_CHILD_EXECS,    /* as a vfork child, in its parent's memory: its own first word comes from the next program */
+    WIRE_CHILD_BORROWED, /* a vfork child that ends as such: its parent's agent has seen what it did */
 };
 
 enum wire_nvtx_flag {

@@ -2,6 +2,8 @@
  *
  *     attach stopped N    stops its parent, the collector, while N children come and go; prints how many of them took a second or more
  *     attach full N       N children come and go while all descriptors are in use
+ *     attach full-exec    becomes another program while all descriptors are in use
+ *     attach vfork        has a vfork() child that ends with status 3 as it is
  *     attach orphan       a process whose parent has ended prints what getppid() says then                                       */
 #include <fcntl.h>
 #include <signal.h>
@@ -52,6 +54,23 @@ static void full(int count)
         child();
 }
 
+static void full_exec(void)
+{
+    full(0);
+    execl("/bin/true", "true", (char *)NULL);
+}
+
+static void vfork_child(void)
+{
+    pid_t pid = vfork();
+
+    if (pid == 0)
+        _exit(3);
+    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+        abort();
+    printf("%d\n", (int)pid);
+}
+
 static void orphan(void)
 {
     int ends[2];
@@ -85,6 +104,10 @@ int main(int argc, char **argv)
         stopped(count);
     else if (strcmp(mode, "full") == 0)
         full(count);
+    else if (strcmp(mode, "full-exec") == 0)
+        full_exec();
+    else if (strcmp(mode, "vfork") == 0)
+        vfork_child();
     else if (strcmp(mode, "orphan") == 0)
         orphan();
     else

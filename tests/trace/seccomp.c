@@ -6,10 +6,12 @@
  *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
  *     seccomp vfork                     gives up privileges, has a vfork child that becomes "seccomp work" behind a filter, and then becomes
  *                                       "seccomp work" itself
+ *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its own; status 5
  *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
  * There is a range called like the first argument before the filter. No new privileges are given up first: that takes root. */
 #include <errno.h>
+#include <pthread.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -22,7 +24,10 @@
 
 #include "nvtx_client.h"
 
-static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime };
+/* The last ones are a loader's calls, too: no program can start behind a filter for these. */
+static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime,
+                                        SYS_openat, SYS_pread64, SYS_faccessat };
+enum { CALLS = sizeof agent_calls / sizeof *agent_calls, LOADER_CALLS = 3 };
 
 static long call_kernel(long number, long a, long b, long c)
 {
@@ -50,8 +55,11 @@ static long set_filter(const char *how, struct sock_fprog *filter)
 
 static long build(const char *how, const char *forbidden)
 {
-    size_t calls = strcmp(forbidden, "nothing") == 0 ? 0 : strcmp(forbidden, "socket") == 0 ? 1 : sizeof agent_calls / sizeof *agent_calls;
-    struct sock_filter lines[2 * sizeof agent_calls / sizeof *agent_calls + 2];
+    size_t calls = strcmp(forbidden, "nothing") == 0  ? 0
+                   : strcmp(forbidden, "socket") == 0 ? 1
+                   : strcmp(forbidden, "loader") == 0 ? CALLS
+                                                      : CALLS - LOADER_CALLS;
+    struct sock_filter lines[2 * CALLS + 2];
     unsigned short count = 0;
 
     lines[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
@@ -85,6 +93,34 @@ static int question(void)
     return 5;
 }
 
+static int ends[2];
+
+static void *filtered_thread(void *ready)
+{
+    char byte = 0;
+    if (build("instruction", "nothing") != 0 || write(*(int *)ready, &byte, 1) != 1)
+        return NULL;
+    return read(ends[0], &byte, 1) == 0 ? NULL : ready;
+}
+
+/* The answer is the id of the thread that stands in the way, and nothing has changed. */
+static int tsync(void)
+{
+    int ready[2];
+    pthread_t thread;
+    char byte;
+    if (pipe(ready) != 0 || pipe(ends) != 0 || pthread_create(&thread, NULL, filtered_thread, &ready[1]) != 0)
+        return 1;
+    if (read(ready[0], &byte, 1) != 1)
+        return 77;
+    long result = build("syscall", "nothing");
+    nvtx_push("free");
+    nvtx_pop();
+    close(ends[1]);
+    pthread_join(thread, NULL);
+    return result > 0 ? 5 : 1;
+}
+
 /* The child runs in its parent's memory, and its filter is none of the parent's. */
 static int filter_vfork_child(const char *self)
 {
@@ -92,14 +128,18 @@ static int filter_vfork_child(const char *self)
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 77;
-    pid_t child = vfork();
-    if (child == 0) {
-        if (build("prctl", "socket") == 0)
-            execl(self, self, "work", (char *)NULL);
-        _exit(77);
+    static const char *const forbidden[] = { "agent", "loader" };
+    for (int i = 0; i < 2; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            if (build("prctl", forbidden[i]) != 0)
+                _exit(77);
+            execl(i == 0 ? self : "/nonexistent", self, "work", (char *)NULL);
+            _exit(5);
+        }
+        if (waitpid(child, &status, 0) != child || status != 5 << 8)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     }
-    if (waitpid(child, &status, 0) != child || status != 5 << 8)
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     execl(self, self, "work", (char *)NULL);
     return 1;
 }
@@ -110,6 +150,8 @@ int main(int argc, char **argv)
     nvtx_pop();
     if (argc == 2 && strcmp(argv[1], "vfork") == 0)
         return filter_vfork_child(argv[0]);
+    if (argc == 2 && strcmp(argv[1], "tsync") == 0)
+        return tsync();
     if (argc == 2)
         return strcmp(argv[1], "work") == 0 ? work() : question();
     if (argc < 4 || build(argv[1], argv[2]) != 0)

@@ -90,9 +90,21 @@ static void do_fork(void)
     close(ends[1]);
 }
 
+static void do_exec(void)
+{
+    int status;
+    pid_t child = vfork(); /* on this stack */
+    if (child == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0)
+        abort();
+}
+
 static const struct { const char *name; void (*call)(void); } calls[] = {
     { "read", do_read }, { "fsync", do_sync }, { "nanosleep", do_sleep }, { "poll", do_poll }, { "lock", do_lock },
-    { "range", do_range }, { "mark", do_mark }, { "fork", do_fork },
+    { "range", do_range }, { "mark", do_mark }, { "fork", do_fork }, { "exec", do_exec },
 };
 
 static void depths(void)

@@ -17,7 +17,7 @@ class SmallStacks(lib.Case):
 
     def test_depth_of_calls(self):
         bare = self.depths(self.bare("depths").stdout)
-        self.assertEqual(len(bare), 8)
+        self.assertEqual(len(bare), 9)
         options = ["-t", "osrt,nvtx", "--osrt-threshold=0", "--osrt-backtrace-threshold=0"]
         report = self.profile(PROGRAM, "depths", options=options, cwd=self.folder)
         self.assertGreater(report.value("SELECT count(*) FROM OSRT_API WHERE callchainId != 0"), 8, "backtraces were not taken")

@@ -1,0 +1,260 @@
+/* Processes that others tell of: see children.h.
+ *
+ * What others tell may come before a process says hello or long after it has ended. So it is kept for a while: a process that is known by
+ * then needs no more. */
+#include "children.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/array.h"
+#include "collector.h"
+#include "marks.h"
+
+struct child {
+    pid_t pid, parent_pid;
+    int64_t start_ns, end_ns;        /* end: PROCESS_NO_TIME, if it was not heard of */
+    int64_t path_id;
+    unsigned cause, heard_at;        /* the tick when something was last heard */
+    int execs, is_borrowed;
+    int is_told;                     /* by an agent */
+    int has_status, status;
+    char name[64];
+};
+
+/* Is this the process that was heard of then, and not one before it in the same pid? */
+static int was_there(const struct process *process, int64_t time_ns)
+{
+    return process && (process->ending == PROCESS_RUNS || process->end_ns == PROCESS_NO_TIME || process->end_ns >= time_ns);
+}
+
+static struct process *find_process(struct collector *collector, pid_t pid, int64_t time_ns)
+{
+    struct process *process = process_find(collector, pid);
+    return was_there(process, time_ns) ? process : NULL;
+}
+
+/* The newest first: it is nearly always one of the last. */
+static struct child *find_child(struct collector *collector, pid_t pid)
+{
+    struct children *children = &collector->children;
+    for (size_t i = children->count; i-- > 0;)
+        if (children->list[i].pid == pid)
+            return &children->list[i];
+    return NULL;
+}
+
+static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+{
+    struct children *children = &collector->children;
+    if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
+        return NULL;
+    struct child *child = &children->list[children->count++];
+    *child = (struct child){.pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME};
+    return child;
+}
+
+static struct child *take_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+{
+    struct child *child = find_child(collector, pid);
+    if (child && child->end_ns != PROCESS_NO_TIME && child->end_ns < time_ns)
+        child = NULL; /* another has its pid now */
+    if (!child)
+        child = add_child(collector, pid, parent_pid, time_ns);
+    if (child)
+        child->heard_at = collector->ticks;
+    return child;
+}
+
+/* ---- What is heard --------------------------------------------------------------------------------------------------------- */
+
+void children_hear(struct collector *collector, const struct child_news *news)
+{
+    struct process *process = find_process(collector, news->pid, news->time_ns);
+    if (process) {
+        process->is_borrowed |= !process->is_recorded && news->what == WIRE_CHILD_BORROWED;
+        process->cause = process->cause ? process->cause : news->cause;
+        return;
+    }
+    struct child *child = take_child(collector, news->pid, news->parent_pid, news->time_ns);
+    if (!child)
+        return;
+    child->start_ns = news->time_ns < child->start_ns ? news->time_ns : child->start_ns;
+    child->is_borrowed |= news->what == WIRE_CHILD_BORROWED;
+    child->execs |= news->what == WIRE_CHILD_EXECS;
+    child->cause = news->cause ? news->cause : child->cause;
+    child->path_id = news->path_id ? news->path_id : child->path_id;
+    if (news->name && *news->name)
+        snprintf(child->name, sizeof child->name, "%s", news->name);
+}
+
+static void set_end(struct collector *collector, struct child *child, int64_t time_ns)
+{
+    child->heard_at = collector->ticks;
+    if (child->end_ns == PROCESS_NO_TIME || child->end_ns > time_ns)
+        child->end_ns = time_ns;
+}
+
+void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns)
+{
+    struct child *child = find_child(collector, pid);
+    if (child)
+        set_end(collector, child, time_ns);
+}
+
+int children_knows(struct collector *collector, pid_t pid)
+{
+    return process_find(collector, pid) || find_child(collector, pid);
+}
+
+void children_meet_parents(struct collector *collector, pid_t parent_pid)
+{
+    for (pid_t pid = parent_pid; pid > 1 && pid != getpid() && !children_knows(collector, pid);) {
+        struct child_news news = {.pid = pid, .parent_pid = procfs_parent(pid), .time_ns = collector_now(collector), .what = WIRE_CHILD_FORKED};
+        if (news.parent_pid == 0)
+            return;
+        children_hear(collector, &news);
+        pid = news.parent_pid;
+    }
+}
+
+/* ---- What agents tell -------------------------------------------------------------------------------------------------------- */
+
+static int is_in_our_namespace(const struct process *process)
+{
+    return process->own_pid == (uint32_t)process->pid;
+}
+
+void children_told(struct process *parent, struct child_news *news)
+{
+    news->parent_pid = parent->pid;
+    if (!is_in_our_namespace(parent))
+        return;
+    children_hear(parent->collector, news);
+    struct child *child = find_child(parent->collector, news->pid);
+    if (child)
+        child->is_told = 1;
+}
+
+/* One that calls itself so, and its parent its parent. */
+static struct process *find_by_own_number(const struct process *parent, pid_t number)
+{
+    struct process *found = NULL;
+    for (struct process *process = parent->collector->processes.first; process; process = process->next)
+        if (process->own_pid == (uint32_t)number && process->parent_pid == parent->pid && process != parent)
+            found = process;
+    return found;
+}
+
+void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread)
+{
+    struct collector *collector = parent->collector;
+    int is_ours = is_in_our_namespace(parent);
+    struct child *child = is_ours ? find_child(collector, number) : NULL;
+    struct process *process = child ? NULL : is_ours ? process_find(collector, number) : find_by_own_number(parent, number);
+    if (process && process != parent)
+        process_hear_status(process, status);
+    if (!child && !process && is_ours && !may_be_thread)
+        child = take_child(collector, number, parent->pid, time_ns);
+    if (!child)
+        return;
+    set_end(collector, child, time_ns);
+    child->is_told = child->has_status = 1;
+    child->status = status;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+
+static void hand_over(struct process *process, const struct child *child)
+{
+    process->is_borrowed |= !process->is_recorded && child->is_borrowed;
+    process->cause = process->cause ? process->cause : child->cause;
+    if (child->has_status)
+        process_hear_status(process, child->status);
+}
+
+static void name_it(struct collector *collector, struct process *process, const struct child *child)
+{
+    const struct process *parent = process_find(collector, child->parent_pid);
+    process->exe_id = child->path_id;
+    if (child->name[0] || parent)
+        snprintf(process->name, sizeof process->name, "%s", child->name[0] ? child->name : parent->name);
+    if (!process->exe_id && child->name[0])
+        process->command_id = collector_string(collector, child->name);
+    if (!child->execs && parent) { /* what it is, its parent was */
+        process->exe_id = parent->exe_id;
+        process->command_id = parent->command_id;
+        process->cause = parent->cause;
+        process->filters = parent->filters;
+    }
+}
+
+static void add_process(struct collector *collector, const struct child *child, int is_end)
+{
+    int is_alive = child->end_ns == PROCESS_NO_TIME && procfs_is_alive(child->pid, 0);
+    struct process *process = process_add(collector, child->pid, child->parent_pid, "found");
+    if (!process)
+        return;
+    process->start_ns = child->start_ns;
+    name_it(collector, process, child);
+    hand_over(process, child);
+    if (is_alive) {
+        process_describe_unseen(process);
+        if (!is_end)
+            process_watch(process);
+    }
+    if (!is_alive || is_end)
+        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector));
+}
+
+/* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn() that found no
+ * program to become: nobody has asked for a process then. */
+static int is_wanted(struct collector *collector, const struct child *child)
+{
+    const struct process *parent = process_find(collector, child->parent_pid);
+    if (child->execs)
+        return 1;
+    return collector->options->trace_fork_before_exec && (child->is_told || !parent || !parent->is_recorded || parent->has_left);
+}
+
+void children_settle(struct collector *collector, int is_end)
+{
+    struct children *children = &collector->children;
+    size_t kept = 0;
+    for (size_t i = 0; i < children->count; i++) {
+        struct child child = children->list[i];
+        struct process *process = find_process(collector, child.pid, child.start_ns);
+        if (process)
+            hand_over(process, &child);
+        else if (!is_end && collector->ticks - child.heard_at <= 1)
+            children->list[kept++] = child;
+        else if (is_wanted(collector, &child))
+            add_process(collector, &child, is_end);
+    }
+    children->count = kept;
+}
+
+/* ---- The count ------------------------------------------------------------------------------------------------------------- */
+
+static enum wire_mark_cause cause_of(const struct process *process)
+{
+    if (process->filters > process->collector->session.filters)
+        return WIRE_MARK_FILTERED;
+    return process->cause && process->cause <= WIRE_MARK_CAUSE_COUNT ? (enum wire_mark_cause)(process->cause - 1) : WIRE_MARK_NOT_ATTACHED;
+}
+
+void children_count_unrecorded(struct collector *collector)
+{
+    if (collector->options->no_preload)
+        return;
+    for (struct process *process = collector->processes.first; process; process = process->next)
+        if (!process->is_recorded && !process->is_borrowed && !marks_has(collector, process))
+            marks_count(collector, cause_of(process), process);
+}
+
+void children_free(struct collector *collector)
+{
+    free(collector->children.list);
+}

@@ -1,0 +1,55 @@
+/* Processes of the tree that are heard of from others: from the agents of their parents, and from perf events where there are some.
+ * Most have an agent and say hello themselves. The others get a row of their own, and are counted as not recorded at the end. */
+#ifndef TACHO_COLLECT_CHILDREN_H
+#define TACHO_COLLECT_CHILDREN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../wire/wire.h"
+
+struct collector;
+struct process;
+struct child;
+
+struct children {
+    struct child *list; /* heard of, and not yet known to be recorded or not */
+    size_t count, capacity;
+};
+
+struct child_news {
+    pid_t pid, parent_pid;
+    int64_t time_ns;
+    enum wire_child what;
+    unsigned cause;       /* of WIRE_CHILD */
+    int64_t path_id;      /* of the program that it becomes; in the writer's string pool; 0: not known */
+    const char *name;     /* the same in short; NULL: not known */
+};
+
+/* One that was forked, or becomes another program. */
+void children_hear(struct collector *collector, const struct child_news *news);
+
+/* One has ended; nothing, if it was not heard of before. */
+void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns);
+
+/* What an agent says of its own children. Their numbers in another pid namespace than ours say nothing here, but for those of
+ * processes that have an agent themselves. */
+void children_told(struct process *parent, struct child_news *news);
+void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
+
+/* A process has come whose parent nobody has told of: its parents up to one that is known. */
+void children_meet_parents(struct collector *collector, pid_t parent_pid);
+
+/* Does the parent of a process that was heard of belong to the tree? */
+int children_knows(struct collector *collector, pid_t pid);
+
+/* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. */
+void children_settle(struct collector *collector, int is_end);
+
+/* At the very end: counts all processes that are not recorded, by cause. */
+void children_count_unrecorded(struct collector *collector);
+
+void children_free(struct collector *collector);
+
+#endif
