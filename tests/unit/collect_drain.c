@@ -299,6 +299,23 @@ static void a_reader_does_not_stay_in_a_circle(void **state)
     report_close(report);
 }
 
+/* It stays in the table, for a status that comes late: thousands of short processes must not add up. */
+static void an_ended_process_keeps_no_memory_but_its_own(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77);
+    write_call(scene, &thread, 2000, 1, 0);
+    process_add_module(scene->process, &(struct process_module){.address = 4096});
+    drain_process(scene->process, SIZE_MAX);
+    process_end(scene->process, PROCESS_EXITED, 0, 1000000);
+    assert_null(scene->process->counts);
+    assert_null(scene->process->readers);
+    assert_null(scene->process->modules);
+    process_hear_status(scene->process, 3 << 8); /* late */
+    assert_int_equal(scene->process->status, 3);
+    assert_true(sizeof *scene->process <= 1024);
+}
+
 /* ---- Flush goals ----------------------------------------------------------------------------------------------------------- */
 
 /* As many calls as fill so many chunks. */
@@ -653,7 +670,7 @@ int main(void)
         SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
         SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
-        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle),
+        SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle), SCENE_TEST(an_ended_process_keeps_no_memory_but_its_own),
         SCENE_TEST(random_bytes_do_no_harm),
         SCENE_TEST(a_flush_waits_for_what_was_recorded_before_it_alone), SCENE_TEST(a_flush_with_nothing_to_read_is_over_at_once),
         SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile), SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
