@@ -1,6 +1,6 @@
 """What the GPU tests and bench/gpu.py share: finding nvcc and nsys, compiling the programs, running with a time limit.
 
-Choices can be made by environment: NVCC, NSYS, NSYS_LIBS (a folder of libraries that nsys needs and the host lacks), PYTHON
+Choices can be made by environment: NVCC, NSYS, NSYS_LIBS (a folder of libraries that nsys needs and the host lacks; nsys-libs beside the folder of TACHO), PYTHON
 (the one with PyTorch), GPU_PROGRAMS (where compiled programs are kept)."""
 import functools
 import glob
@@ -101,8 +101,9 @@ def nsys():
 
 def nsys_environment():
     """The libraries that its importer needs, for nsys alone."""
-    libraries = os.environ.get("NSYS_LIBS")
-    if not libraries:
+    beside = os.path.join(os.path.dirname(os.environ.get("TACHO", "")), "..", "..", "nsys-libs")  # as scripts/gpu-carry lays them
+    libraries = os.environ.get("NSYS_LIBS", beside)
+    if not os.path.isdir(libraries):
         return {}
     return {"LD_LIBRARY_PATH": ":".join(filter(None, (os.path.abspath(libraries), os.environ.get("LD_LIBRARY_PATH"))))}
 
