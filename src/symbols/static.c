@@ -1,0 +1,52 @@
+/* What libdw.a and libelf.a of elfutils 0.192 call and do not have: search trees for many threads. In elfutils they lie in an
+ * archive of its own, which Debian 13 does not ship, so that a static program could not be linked. Shared libraries have them.
+ *
+ * libdw runs in a child that has one thread (debug_child.c), so there is no lock. Weak: where the archives have them, those may
+ * come in as well. */
+#include <search.h>
+#include <stddef.h>
+
+/* The beginning of theirs. What follows is a lock, whose kind depends on how elfutils was built. */
+struct search_tree {
+    void *root;
+};
+
+typedef int compare_keys(const void *, const void *);
+
+__attribute__((weak)) void eu_search_tree_init(struct search_tree *tree);
+__attribute__((weak)) void eu_search_tree_fini(struct search_tree *tree, void (*free_key)(void *));
+__attribute__((weak)) void eu_tdestroy(struct search_tree *tree, void (*free_key)(void *));
+__attribute__((weak)) void *eu_tsearch(const void *key, struct search_tree *tree, compare_keys *compare);
+__attribute__((weak)) void *eu_tfind(const void *key, struct search_tree *tree, compare_keys *compare);
+__attribute__((weak)) void *eu_tdelete(const void *key, struct search_tree *tree, compare_keys *compare);
+
+void eu_search_tree_init(struct search_tree *tree)
+{
+    tree->root = NULL;
+}
+
+void eu_search_tree_fini(struct search_tree *tree, void (*free_key)(void *))
+{
+    tdestroy(tree->root, free_key);
+    tree->root = NULL;
+}
+
+void eu_tdestroy(struct search_tree *tree, void (*free_key)(void *))
+{
+    eu_search_tree_fini(tree, free_key);
+}
+
+void *eu_tsearch(const void *key, struct search_tree *tree, compare_keys *compare)
+{
+    return tsearch(key, &tree->root, compare);
+}
+
+void *eu_tfind(const void *key, struct search_tree *tree, compare_keys *compare)
+{
+    return tfind(key, &tree->root, compare);
+}
+
+void *eu_tdelete(const void *key, struct search_tree *tree, compare_keys *compare)
+{
+    return tdelete(key, &tree->root, compare);
+}
