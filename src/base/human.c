@@ -1,7 +1,6 @@
 /* Three figures are enough for a sentence. Units of times that are read are those of nsys's options. */
 #include "human.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,16 +70,10 @@ int human_read_time(const char *text, size_t length, int64_t *ns)
         return 0;
     memcpy(copy, text, length);
     copy[length] = 0;
-    errno = 0;
-    long long whole = strtoll(copy, &end, 10);
-    if (end != copy && errno == 0 && human_time_unit(end) == 1) {
-        *ns = whole;
-        return 1;
-    }
-    double value = strtod(copy, &end), unit = end == copy ? 0 : human_time_unit(end);
+    long double value = strtold(copy, &end), unit = end == copy ? 0 : human_time_unit(end); /* has room for every int64_t */
     value *= unit;
-    if (unit == 0 || !(value > -9.2e18 && value < 9.2e18))
+    if (unit == 0 || !(value >= INT64_MIN && value <= INT64_MAX))
         return 0;
-    *ns = (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+    *ns = (int64_t)(value < 0 ? value - 0.5L : value + 0.5L);
     return 1;
 }

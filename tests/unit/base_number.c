@@ -76,8 +76,9 @@ static void times_that_are_read(void **state)
     static const struct { const char *text; int64_t ns; } cases[] = {
         { "250", 250 }, { "-7ns", -7 }, { "9007199254740993", INT64_C(9007199254740993) }, { "9007199254740993ns", INT64_C(9007199254740993) },
         { "1.5s", 1500000000 }, { "2sec", 2000000000 }, { "-0.25us", -250 }, { "1e3ms", 1000000000 },
+        { "9223372036854775807", INT64_MAX }, { "-9223372036854775808ns", INT64_MIN }, { "9223372036854775.807us", INT64_MAX },
     };
-    static const char *const bad[] = { "", "s", "1.5 s", "1h", "12x", "nan", "1e10s" };
+    static const char *const bad[] = { "", "s", "1.5 s", "1h", "12x", "nan", "inf", "1e10s", "9223372036854775808" };
     int64_t ns = 0;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
