@@ -203,7 +203,7 @@ static int fill_trace(const struct projection *projection, struct table *table)
 {
     size_t count = projection->ranges.count;
     uint32_t *order = malloc((count + 1) * sizeof *order);
-    int64_t *times = malloc((count + 1) * sizeof *times);
+    int64_t *times = calloc(count + 1, sizeof *times);
     struct text text = {0};
     int code = order && times ? sort_ranges(projection, order, times) : ERR_NO_MEMORY;
 
