@@ -10,6 +10,7 @@
  * The handler runs on an alternate stack, ours or the thread's own (sample_stack.c). The stack is copied by a system call that fails where
  * a plain read would fault. Nothing here allocates or takes a lock.                                                            */
 #include <signal.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 
 #include "../wire/registers.h"
@@ -149,42 +150,32 @@ static void count_unsampled(enum wire_fate cause)
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------------------- */
 
+/* A timer holds one of the signals that the user may have pending for as long as it lives: half of them are left to the program, and to
+ * all others of its user. The collector says how many there are for timers: reading it here would take a descriptor of the program's. */
+static int take_spare_signal(void)
+{
+    uint32_t left = atomic_load_explicit(&agent.arena->timers_left, memory_order_relaxed);
+    do {
+        if (left == 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&agent.arena->timers_left, &left, left - 1));
+    return 1;
+}
+
+static void give_spare_signal(void)
+{
+    atomic_fetch_add(&agent.arena->timers_left, 1);
+}
+
 /* True if there was one. Any thread may take away any other's, but only one does. */
 static int stop_timer(struct agent_thread *thread)
 {
     uint32_t timer = __atomic_exchange_n(&thread->timer, NO_TIMER, __ATOMIC_SEQ_CST);
-    if (timer != NO_TIMER)
+    if (timer != NO_TIMER) {
         sys_call3(SYS_timer_delete, (long)timer - 1, 0, 0);
+        give_spare_signal();
+    }
     return timer != NO_TIMER;
-}
-
-/* The signals that wait for any process of this user, timers among them, and how many may: the line "SigQ:\tWAITING/MOST" of the
- * kernel. 0, or -1 where it does not tell. */
-static int read_waiting(uint64_t numbers[2])
-{
-    static const char key[] = "\nSigQ:\t";
-    char text[256];
-    unsigned matched = 0, number = 0;
-    int file = sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-    numbers[0] = numbers[1] = 0;
-    for (long length; file >= 0 && number < 2 && (length = sys_read(file, text, sizeof text)) > 0;)
-        for (long i = 0; i < length && number < 2; i++)
-            if (matched < sizeof key - 1)
-                matched = text[i] == key[matched] ? matched + 1 : text[i] == key[0];
-            else if (text[i] >= '0' && text[i] <= '9')
-                numbers[number] = numbers[number] * 10 + (uint64_t)(text[i] - '0');
-            else
-                number++;
-    if (file >= 0)
-        sys_close(file);
-    return number == 2 ? 0 : -1;
-}
-
-/* A timer holds one of these signals for as long as it lives: half of them are left to the program, and all others of its user. */
-static int has_spare_signal(void)
-{
-    uint64_t numbers[2];
-    return read_waiting(numbers) != 0 || numbers[0] < numbers[1] / 2;
 }
 
 /* SAMPLE_HAS_STACK, and now a timer too; or why not. */
@@ -196,8 +187,12 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
     enum wire_fate fate = sample_stack_give(thread);
     if (fate != SAMPLE_HAS_STACK)
         return fate;
-    if (!has_spare_signal() || sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0)
+    if (!take_spare_signal())
         return WIRE_UNSAMPLED_TIMER;
+    if (sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer) != 0) {
+        give_spare_signal();
+        return WIRE_UNSAMPLED_TIMER;
+    }
     struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
     struct itimerspec when = { .it_interval = period, .it_value = period };
     sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
@@ -264,27 +259,12 @@ void sample_give_signal_back(void)
 
 /* ---- Sums ---------------------------------------------------------------------------------------------------------------------- */
 
-static const char *read_number(const char *text, uint64_t *number)
-{
-    for (*number = 0; *text >= '0' && *text <= '9'; text++)
-        *number = *number * 10 + (uint64_t)(*text - '0');
-    return *text == ' ' ? text + 1 : text;
-}
-
+/* Times that it was put on a CPU are those that it was taken off one, and this one. */
 void sample_note_sums(void)
 {
-    char text[128] = "";
-    uint64_t sums[3];
-    if (!agent.arena->samples.sums)
+    struct rusage usage;
+    if (!agent.arena->samples.sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
         return;
-    int file = sys_openat(AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    long length = sys_read(file, text, sizeof text - 1);
-    sys_close(file);
-    const char *at = text;
-    for (int i = 0; i < 3; i++)
-        at = read_number(at, &sums[i]);
-    if (length > 0)
-        emit_note(WIRE_THREAD_SUMS, 0, sums, 3, NULL);
+    uint64_t sums[] = { sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + 1 };
+    emit_note(WIRE_THREAD_SUMS, 0, sums, 2, NULL);
 }

@@ -44,6 +44,15 @@ struct wire_sample_settings cpu_wire_settings(const struct collector *collector)
     };
 }
 
+/* An agent that has made one meanwhile knows better. */
+void cpu_count_timers(struct process *process)
+{
+    if (!(process->collector->sources & WIRE_BIT(SAMPLES)))
+        return;
+    uint32_t before = atomic_load(&process->arena->timers_left);
+    atomic_compare_exchange_strong(&process->arena->timers_left, &before, procfs_spare_signals(process->pid));
+}
+
 static void describe(struct collector *collector, const char *refusal)
 {
     const struct collect_options *options = collector->options;
@@ -149,10 +158,9 @@ int cpu_sample(const struct origin *origin, const struct wire_record *record, ui
 
 int cpu_thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
-    if (words < WIRE_HEAD_WORDS + 3)
+    if (words < WIRE_HEAD_WORDS + 2)
         return -1;
-    struct sched_sums sums = {record->body[0], record->body[1], record->body[2]};
-    sched_note(origin->collector, process_global_tid(origin->process, origin->reader->tid), &sums);
+    sched_note_end(origin->collector, process_global_tid(origin->process, origin->reader->tid), record->body[0], record->body[1]);
     return 0;
 }
 
@@ -162,6 +170,8 @@ void cpu_tick(struct collector *collector)
 {
     perf_round(collector);
     sched_tick(collector);
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        cpu_count_timers(process);
 }
 
 void cpu_end(struct collector *collector)

@@ -10,6 +10,7 @@
 #include "../base/array.h"
 #include "collector.h"
 #include "cost.h"
+#include "cpu_sampling.h"
 #include "cuda.h"
 #include "life.h"
 #include "marks.h"
@@ -174,6 +175,7 @@ void process_attach(struct process *process, struct wire_header *arena, uint64_t
     process->nvtx = nvtx_process_new(process->collector->writer, &process->collector->clock, process->global_pid);
     process->cuda = cuda_of(process); /* the arena is ours alone still */
     stacks_process_begins(process);
+    cpu_count_timers(process);
     if (process->nvtx)
         nvtx_process_sources(process->nvtx, process->collector->options->sources);
     process->next_live = table->first_live;

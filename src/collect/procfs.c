@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,18 @@ int procfs_filters(pid_t pid)
     int filters = failed ? 0 : wire_seccomp_filters(text_string(&status));
     text_free(&status);
     return filters < 0 ? 0 : filters;
+}
+
+/* "SigQ:\tWAITING/MOST" */
+uint32_t procfs_spare_signals(pid_t pid)
+{
+    struct text status = {0};
+    uint64_t waiting, most, spare = INT32_MAX;
+    const char *line = read_of(pid, "status", &status) == 0 ? strstr(text_string(&status), "\nSigQ:") : NULL;
+    if (line && sscanf(line, "\nSigQ: %" SCNu64 "/%" SCNu64, &waiting, &most) == 2)
+        spare = waiting < most / 2 ? most / 2 - waiting : 0;
+    text_free(&status);
+    return spare < INT32_MAX ? (uint32_t)spare : INT32_MAX;
 }
 
 /* From /proc/PID/stat; the name before what is wanted may hold anything, also brackets. */

@@ -19,6 +19,9 @@ uint64_t procfs_start_time(pid_t pid);                     /* 0 when not known *
 int procfs_filters(pid_t pid);                             /* seccomp filters, 0 when not known; pid 0: our own */
 int procfs_is_alive(pid_t pid, uint64_t start_time);       /* 0: gone, a zombie, or another one by now */
 
+/* Signals and timers that a process may still have pending before those of its user are half of its limit; INT32_MAX when not known. */
+uint32_t procfs_spare_signals(pid_t pid);
+
 struct procfs_stat {
     pid_t pid, parent;
     uint64_t start_time;

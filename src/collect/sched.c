@@ -36,6 +36,8 @@ void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, in
 
 /* ---- Sums of threads ------------------------------------------------------------------------------------------------------------ */
 
+struct sched_sums { uint64_t run_ns, queue_ns, slices; };
+
 struct sched_thread {
     int64_t global_tid; /* 0: free */
     struct sched_sums sums;
@@ -64,17 +66,31 @@ static int grow(struct sched *sched)
     return 0;
 }
 
-void sched_note(struct collector *collector, int64_t global_tid, const struct sched_sums *sums)
+/* NULL without memory. */
+static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
 {
-    struct sched *sched = &collector->sched;
-    if (!sched->wanted || sums->run_ns > INT64_MAX || sums->queue_ns > INT64_MAX)
-        return;
     if (2 * (sched->thread_count + 1) > sched->thread_capacity && grow(sched) != 0)
-        return;
+        return NULL;
     struct sched_thread *thread = slot_of(sched->threads, sched->thread_capacity, global_tid);
     sched->thread_count += thread->global_tid == 0;
     thread->global_tid = global_tid;
-    thread->sums = *sums;
+    return &thread->sums;
+}
+
+void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
+{
+    struct sched_sums *sums = collector->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX ? sums_of(&collector->sched, global_tid) : NULL;
+    if (!sums)
+        return;
+    sums->run_ns = run_ns;
+    sums->slices = slices;
+}
+
+static void note_look(struct sched *sched, int64_t global_tid, const struct sched_sums *look)
+{
+    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX ? sums_of(sched, global_tid) : NULL;
+    if (sums)
+        *sums = *look;
 }
 
 /* "run queue slices" */
@@ -102,7 +118,7 @@ void sched_look(struct process *process)
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%lu/schedstat", (int)process->pid, tid);
         if (read_sums(path, &sums) == 0)
-            sched_note(process->collector, process_global_tid(process, (uint32_t)tid), &sums);
+            note_look(&process->collector->sched, process_global_tid(process, (uint32_t)tid), &sums);
     }
     if (folder)
         closedir(folder);

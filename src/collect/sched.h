@@ -23,9 +23,9 @@ enum sched_change { SCHED_IN, SCHED_PREEMPTED, SCHED_WAITS, SCHED_ENDS };
 
 void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, int64_t global_tid, enum sched_change change);
 
-/* Sums that a thread had at the end, as it said itself. */
-struct sched_sums { uint64_t run_ns, queue_ns, slices; };
-void sched_note(struct collector *collector, int64_t global_tid, const struct sched_sums *sums);
+/* Sums that a thread had at the end, as it said itself. How long it was in run queues only the kernel's files tell: that stays as of the
+ * last look, and is 0 for a thread that began and ended between two. */
+void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices);
 
 /* Reads the sums of a process's threads; those of a process that has just ended too, while it is not reaped. */
 void sched_look(struct process *process);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 3 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 4 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -130,7 +130,7 @@ static inline int wire_switches_full(uint32_t made, uint32_t read)
 struct wire_sample_settings {       /* where SAMPLES is among the sources */
     uint64_t period_ns;             /* of a thread's CPU time */
     uint32_t stack_bytes;           /* copied with each sample; 0: an address alone */
-    uint32_t sums;                  /* 1: threads that end tell how long they ran and waited for a CPU, with or without samples */
+    uint32_t sums;                  /* 1: threads that end tell how long they ran and how often, with or without samples */
 };
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
@@ -162,6 +162,7 @@ struct wire_header {
     /* Control, on lines of their own. The collector and the agent both write `recording`. */
     _Alignas(64) _Atomic uint32_t recording; /* WIRE_BIT()s that record now */
     _Atomic uint32_t ranges_left;            /* capture ranges that may still begin */
+    _Atomic uint32_t timers_left;            /* timers for samples that may still be made; the collector looks again now and then */
     _Alignas(64) _Atomic uint32_t switches_made;
     _Atomic uint32_t switches_read;          /* the collector's */
     _Atomic uint64_t switches_missed;        /* how many << 32 | on << 16 | cause of the last of them */
@@ -255,7 +256,7 @@ enum wire_type {
     /* Threads and processes. */
     WIRE_THREAD_NAME,    /* body: text */
     WIRE_THREAD_END,
-    WIRE_THREAD_SUMS,    /* body: [ns on a CPU][ns in a run queue][times put on a CPU] so far */
+    WIRE_THREAD_SUMS,    /* body: [ns on a CPU][times put on a CPU] so far */
     WIRE_EXEC,           /* a: 0, or why the agent is not passed on: enum wire_mark_cause + 1; body: [ns of CPU time so far] text, the
                           * path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */

@@ -2,6 +2,7 @@
 #include "guest.h"
 
 #include <semaphore.h>
+#include <sys/ptrace.h>
 
 static void cleanup(void *text)
 {
@@ -328,5 +329,62 @@ PROGRAM(keys_of_threads)
         say("key %d", pthread_key_create(&keys[i], NULL) == 0 ? (int)keys[i] : -1);
     for (int i = 0; i < 40; i++)
         pthread_key_delete(keys[i]);
+    return 0;
+}
+
+/* ---- Descriptors -------------------------------------------------------------------------------------------------------- */
+
+/* As in linux/ptrace.h, which cannot be had together with sys/ptrace.h. */
+enum { GET_SYSCALL_INFO = 0x420e, SYSCALL_ENTRY = 1 };
+struct syscall_information {
+    uint8_t what;
+    uint64_t instruction, stack, number, arguments[6];
+};
+
+static int makes_descriptor(uint64_t number)
+{
+    static const long calls[] = { SYS_openat, SYS_socket, SYS_memfd_create, SYS_pipe2, SYS_dup, SYS_dup3, SYS_eventfd2, SYS_epoll_create1,
+        SYS_timerfd_create, SYS_signalfd4, SYS_recvmsg, SYS_accept4, SYS_perf_event_open };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        if (number == (uint64_t)calls[i])
+            return 1;
+    return 0;
+}
+
+static int begin_and_end_threads(void)
+{
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        return SKIPPED;
+    raise(SIGSTOP);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, nothing, NULL);
+        pthread_join(thread, NULL);
+    }
+    return 0;
+}
+
+/* A descriptor that is open for a moment takes a number that another thread would have got. */
+PROGRAM(threads_without_descriptors)
+{
+    int status = 0, calls = 0, signal_number = 0;
+    pid_t child = fork(), stopped = child;
+    if (child == 0)
+        _exit(begin_and_end_threads());
+    if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
+        ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0)
+        return skipped("needs ptrace");
+    while (ptrace(PTRACE_SYSCALL, stopped, NULL, (void *)(intptr_t)signal_number) == 0 || errno == ESRCH) {
+        struct syscall_information now = { 0 };
+        while ((stopped = waitpid(-1, &status, __WALL)) > 0 && !WIFSTOPPED(status) && stopped != child)
+            ;
+        if (stopped < 0 || !WIFSTOPPED(status))
+            break;
+        signal_number = WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) & 0x80 ? 0 : WSTOPSIG(status);
+        if (WSTOPSIG(status) & 0x80 && syscall(SYS_ptrace, GET_SYSCALL_INFO, stopped, sizeof now, &now) > 0)
+            calls += now.what == SYSCALL_ENTRY && makes_descriptor(now.number);
+    }
+    say_status("child", status);
+    say("calls that make descriptors: %d", calls);
     return 0;
 }
