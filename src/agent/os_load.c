@@ -13,6 +13,7 @@
 
 #include "core.h"
 #include "os.h"
+#include "torch.h"
 
 /* ---- Does the caller matter? ----------------------------------------------------------------------------------- */
 
@@ -191,6 +192,7 @@ static int time_dlclose(void *handle)
 int os_hook_dlclose(void *handle)
 {
     int result = time_dlclose(handle);
+    torch_memory_forget();
     if (agent_attached())
         agent_note_modules();
     return result;

@@ -511,7 +511,6 @@ static void tell(void)
 void torch_found(const char *path)
 {
     uint32_t before = NOT_LOADED;
-    torch_memory_prepare();
     if (!(agent.sources & WIRE_BIT(TORCH)) || !atomic_compare_exchange_strong(&state, &before, INSTALLING))
         return;
     int saved_errno = errno;

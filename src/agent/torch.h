@@ -40,8 +40,8 @@ uint32_t torch_inputs_read(uint64_t *words, uint32_t room, const void *values, u
 struct torch_stand_in { const char *symbol; void *function; };
 extern const struct torch_stand_in torch_memory_functions[]; /* ends with one without a symbol */
 
-/* Looks up the real ones while no allocator waits for it. */
-void torch_memory_prepare(void);
+/* A library was unloaded, and may come back elsewhere: the real ones are looked up again. */
+void torch_memory_forget(void);
 
 /* Puts them before torch's also in a process that the agent was not preloaded into; libraries that were loaded since are reached
  * when it is called again. */

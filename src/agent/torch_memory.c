@@ -2,11 +2,15 @@
  *
  * These stand before the functions of libc10 by which allocators ask whether anybody wants to know, and tell. Each goes on to the
  * real one, so that a profiler of the program's own hears the same. Allocators on the CPU remember the sizes of what they handed
- * out only while somebody wants to know; so the answer is yes from the start, whether or not recording is on just then.       */
+ * out only while somebody wants to know; so the answer is yes from the start, whether or not recording is on just then.
+ *
+ * Allocators call these with their locks held. Nothing here may wait for the loader's lock: see find().                      */
+#include <link.h>
 #include <stdbool.h>
 
 #include "../wire/torch.h"
 #include "core.h"
+#include "symbols.h"
 #include "torch.h"
 
 struct device { int8_t type, index; }; /* c10::Device: passed in a register */
@@ -29,30 +33,40 @@ static const char *const symbols[REALS] = { ENABLED, USED, USED_SIGNED, USED_ALO
 static _Atomic(void *) reals[REALS];
 #define NONE ((void *)symbols)
 
-/* A library that is loaded for one user alone is found too. */
-static void *find(int which)
+struct search { const char *symbol; uintptr_t own_base; void *found; };
+
+static int look_in_object(struct dl_phdr_info *object, size_t size, void *context)
 {
+    struct search *search = context;
+    if (object->dlpi_addr != search->own_base)
+        search->found = library_symbol(object, search->symbol);
+    return search->found != NULL;
+}
+
+/* The tables of the objects are read: dlsym() would wait for the loader's lock, which a thread may hold that waits in a constructor for
+ * the lock that this allocator holds. */
+static __attribute__((noinline)) void *find(int which)
+{
+    struct search search = { symbols[which], library_own_base(), NULL };
     int saved_errno = errno;
-    void *function = agent_find_function("libc10.so", symbols[which]);
-    atomic_store_explicit(&reals[which], function ? function : NONE, memory_order_relaxed);
+    dl_iterate_phdr(look_in_object, &search);
+    atomic_store_explicit(&reals[which], search.found ? search.found : NONE, memory_order_relaxed);
     errno = saved_errno;
-    return function;
+    return search.found;
 }
 
-void torch_memory_prepare(void)
-{
-    for (int which = 0; which < REALS; which++)
-        if (!atomic_load_explicit(&reals[which], memory_order_relaxed))
-            find(which);
-}
-
-/* Looked up here only where nobody has told us of torch: the allocator holds its locks, and the loader's should not be taken then. */
 static void *real(int which)
 {
     void *function = atomic_load_explicit(&reals[which], memory_order_relaxed);
     if (likely(function))
         return function == NONE ? NULL : function;
     return find(which);
+}
+
+void torch_memory_forget(void)
+{
+    for (int which = 0; which < REALS; which++)
+        atomic_store_explicit(&reals[which], NULL, memory_order_relaxed);
 }
 
 static void record(const uint64_t words[4], struct device device, int is_failure)
@@ -74,7 +88,6 @@ EXPORT bool torch_memory_enabled(void) __asm__(ENABLED);
 bool torch_memory_enabled(void)
 {
     bool (*enabled)(void) = (bool (*)(void))real(REAL_ENABLED);
-    agent_note_changed_modules(); /* an allocation is a sign of life */
     return is_wanted() || (enabled && enabled());
 }
 

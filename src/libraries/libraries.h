@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../agent/library.h"
+#include "../agent/symbols.h"
 
 /* A row of the .calls files, in their order; stubs.S gives each its number. */
 struct library_function {
@@ -26,11 +27,6 @@ extern _Atomic(void *) library_real[]; /* by number; NULL: not found yet */
 
 /* The real function, or NULL while no library that is loaded has it. Keeps errno. */
 void *library_resolve(uint32_t number);
-
-/* Of an object that the loader names, the address of a function that it exports; NULL if it has none of this name. */
-struct dl_phdr_info;
-void *library_symbol(const struct dl_phdr_info *object, const char *name);
-uintptr_t library_own_base(void); /* where this library itself was loaded */
 
 /* What stubs look at before they save anything: see enter_*.S. */
 extern struct library_look {

@@ -25,6 +25,7 @@ class PyTorch(lib.Case):
         cls.made = tempfile.mkdtemp(prefix="tacho-test-")
         cls.addClassCleanup(shutil.rmtree, cls.made, ignore_errors=True)
         cls.caller = cls.build(os.path.join(cls.made, "caller"), "torch_caller.c")
+        cls.loader = cls.build(os.path.join(cls.made, "libloader.so"), "torch_loader.c", "-shared", "-Wl,--disable-new-dtags,-rpath,/nowhere")
         cls.libraries = {}
         for version, macros in LAYOUTS.items():
             folder = os.path.join(cls.made, version, "lib")
@@ -85,8 +86,7 @@ class PyTorch(lib.Case):
                 self.assertEqual(self.output.stdout, "0 contexts deleted\n")
 
     def test_loaded_behind_our_back(self):
-        loader = self.build(os.path.join(self.made, "libloader.so"), "torch_loader.c", "-shared", "-Wl,--disable-new-dtags,-rpath,/nowhere")
-        report = self.profile(self.caller, self.libraries["2.6.0"], "plain", loader, options=["-t", "osrt", "--pytorch=auto"])
+        report = self.profile(self.caller, self.libraries["2.6.0"], "plain", self.loader, options=["-t", "osrt", "--pytorch=auto"])
         self.assertEqual(len(self.operators(report)), 12)
         # It is timed only where our hook may take the caller's place.
         ((untimed,),) = report.rows("SELECT sum(count) FROM TACHO_COUNT WHERE source = 'osrt' AND fate = 'untimed'")
@@ -185,6 +185,27 @@ class PyTorch(lib.Case):
         report = self.run_scene("memory")
         self.assertFalse(report.has("TACHO_TORCH_MEMORY"))
         self.assertEqual(self.output.stdout, "0 reports\n")
+
+    def c10(self, version):
+        return os.path.join(os.path.dirname(self.libraries[version]), "libc10.so")
+
+    def test_memory_of_another_c10_after_the_first_is_unloaded(self):
+        program = self.build(os.path.join(self.made, "again"), "torch_again.c")
+        report = self.profile(program, self.c10("2.15.0"), self.c10("2.6.0"), options=["-t", "osrt", "--pytorch=auto", "--pytorch-memory=true"])
+        self.assertEqual(report.rows("SELECT bytes FROM TACHO_TORCH_MEMORY ORDER BY timestamp"), 2 * [(64,), (-64,)])
+        self.assertEqual(self.output.stdout, "the first is gone\n2 reports\n")
+
+    def test_memory_is_reported_while_a_library_is_loaded(self):
+        """The allocator's lock is held then, and the constructor that waits for it has the loader's: neither may wait for the other."""
+        c10 = self.c10("2.15.0")
+        program = self.build(os.path.join(self.made, "locks"), "torch_locks.c", "-rdynamic")
+        plugin = self.build(os.path.join(self.made, "libplugin.so"), "torch_plugin.c", "-shared", c10)
+        loaded_late = self.build(os.path.join(self.made, "libtorch_cpu.so"), "torch_plugin.c", "-shared", c10)
+        for arguments in (plugin,), (loaded_late, self.loader):
+            with self.subTest(os.path.basename(arguments[0])):
+                report = self.profile(program, c10, *arguments, options=["-t", "osrt", "--pytorch=auto", "--pytorch-memory=true"])
+                self.assertEqual(report.rows("SELECT bytes FROM TACHO_TORCH_MEMORY ORDER BY timestamp"), [(4096,), (64,), (-64,)])
+                self.assertEqual(self.output.stdout, "3 reports\n")
 
     def test_ranges_as_emit_nvtx_has_them(self):
         report = self.run_scene("plain", options=["--pytorch=autograd-nvtx"])

@@ -27,6 +27,8 @@ typedef void *standin_allocate_function(int64_t bytes);
 typedef void standin_free_function(void *memory, int64_t bytes);
 standin_allocate_function standin_allocate;
 standin_free_function standin_free;
+typedef void *standin_source_function(size_t bytes);
+extern standin_source_function *standin_source; /* where the allocator gets memory, under its lock */
 extern uint64_t standin_reports; /* that reached the real functions */
 
 #endif

@@ -4,7 +4,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "libraries.h"
+#include "symbols.h"
 
 struct tables {
     const ElfW(Sym) *symbols;
