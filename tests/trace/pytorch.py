@@ -24,7 +24,7 @@ class PyTorch(lib.Case):
     def setUpClass(cls):
         cls.made = tempfile.mkdtemp(prefix="tacho-test-")
         cls.addClassCleanup(shutil.rmtree, cls.made, ignore_errors=True)
-        cls.caller = cls.build(os.path.join(cls.made, "caller"), "torch_caller.c")
+        cls.caller = cls.build(os.path.join(cls.made, "caller"), "torch_caller.c", "-rdynamic")
         cls.loader = cls.build(os.path.join(cls.made, "libloader.so"), "torch_loader.c", "-shared", "-Wl,--disable-new-dtags,-rpath,/nowhere")
         cls.libraries = {}
         for version, macros in LAYOUTS.items():
@@ -119,6 +119,14 @@ class PyTorch(lib.Case):
         self.assertEqual(sorted(row[0] for row in rows), ["around the fork", "child", "parent"])
         self.assertNotEqual(parents["child"], parents["parent"])
         self.assertEqual(parents["around the fork"], parents["parent"])
+
+    def test_child_that_was_forked_amid_the_load(self):
+        """The thread that was adding the observer is not in the child, where torch's locks may be held for good: torch is left alone there."""
+        report = self.run_scene("forks amid the load")
+        self.assertEqual(len(self.operators(report)), 12)
+        ((refused, reason),) = report.rows("SELECT globalPid, text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%PyTorch%'")
+        self.assertIn("forked while PyTorch was being loaded", reason)
+        self.assertNotIn(refused, {row[6] >> 24 << 24 for row in self.operators(report)})
 
     def test_death_leaves_what_was_running(self):
         report = self.run_scene("dies", status=-9)

@@ -241,8 +241,10 @@ static int loads(char **arguments)
     return 0;
 }
 
-/* Stands before libc's: once the shared object that it loads is in the list, the thread stays here, as one does that is interrupted. */
+/* Stands before libc's: once the shared object that it loads is in the list, the thread stays here, as one does that is interrupted;
+ * not before it has been here so often. */
 static _Thread_local const char *awaited;
+static int passes;
 static _Atomic int is_in_list, may_leave;
 
 static int is_awaited(struct dl_phdr_info *info, size_t size, void *name)
@@ -255,7 +257,7 @@ int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *c
     static int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
     if (!real)
         real = (int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))dlsym(RTLD_NEXT, "dl_iterate_phdr");
-    if (awaited && real(is_awaited, (void *)awaited))
+    if (awaited && real(is_awaited, (void *)awaited) && passes-- == 0)
         is_in_list = 1;
     while (awaited && is_in_list && !may_leave)
         syscall(SYS_sched_yield);
@@ -265,13 +267,16 @@ int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *c
 static void *load(void *path)
 {
     awaited = path;
-    return dlopen(path, RTLD_NOW);
+    must(dlopen(path, RTLD_NOW) != NULL, dlerror());
+    must(is_in_list, "nobody looked at the list so often");
+    return NULL;
 }
 
 /* Forks while another thread looks through the list of shared objects for the one that it has loaded. */
 static int forks_amid_a_load(char **arguments)
 {
     pthread_t thread;
+    passes = arguments[2] ? atoi(arguments[2]) : 0;
     must(pthread_create(&thread, NULL, load, arguments[0]) == 0, "pthread_create");
     while (!is_in_list)
         syscall(SYS_sched_yield);

@@ -170,6 +170,18 @@ class Tree(TreeCase):
                                                                     WHERE globalPid = (SELECT globalPid FROM PROCESSES WHERE pid = ?)""", child)}
         self.assertIn("librt.so.1", names)
 
+    def test_python_of_a_child_that_was_forked_while_it_was_looked_at(self):
+        """The thread that was looking for Python's symbols then is not in the child, which looks for itself and says what it found."""
+        python = self.path("libpython3.so")
+        subprocess.run([os.environ["CC"], "-shared", "-fPIC", "-o", python, "-x", "c", "-"],
+                       input="void *PyGILState_GetThisThreadState(void) { return 0; }\n", text=True, check=True)
+        report, _, told = self.profile_tree("forks-amid-a-load", python, "librt.so.1", "2", options=["-t", "osrt", "--python-backtrace=cuda"])
+        (child, status, _), = said(told, "exit")
+        self.assertEqual(status, 0)
+        refused = {process for process, in report.rows("SELECT globalPid FROM DIAGNOSTIC_EVENT WHERE text LIKE '%this Python is not known here%'")}
+        self.assertIn(global_pid(child), refused)
+        self.assertEqual(len(refused), 2, "its parent says so, too")
+
     def test_modules_with_odd_notes(self):
         """The loader never looks at notes: a module may load whose notes are nowhere, longer than it is, or someone else's."""
         good = self.path("libgood.so")

@@ -118,6 +118,8 @@ CPP(uint64_t, add_callback, (struct callback callback), "_ZN2at17addGlobalCallba
 {
     if (callback.probability != 1.0 || !callback.start || !callback.scopes[0] || !callback.scopes[SCOPES - 1])
         abort();
+    if (standin_is_observed)
+        standin_is_observed();
     observers[observer_count] = callback;
     observer_ids[observer_count] = ++last_observer;
     return observer_ids[observer_count++];
