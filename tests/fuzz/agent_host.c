@@ -180,6 +180,14 @@ void host_drain(void)
     drain_process(host.process, SIZE_MAX);
 }
 
+int host_was_warned(const char *text)
+{
+    for (size_t i = 0; i < host.result.warning_count; i++)
+        if (strcmp(host.result.warnings[i], text) == 0)
+            return 1;
+    return 0;
+}
+
 /* All that was told finds room once the collector makes some: an entry that never does would hold up the others. */
 static void send_all(void)
 {

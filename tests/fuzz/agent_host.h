@@ -10,6 +10,8 @@
 void host_begin(const struct collect_options *options, uint32_t sources, uint32_t chunk_count);
 /* The collector reads what was recorded. */
 void host_drain(void);
+/* Whether the collector has read a warning of these words. */
+int host_was_warned(const char *text);
 /* The process has ended, and is read to its end: how many records the collector could not make sense of. */
 uint64_t host_end(void);
 
