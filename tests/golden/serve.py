@@ -302,7 +302,8 @@ def statements_that_search(file):
     theirs = sqlite3.connect(":memory:")
     texts = ["'abcabc'", "'c'", "''", "'été'", "'é'", "'t'", "x'c3a9'", "x'a9'", "x'c3'", "x'c3c3a9'", "x''", "12345", "34", "NULL", "'  a b  '", "' '", "'אבא'"]
     calls = [f"{name}({a}, {b})" for name in ("instr", "trim", "ltrim", "rtrim") for a in texts for b in texts]
-    calls += [f"replace({a}, {b}, {c})" for a in texts for b in texts for c in ("''", "'xy'", "'é'", "NULL", "7")]
+    # Whether a number in which nothing is to be replaced stays one differs between releases of SQLite: the text counts.
+    calls += [f"CAST(replace({a}, {b}, {c}) AS TEXT)" for a in texts for b in texts for c in ("''", "'xy'", "'é'", "NULL", "7")]
     with Server(file) as server:
         for first in range(0, len(calls), 500):
             part = calls[first : first + 500]
