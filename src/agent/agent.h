@@ -101,7 +101,6 @@ struct agent_thread {
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
-    uint32_t jumped;                /* the program has left a handler by longjmp() that may have interrupted us: agent_was_left() */
     uintptr_t notes;                /* a note is being written, with this stack pointer: it may take a chunk that events may not */
     uint32_t in_note_chunk;         /* this is one of those: its limit keeps events out */
     uint32_t timer;                 /* sample.c */
@@ -220,9 +219,13 @@ static inline uintptr_t agent_frame(void)
     return frame;
 }
 
-/* True if whoever set this word to its stack pointer will never clear it: a handler that interrupted it has left it by longjmp(), for
- * here is a frame that lies above. Then the word is 0. A handler that switches stacks may come back, so the program must have jumped. */
-int agent_was_left(struct agent_thread *thread, uintptr_t *word, uintptr_t here);
+/* In a word that holds the stack pointer of whoever set it: the program has since left a handler by longjmp(). */
+#define AGENT_JUMPED 1u
+
+/* True if whoever set this word to its stack pointer will never clear it: the program has jumped, and here is a frame that lies above.
+ * Then the word is 0. A handler that switches to another stack by longjmp(), and comes back, is not told apart where that stack lies
+ * close above. */
+int agent_was_left(uintptr_t *word, uintptr_t here);
 /* The same of the thread's record, which is counted as lost. */
 int agent_record_was_left(struct agent_thread *thread, uintptr_t here);
 

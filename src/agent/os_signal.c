@@ -130,9 +130,12 @@ int os_hook_sigpending(sigset_t *set)
 static void note_jump(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD &&
-        (thread->busy || thread->notes || thread->scratch[AGENT_SCRATCH_OF_HOOK].taken || thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken))
-        thread->jumped = 1;
+    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD)
+        return;
+    uintptr_t *words[] = { &thread->busy, &thread->notes, &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (*words[i])
+            *words[i] |= AGENT_JUMPED;
 }
 
 #define JUMP(symbol)                                                                                                 \

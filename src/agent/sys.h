@@ -217,6 +217,19 @@ static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
     return (int)sys_call6(SYS_futex, (long)word, 1 | 128 /* FUTEX_WAKE, private */, threads, 0, 0, 0);
 }
 
+/* Holds all signals back but those that the thread brings upon itself, which would end the process then; the mask to release them with. */
+static inline uint64_t sys_hold_signals(void)
+{
+    const uint64_t own = 1u << (SIGILL - 1) | 1u << (SIGTRAP - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGSYS - 1);
+    uint64_t all = ~own, before = 0;
+    sys_call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
+    return before;
+}
+static inline void sys_release_signals(uint64_t mask)
+{
+    sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+}
+
 /* Can the eight bytes around this address be read? The kernel copies a signal mask before it looks at what to do with it, and
  * there is no such thing to do: nothing changes. Filters for system calls let this one through, since libc cannot do without it. */
 static inline int sys_can_read(const void *address)

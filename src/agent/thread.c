@@ -19,6 +19,8 @@
 #define EARLY_KEYS 32u /* glibc has room for their values in the thread itself */
 #define MUSL_KEYS 128u /* all that it has, and all with such room */
 
+#define JUMP_MOST (8u << 20) /* a stack is seldom larger; another that lies farther away is none of a jump's business */
+
 #define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
 
 __thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
@@ -31,7 +33,7 @@ void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use
     struct agent_scratch *scratch = &thread->scratch[use];
     enum wire_fate fate = WIRE_LOST_IN_SIGNAL;
     uintptr_t frame = agent_frame();
-    if (!scratch->taken || agent_was_left(thread, &scratch->taken, frame)) {
+    if (!scratch->taken || agent_was_left(&scratch->taken, frame)) {
         scratch->taken = frame;
         atomic_signal_fence(memory_order_seq_cst);
         if (!scratch->memory)
@@ -205,16 +207,6 @@ static int reopen_for_note(struct agent_thread *thread, uint32_t words)
     return 1;
 }
 
-static struct wire_chunk *chunk_of(uint32_t index)
-{
-    return index < WIRE_NOTE_CHUNKS ? area_unit(&agent.note_chunks, index) : area_unit(&agent.chunks, index - WIRE_NOTE_CHUNKS);
-}
-
-static _Atomic uint32_t *link_of(struct agent_thread *thread)
-{
-    return thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk;
-}
-
 /* It becomes the thread's chunk; index counts all chunks. */
 static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, uint32_t index)
 {
@@ -222,8 +214,7 @@ static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, u
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
     chunk->sequence = thread->chunk_sequence++;
-    atomic_store_explicit(link_of(thread), index, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst); /* whoever is left here, by a jump, is in the chunk that the collector reads next */
+    atomic_store_explicit(thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk, index, memory_order_release);
     thread->chunk = chunk;
     thread->cursor = chunk->data;
     thread->limit = end_of(chunk);
@@ -241,13 +232,11 @@ static int next_note_chunk(struct agent_thread *thread, uint32_t words)
     return 0;
 }
 
-int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+static int next_chunk(struct agent_thread *thread, uint32_t words)
 {
-    if (words > WIRE_CHUNK_DATA / 8)
-        return -1;
     uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
     if (index == WIRE_NONE)
-        return thread->notes && !agent_was_left(thread, &thread->notes, agent_frame()) ? next_note_chunk(thread, words) : -1;
+        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, words) : -1;
     struct wire_chunk *chunk = area_unit(&agent.chunks, index);
     if (thread->chunk)
         populate(chunk, index);
@@ -255,30 +244,33 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
     return 0;
 }
 
+/* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the one before as
+ * soon as it is linked with the next. */
+int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+{
+    if (words > WIRE_CHUNK_DATA / 8)
+        return -1;
+    uint64_t mask = sys_hold_signals();
+    int result = next_chunk(thread, words);
+    sys_release_signals(mask);
+    return result;
+}
+
 /* ---- Jumps out of handlers --------------------------------------------------------------------------------------- */
 
-int agent_was_left(struct agent_thread *thread, uintptr_t *word, uintptr_t here)
+int agent_was_left(uintptr_t *word, uintptr_t here)
 {
-    if (!thread->jumped || *word > here || !os_is_on_this_stack(*word))
+    if (!(*word & AGENT_JUMPED) || here - (*word & ~(uintptr_t)AGENT_JUMPED) > JUMP_MOST || !os_is_on_this_stack(*word))
         return 0;
     *word = 0;
     return 1;
 }
 
-/* Also finishes the step into the next chunk, if it was left in the midst of that. */
 int agent_record_was_left(struct agent_thread *thread, uintptr_t here)
 {
-    if (!agent_was_left(thread, &thread->busy, here))
+    if (!agent_was_left(&thread->busy, here))
         return 0;
-    uint32_t next = atomic_load_explicit(link_of(thread), memory_order_relaxed);
-    if (next != WIRE_NONE) {
-        thread->chunk = chunk_of(next);
-        thread->in_note_chunk = next < WIRE_NOTE_CHUNKS;
-    }
-    if (thread->chunk && (size_t)(thread->cursor - thread->chunk->data) > WIRE_CHUNK_DATA) {
-        thread->cursor = thread->chunk->data;
-        thread->limit = thread->in_note_chunk ? thread->cursor : end_of(thread->chunk);
-    }
+    thread_close_note(thread);
     agent_count(thread, WIRE_SOURCE_NOTES, WIRE_LOST_IN_SIGNAL);
     return 1;
 }

@@ -10,7 +10,7 @@
  *     capture sleeps           one sleep of 1 ms, one of 30 ms
  *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its own
  *     capture jumps            a child that calls tacho_start() and tacho_stop() again and again, and whose signal handler leaves them
- *                              by siglongjmp, each time some instructions later; then both once more, around a mark
+ *                              by siglongjmp, each time some instructions later; then both once more, around a mark; 77 where ptrace is refused
  *     capture range NAME       one range                                                                              */
 #include <pthread.h>
 #include <setjmp.h>
@@ -179,7 +179,9 @@ static int switch_and_jump(void)
     const struct tacho_calls *calls = find ? find() : NULL;
     volatile int done = 0;
 
-    if (!calls || signal(SIGUSR1, jump_out) == SIG_ERR || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        return 77;
+    if (!calls || signal(SIGUSR1, jump_out) == SIG_ERR)
         return 1;
     while (!done)
         if (sigsetjmp(way_out, 1) == 0) {
@@ -217,7 +219,7 @@ static int jumps(void)
     for (; waitpid(child, &status, 0) == child && WIFSTOPPED(status); steps += 5)
         if (steps < STEPS_MOST ? step_and_signal(child, steps) != 0 : ptrace(PTRACE_CONT, child, NULL, NULL) != 0)
             return 1;
-    return !WIFEXITED(status) || WEXITSTATUS(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 int main(int argc, char **argv)
