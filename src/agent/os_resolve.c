@@ -7,6 +7,7 @@
  * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
 #include <string.h>
 
+#include "core.h"
 #include "loader.h"
 #include "os.h"
 
@@ -99,10 +100,27 @@ static const missing_function missing[OSRT_FUNCTION_COUNT] = {
 
 /* ---- Looking up ------------------------------------------------------------------------------------------------ */
 
+struct pair {
+    uintptr_t one, other;
+    int together;
+};
+
+static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
+{
+    struct pair *pair = wanted;
+    uint64_t first, bytes;
+    modules_extent(object, &first, &bytes);
+    int one = pair->one - first < bytes, other = pair->other - first < bytes;
+    pair->together = one && other;
+    return one || other;
+}
+
+/* dladdr() would tell too, after a look at each symbol of the library: some 30 us a call, at the start of every program. */
 static int are_of_one_library(const void *one, const void *other)
 {
-    Dl_info a, b;
-    return loader.dladdr(one, &a) && loader.dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+    struct pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };
+    dl_iterate_phdr(look_for_pair, &pair);
+    return pair.together;
 }
 
 void *os_find(enum osrt_function function)
