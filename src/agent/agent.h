@@ -38,6 +38,12 @@ struct agent_switch {
 };
 extern struct agent_switch agent_switch;
 
+#define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
+struct agent_filtered_child {
+    _Atomic uintptr_t thread;       /* that has called vfork(): the address of its agent_self; 0: free */
+    _Atomic uint32_t pid;           /* of the child */
+};
+
 struct agent {
     struct wire_header *arena;      /* of it, the header alone: the rest is in the areas */
     struct area slots, threads;     /* threads: private half of the slots, same index */
@@ -57,7 +63,7 @@ struct agent {
     _Atomic uint32_t own_threads;   /* that live: of ours, and of CUPTI's those that are known */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
-    _Atomic uintptr_t filtered_child; /* os_process.h */
+    struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* os_process.h */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];             /* path of the agent itself */
     char preload[2 * 4096];         /* what LD_PRELOAD must name: the agent, and with a colon the stubs where they are in use */

@@ -5,6 +5,7 @@
 #include "chain.h"
 
 #include "../wire/registers.h"
+#include "os_process.h"
 #include "python.h"
 #include "sys.h"
 
@@ -36,7 +37,7 @@ long chain_copy_stack(void *to, uint64_t from, size_t bytes)
 
 void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
 {
-    if (atomic_load_explicit(&refused, memory_order_relaxed))
+    if (atomic_load_explicit(&refused, memory_order_relaxed) || os_is_filtered_child())
         return;
     uint64_t python = python_stack_now(thread, WIRE_PYTHON_CALLS);
     size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;

@@ -41,11 +41,10 @@ struct request {
 /* A filtered vfork child: once it has become another program, its thread is its parent's again. */
 static int run(const struct request *request, strings environment)
 {
-    if (!os_is_filtered_child())
-        return request->run(request, environment);
-    os_set_filtered_child(0);
+    pid_t filtered = os_forget_filtered_child();
     int result = request->run(request, environment);
-    os_set_filtered_child(1);
+    if (filtered)
+        os_note_filtered_child(filtered);
     return result;
 }
 
@@ -75,9 +74,11 @@ static int can_read_text(const char *text, uintptr_t *page)
 }
 
 /* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so they
- * find out first. */
+ * find out first; but not behind a filter of the program's, which may forbid the question. */
 static int can_be_read(const struct request *request)
 {
+    if (agent.filtered || os_is_filtered_child())
+        return 1;
     uintptr_t page = UINTPTR_MAX;
     if (request->path && !can_read_text(request->path, &page))
         return 0;

@@ -37,6 +37,52 @@ pid_t os_hook_fork(void)
     return child;
 }
 
+/* ---- Filtered children ------------------------------------------------------------------------------------------ */
+
+static struct agent_filtered_child *find_filtered_child(uintptr_t thread)
+{
+    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++)
+        if (atomic_load_explicit(&agent.filtered_children[i].thread, memory_order_relaxed) == thread)
+            return &agent.filtered_children[i];
+    return NULL;
+}
+
+int os_is_filtered_child(void)
+{
+    return find_filtered_child((uintptr_t)&agent_self) != NULL;
+}
+
+void os_note_filtered_child(pid_t pid)
+{
+    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+        uintptr_t free = 0;
+        if (atomic_compare_exchange_strong(&agent.filtered_children[i].thread, &free, (uintptr_t)&agent_self)) {
+            atomic_store(&agent.filtered_children[i].pid, (uint32_t)pid);
+            return;
+        }
+    }
+}
+
+pid_t os_forget_filtered_child(void)
+{
+    struct agent_filtered_child *child = find_filtered_child((uintptr_t)&agent_self);
+    if (!child)
+        return 0;
+    pid_t pid = (pid_t)atomic_exchange(&child->pid, 0);
+    atomic_store(&child->thread, 0);
+    return pid;
+}
+
+/* Its filter has killed it, so that it could not say so itself. Any thread may have waited for it. */
+static void forget_reaped_child(pid_t pid)
+{
+    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+        uint32_t reaped = (uint32_t)pid;
+        if (atomic_compare_exchange_strong(&agent.filtered_children[i].pid, &reaped, 0))
+            atomic_store(&agent.filtered_children[i].thread, 0);
+    }
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
 
 /* Tracers wait for threads as for processes, with these. */
@@ -44,9 +90,8 @@ pid_t os_hook_fork(void)
 
 static void note_status(pid_t pid, int status, int options)
 {
-    if (os_is_filtered_child())
-        os_set_filtered_child(0);
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        forget_reaped_child(pid);
         uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
         emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
     }
@@ -54,7 +99,7 @@ static void note_status(pid_t pid, int status, int options)
 
 static inline pid_t finish_wait(pid_t child, const int *status, int options)
 {
-    if (child > 0 && agent_attached())
+    if (child > 0)
         note_status(child, *status, options);
     return child;
 }
@@ -95,7 +140,7 @@ int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
     if (!information)
         information = &own_information;
     int result = timed_waitid(which, id, information, options);
-    if (result != 0 || !agent_attached() || information->si_pid == 0)
+    if (result != 0 || information->si_pid == 0)
         return result;
     if (information->si_code == CLD_EXITED)
         note_status(information->si_pid, (information->si_status & 0xff) << 8, options);
@@ -159,8 +204,7 @@ void os_process_prepare(void)
     {                                                                                                                \
         cuda_exit();                                                                                                 \
         note_exit(status);                                                                                           \
-        if (os_is_filtered_child())                                                                                  \
-            os_set_filtered_child(0);                                                                                \
+        os_forget_filtered_child();                                                                                  \
         return OS_REAL(symbol)(status);                                                                              \
     }
 EXIT(_exit)

@@ -16,15 +16,10 @@ pid_t os_attached_pid(void);
 void os_note_child(pid_t pid, enum wire_child what, uint16_t cause, const char *path);
 
 /* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
- * killed for any system call of ours, getpid() too: so it leaves word here, and takes it back when it goes (exec, exit). For one
- * that was killed its parent does so, when it waits for it. */
-static inline int os_is_filtered_child(void)
-{
-    return atomic_load_explicit(&agent.filtered_child, memory_order_relaxed) == (uintptr_t)&agent_self;
-}
-static inline void os_set_filtered_child(int is_filtered)
-{
-    atomic_store_explicit(&agent.filtered_child, is_filtered ? (uintptr_t)&agent_self : 0, memory_order_relaxed);
-}
+ * killed for any system call of ours, getpid() too: so it leaves word before that, and takes it back when it goes (exec, exit). For
+ * one that was killed its parent does so, when it waits for it. */
+int os_is_filtered_child(void);
+void os_note_filtered_child(pid_t pid);
+pid_t os_forget_filtered_child(void); /* its number, 0: it is none */
 
 #endif

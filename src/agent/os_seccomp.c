@@ -29,21 +29,20 @@ static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
     return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? WIRE_LIMIT_FILTER : NO_LIMIT;
 }
 
-/* A vfork child runs in its parent's memory: what limits the child is not to change the parent, which is asked before the call, since
- * behind a filter getpid() could be fatal. A process that was forked and not attached does not know its number: 0. */
-static int owns_memory(void)
-{
-    return !agent.pid || (uint32_t)sys_getpid() == agent.pid;
-}
-
 enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
+/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked for before the call,
+ * since behind a filter getpid() could be fatal. A process that was forked and not attached does not know its own: 0. */
 static enum caller begin_limit(enum wire_limit limit)
 {
     if (limit == NO_LIMIT || agent.filtered || os_is_filtered_child())
         return STRANGER;
-    if (!owns_memory())
+    pid_t pid = sys_getpid();
+    if (agent.pid && (uint32_t)pid != agent.pid) {
+        if (limit == WIRE_LIMIT_FILTER)
+            os_note_filtered_child(pid);
         return BORROWER;
+    }
     if (!agent_attached())
         return SILENT;
     agent_leave(limit);
@@ -52,13 +51,11 @@ static enum caller begin_limit(enum wire_limit limit)
 
 static void end_limit(enum wire_limit limit, enum caller caller, int failed)
 {
+    if (failed && caller == BORROWER && limit == WIRE_LIMIT_FILTER)
+        os_forget_filtered_child();
     if (failed && caller == LEAVES)
         agent_come_back();
-    if (failed || limit != WIRE_LIMIT_FILTER || caller == STRANGER)
-        return;
-    if (caller == BORROWER)
-        os_set_filtered_child(1);
-    else
+    if (!failed && limit == WIRE_LIMIT_FILTER && (caller == SILENT || caller == LEAVES))
         agent.left = agent.filtered = 1;
 }
 

@@ -106,7 +106,7 @@ int sample_is_handler(const struct sigaction *action)
 int sample_has_signal(void)
 {
     struct sigaction now;
-    if (agent.left || atomic_load_explicit(&signal_owner, memory_order_relaxed) != SIGNAL_OURS)
+    if (agent.left || atomic_load_explicit(&signal_owner, memory_order_relaxed) != SIGNAL_OURS || os_is_filtered_child())
         return 0;
     return OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
 }

@@ -11,6 +11,7 @@
 #include "core.h"
 #include "loader.h"
 #include "os.h"
+#include "os_process.h"
 #include "sys.h"
 
 /* Libraries do I/O in their own thread destructors: stay until the round before the last. */
@@ -248,7 +249,7 @@ static int next_chunk(struct agent_thread *thread, uint32_t words)
  * soon as it is linked with the next. */
 int agent_next_chunk(struct agent_thread *thread, uint32_t words)
 {
-    if (words > WIRE_CHUNK_DATA / 8)
+    if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child())
         return -1;
     uint64_t mask = sys_hold_signals();
     int result = next_chunk(thread, words);

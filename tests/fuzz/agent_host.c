@@ -90,6 +90,11 @@ int os_is_own_process(void)
     return agent_attached();
 }
 
+int os_is_filtered_child(void)
+{
+    return 0;
+}
+
 int os_is_on_this_stack(uintptr_t frame)
 {
     return 1;

@@ -28,7 +28,7 @@ VISIBLE = [
             program="seccomp/.*|identity/controls"),
     Visible("more memory that `mlockall()` locks, in a program that uses CUDA; it fails where `RLIMIT_MEMLOCK` has no room for that",
             r"[-+] stdout: (mlockall: .*|locked .*)", ".*cuda.*standin.*",
-            "CUPTI and the stacks of the threads above count as the program's. The agent's own memory is not locked.",
+            "CUPTI and the stacks of the threads above count as the program's. The agent's buffers are not locked.",
             program="memory/lock_as_user_with_8_mb"),
     Visible("with `--preload=no`: `tacho` as the parent of orphans, one key of `pthread_key_create()` less, and CUPTI's thread, for which libc waits when all others have called `pthread_exit()`",
             r"[-+] (stdout: .*|status (0|hung))", "no-preload.*",

@@ -4,8 +4,9 @@
  *                                       FORBIDDEN: nothing; socket; agent, all that only an agent would call
  *     seccomp HOW FORBIDDEN work        does without another program
  *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
- *     seccomp vfork                     gives up privileges, has a vfork child that becomes "seccomp work" behind a filter, and then becomes
- *                                       "seccomp work" itself
+ *     seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that cannot, and one that its
+ *                                       filter kills; then becomes "seccomp work" itself
+ *     seccomp vfork-privileges          gives up privileges and does the same
  *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its own; status 5
  *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
@@ -14,7 +15,9 @@
 #include <pthread.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,10 +27,10 @@
 
 #include "nvtx_client.h"
 
-/* The last ones are a loader's calls, too: no program can start behind a filter for these. */
+/* The last ones are a loader's calls, or those of fork() in libc, too: no program can start behind a filter for these. */
 static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime,
-                                        SYS_openat, SYS_pread64, SYS_faccessat };
-enum { CALLS = sizeof agent_calls / sizeof *agent_calls, LOADER_CALLS = 3 };
+                                        SYS_process_vm_readv, SYS_mremap, SYS_openat, SYS_pread64, SYS_faccessat, SYS_rt_sigprocmask, SYS_sigaltstack };
+enum { CALLS = sizeof agent_calls / sizeof *agent_calls, LOADER_CALLS = 5 };
 
 static long call_kernel(long number, long a, long b, long c)
 {
@@ -121,24 +124,42 @@ static int tsync(void)
     return result > 0 ? 5 : 1;
 }
 
-/* The child runs in its parent's memory, and its filter is none of the parent's. */
-static int filter_vfork_child(const char *self)
+/* As a shell does before exec, with more calls than fit into a chunk. */
+static void redirect(void)
+{
+    for (int i = 0; i < 3000; i++)
+        close(dup(1));
+}
+
+static void *reap(void *child)
 {
     int status = 0;
+    waitpid((pid_t)(intptr_t)child, &status, 0);
+    return (void *)(intptr_t)status;
+}
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return 77;
-    static const char *const forbidden[] = { "agent", "loader" };
-    for (int i = 0; i < 2; i++) {
+/* The child runs in its parent's memory, and its filter is none of the parent's. Another thread waits for it. */
+static int filter_vfork_child(const char *self)
+{
+    static const char *const forbidden[] = { "agent", "loader", "loader" };
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *status;
         pid_t child = vfork();
         if (child == 0) {
             if (build("prctl", forbidden[i]) != 0)
                 _exit(77);
+            redirect();
+            if (i == 2)
+                call_kernel(SYS_getpid, 0, 0, 0);
             execl(i == 0 ? self : "/nonexistent", self, "work", (char *)NULL);
             _exit(5);
         }
-        if (waitpid(child, &status, 0) != child || status != 5 << 8)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+        if (pthread_create(&thread, NULL, reap, (void *)(intptr_t)child) != 0 || pthread_join(thread, &status) != 0)
+            return 1;
+        int ended = (int)(intptr_t)status;
+        if (WIFEXITED(ended) ? i == 2 || WEXITSTATUS(ended) != 5 : i != 2 || WTERMSIG(ended) != SIGSYS)
+            return WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
     }
     execl(self, self, "work", (char *)NULL);
     return 1;
@@ -148,7 +169,9 @@ int main(int argc, char **argv)
 {
     nvtx_push(argc > 1 ? argv[1] : "");
     nvtx_pop();
-    if (argc == 2 && strcmp(argv[1], "vfork") == 0)
+    if (argc == 2 && strcmp(argv[1], "vfork-privileges") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return 77;
+    if (argc == 2 && strncmp(argv[1], "vfork", 5) == 0)
         return filter_vfork_child(argv[0]);
     if (argc == 2 && strcmp(argv[1], "tsync") == 0)
         return tsync();
