@@ -5,6 +5,7 @@
  * version; those are next in line all the same (a program that was linked with them asks for no version either, and gets our
  * hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a
  * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
+#include <link.h>
 #include <string.h>
 
 #include "core.h"
