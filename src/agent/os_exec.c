@@ -371,11 +371,13 @@ static int execute(const struct request *request)
     if (own)
         emit_note(WIRE_EXEC, plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
-        os_note_child(pid, WIRE_CHILD_EXECS, plan.cause, path);
+        os_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
     int result = run_as_planned(request, &plan);
     int error = errno;
     if (own)
         emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
+    else if (pid)
+        os_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), 0, NULL);
     if (thread) {
         struct os_call call = { .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start };
         if (call.duration < agent.osrt_threshold_ticks)
@@ -505,9 +507,11 @@ static int spawn(struct request *request)
     make_plan(&plan, request);
     if (!request->pid)
         request->pid = &child;
+    int is_own = os_is_own_process();
+    uint64_t since = is_own ? agent_ticks() : 0;
     int result = timed_spawn(request, &plan);
-    if (result == 0 && os_is_own_process())
-        os_note_child(*request->pid, WIRE_CHILD_EXECS, plan.cause, request->path);
+    if (result == 0 && is_own)
+        os_note_child(*request->pid, WIRE_CHILD_EXECS, since, plan.cause, request->path);
     return result;
 }
 

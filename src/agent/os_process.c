@@ -10,10 +10,10 @@
 #include "os_process.h"
 #include "sys.h"
 
-void os_note_child(pid_t pid, enum wire_child what, uint16_t cause, const char *path)
+void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cause, const char *path)
 {
-    uint64_t words[] = { (uint64_t)pid, what };
-    emit_note(WIRE_CHILD, cause, words, 2, path);
+    uint64_t words[] = { (uint64_t)pid, what, since };
+    emit_note(WIRE_CHILD, cause, words, 3, path);
 }
 
 static pid_t timed_fork(void)
@@ -31,9 +31,11 @@ static pid_t timed_fork(void)
 /* The child says hello itself, if it can. */
 pid_t os_hook_fork(void)
 {
+    int is_told = agent_attached() && (agent.flags & WIRE_FLAG_TRACE_FORK);
+    uint64_t since = is_told ? agent_ticks() : 0;
     pid_t child = timed_fork();
-    if (child > 0 && agent_attached() && (agent.flags & WIRE_FLAG_TRACE_FORK))
-        os_note_child(child, WIRE_CHILD_FORKED, 0, NULL);
+    if (child > 0 && is_told && agent_attached())
+        os_note_child(child, WIRE_CHILD_FORKED, since, 0, NULL);
     return child;
 }
 
@@ -175,7 +177,7 @@ static void note_exit(int status)
 {
     pid_t pid = os_attached_pid();
     if (pid && (uint32_t)pid != agent.pid) {
-        os_note_child(pid, WIRE_CHILD_BORROWED, 0, NULL);
+        os_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), 0, NULL);
     } else if (pid) {
         /* The time too: its parent may have reaped it before anyone can look. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };

@@ -12,8 +12,9 @@ int os_is_own_process(void);
 /* The number of the calling process where it is attached: not agent.pid, if it is a vfork child. 0: it is not, or may not ask. */
 pid_t os_attached_pid(void);
 
-/* Tells of a child, in its parent's name; cause: of WIRE_CHILD. Only where the process is attached, or a vfork child of one. */
-void os_note_child(pid_t pid, enum wire_child what, uint16_t cause, const char *path);
+/* Tells of a child, in its parent's name; cause: of WIRE_CHILD. Only where the process is attached, or a vfork child of one.
+ * since: the time before the call that has made it, which may have come and gone by now. */
+void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cause, const char *path);
 
 /* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
  * killed for any system call of ours, getpid() too: so it leaves word before that, and takes it back when it goes (exec, exit). For

@@ -17,9 +17,11 @@ struct child {
     pid_t pid, parent_pid;
     int64_t start_ns, end_ns;        /* end: PROCESS_NO_TIME, if it was not heard of */
     int64_t path_id;
+    uint32_t next_same_hash;         /* as in the buckets */
     unsigned cause, heard_at;        /* the tick when something was last heard */
     int execs, is_borrowed;
     int is_told;                     /* by an agent */
+    int is_settled;
     int has_status, status;
     char name[64];
 };
@@ -36,14 +38,27 @@ static struct process *find_process(struct collector *collector, pid_t pid, int6
     return was_there(process, time_ns) ? process : NULL;
 }
 
-/* The newest first: it is nearly always one of the last. */
+static uint32_t *bucket(struct children *children, pid_t pid)
+{
+    return &children->buckets[(uint32_t)pid & (CHILDREN_BUCKETS - 1)];
+}
+
 static struct child *find_child(struct collector *collector, pid_t pid)
 {
     struct children *children = &collector->children;
-    for (size_t i = children->count; i-- > 0;)
-        if (children->list[i].pid == pid)
-            return &children->list[i];
+    for (uint32_t at = *bucket(children, pid); at; at = children->list[at - 1].next_same_hash)
+        if (children->list[at - 1].pid == pid)
+            return &children->list[at - 1];
     return NULL;
+}
+
+/* The one at the end of the list. */
+static void link_in(struct children *children)
+{
+    struct child *child = &children->list[children->count - 1];
+    uint32_t *head = bucket(children, child->pid);
+    child->next_same_hash = *head;
+    *head = (uint32_t)children->count;
 }
 
 static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
@@ -53,6 +68,7 @@ static struct child *add_child(struct collector *collector, pid_t pid, pid_t par
         return NULL;
     struct child *child = &children->list[children->count++];
     *child = (struct child){.pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME};
+    link_in(children);
     return child;
 }
 
@@ -63,8 +79,11 @@ static struct child *take_child(struct collector *collector, pid_t pid, pid_t pa
         child = NULL; /* another has its pid now */
     if (!child)
         child = add_child(collector, pid, parent_pid, time_ns);
-    if (child)
-        child->heard_at = collector->ticks;
+    if (!child)
+        return NULL;
+    child->heard_at = collector->ticks;
+    if (!child->parent_pid)
+        child->parent_pid = parent_pid;
     return child;
 }
 
@@ -104,20 +123,36 @@ void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns)
         set_end(collector, child, time_ns);
 }
 
-int children_knows(struct collector *collector, pid_t pid)
+/* Where all CPUs are listened to, processes of others are heard of, too: a child is the tree's if its parents lead there. */
+static int is_of_tree(struct collector *collector, const struct child *child)
 {
-    return process_find(collector, pid) || find_child(collector, pid);
+    if (!collector->perf.events.choice.system_wide)
+        return 1;
+    for (size_t steps = 0; child && steps <= collector->children.count; steps++) {
+        if (child->is_told || find_process(collector, child->parent_pid, child->start_ns))
+            return 1;
+        child = find_child(collector, child->parent_pid);
+    }
+    return 0;
+}
+
+static int knows(struct collector *collector, pid_t pid)
+{
+    const struct child *child = find_child(collector, pid);
+    return pid == getpid() || process_find(collector, pid) || (child && is_of_tree(collector, child));
 }
 
 void children_meet_parents(struct collector *collector, pid_t parent_pid)
 {
-    for (pid_t pid = parent_pid; pid > 1 && pid != getpid() && !children_knows(collector, pid);) {
-        struct child_news news = {.pid = pid, .parent_pid = procfs_parent(pid), .time_ns = collector_now(collector), .what = WIRE_CHILD_FORKED};
-        if (news.parent_pid == 0)
-            return;
-        children_hear(collector, &news);
-        pid = news.parent_pid;
-    }
+    pid_t parents[64]; /* a daemon may have started it, which is none of the tree */
+    size_t count = 0, most = sizeof parents / sizeof *parents;
+    pid_t pid = parent_pid;
+    for (; pid > 1 && !knows(collector, pid) && count < most; pid = procfs_parent(pid))
+        parents[count++] = pid;
+    if (pid <= 1 || !knows(collector, pid))
+        return;
+    for (; count > 0; pid = parents[count])
+        children_hear(collector, &(struct child_news){.pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector)});
 }
 
 /* ---- What agents tell -------------------------------------------------------------------------------------------------------- */
@@ -136,6 +171,10 @@ void children_told(struct process *parent, struct child_news *news)
     struct child *child = find_child(parent->collector, news->pid);
     if (child)
         child->is_told = 1;
+    if (child && news->what == WIRE_CHILD_STAYS) {
+        child->execs = 0;
+        child->path_id = child->cause = child->name[0] = 0;
+    }
 }
 
 /* One that calls itself so, and its parent its parent. */
@@ -205,8 +244,9 @@ static void add_process(struct collector *collector, const struct child *child, 
         if (!is_end)
             process_watch(process);
     }
+    int64_t end_ns = child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector);
     if (!is_alive || is_end)
-        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector));
+        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, end_ns > process->start_ns ? end_ns : process->start_ns);
 }
 
 /* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn() that found no
@@ -214,6 +254,8 @@ static void add_process(struct collector *collector, const struct child *child, 
 static int is_wanted(struct collector *collector, const struct child *child)
 {
     const struct process *parent = process_find(collector, child->parent_pid);
+    if (!is_of_tree(collector, child))
+        return 0;
     if (child->execs)
         return 1;
     return collector->options->trace_fork_before_exec && (child->is_told || !parent || !parent->is_recorded || parent->has_left);
@@ -222,18 +264,23 @@ static int is_wanted(struct collector *collector, const struct child *child)
 void children_settle(struct collector *collector, int is_end)
 {
     struct children *children = &collector->children;
-    size_t kept = 0;
-    for (size_t i = 0; i < children->count; i++) {
-        struct child child = children->list[i];
-        struct process *process = find_process(collector, child.pid, child.start_ns);
+    size_t count = children->count;
+    for (size_t i = 0; i < count; i++) {
+        struct child *child = &children->list[i];
+        struct process *process = find_process(collector, child->pid, child->start_ns);
+        child->is_settled = process || is_end || collector->ticks - child->heard_at > 1;
         if (process)
-            hand_over(process, &child);
-        else if (!is_end && collector->ticks - child.heard_at <= 1)
-            children->list[kept++] = child;
-        else if (is_wanted(collector, &child))
-            add_process(collector, &child, is_end);
+            hand_over(process, child);
+        else if (child->is_settled && is_wanted(collector, child))
+            add_process(collector, child, is_end);
     }
-    children->count = kept;
+    memset(children->buckets, 0, sizeof children->buckets);
+    children->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!children->list[i].is_settled) {
+            children->list[children->count++] = children->list[i];
+            link_in(children);
+        }
 }
 
 /* ---- The count ------------------------------------------------------------------------------------------------------------- */

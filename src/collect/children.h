@@ -13,21 +13,24 @@ struct collector;
 struct process;
 struct child;
 
+#define CHILDREN_BUCKETS 4096u /* a power of two */
+
 struct children {
-    struct child *list; /* heard of, and not yet known to be recorded or not */
+    struct child *list;       /* heard of, and not yet known to be recorded or not */
     size_t count, capacity;
+    uint32_t buckets[CHILDREN_BUCKETS]; /* by pid, the newest first: index in the list + 1; 0: none */
 };
 
 struct child_news {
-    pid_t pid, parent_pid;
-    int64_t time_ns;
+    pid_t pid, parent_pid; /* parent 0: not known */
+    int64_t time_ns;       /* no later than what is told: it may have come and gone since */
     enum wire_child what;
     unsigned cause;       /* of WIRE_CHILD */
     int64_t path_id;      /* of the program that it becomes; in the writer's string pool; 0: not known */
     const char *name;     /* the same in short; NULL: not known */
 };
 
-/* One that was forked, or becomes another program. */
+/* One that was forked, or becomes another program. In any order, and of processes that are none of the tree's, too. */
 void children_hear(struct collector *collector, const struct child_news *news);
 
 /* One has ended; nothing, if it was not heard of before. */
@@ -38,11 +41,8 @@ void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns);
 void children_told(struct process *parent, struct child_news *news);
 void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
 
-/* A process has come whose parent nobody has told of: its parents up to one that is known. */
+/* A process has come whose parent nobody has told of: its parents up to one of the tree, if they lead to one. */
 void children_meet_parents(struct collector *collector, pid_t parent_pid);
-
-/* Does the parent of a process that was heard of belong to the tree? */
-int children_knows(struct collector *collector, pid_t pid);
 
 /* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. */
 void children_settle(struct collector *collector, int is_end);

@@ -37,13 +37,11 @@ static int64_t global_tid(const struct perf_record *record)
     return PROCESS_VM_ID | (int64_t)(record->pid & 0xffffff) << 24 | (int64_t)(record->tid & 0xffffff);
 }
 
-/* Rings of all CPUs tell of processes that are none of ours, too. */
 static void tell_of_child(struct collector *collector, const struct perf_record *record, struct child_news *news)
 {
     news->pid = (pid_t)record->pid;
     news->time_ns = time_of(collector, record);
-    if (!collector->perf.events.choice.system_wide || children_knows(collector, news->parent_pid))
-        children_hear(collector, news);
+    children_hear(collector, news);
 }
 
 static void process_begins(struct collector *collector, const struct perf_record *record)
@@ -59,7 +57,7 @@ static void program_begins(struct collector *collector, const struct perf_record
     if (!(record->misc & PERF_RECORD_MISC_COMM_EXEC))
         return;
     samples_execed(collector, (pid_t)record->pid, record->time_ns);
-    tell_of_child(collector, record, &(struct child_news){.parent_pid = (pid_t)record->pid, .what = WIRE_CHILD_EXECS, .name = record->name});
+    tell_of_child(collector, record, &(struct child_news){.what = WIRE_CHILD_EXECS, .name = record->name});
 }
 
 static void is_mapped(struct collector *collector, const struct perf_record *record)

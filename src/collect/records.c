@@ -115,12 +115,12 @@ static void child_status(const struct origin *origin, const struct wire_record *
 static void child(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
     char name[64];
-    if (!has_body(origin, words, 2))
+    if (!has_body(origin, words, 3))
         return;
-    copy_name(name, sizeof name, record, words, 2);
+    copy_name(name, sizeof name, record, words, 3);
     struct child_news news = {
-        .pid = (pid_t)record->body[0], .time_ns = time_of(origin, record), .what = (enum wire_child)record->body[1], .cause = record->a,
-        .path_id = name[0] ? text_id(origin, record, words, 2) : 0, .name = name,
+        .pid = (pid_t)record->body[0], .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
+        .what = (enum wire_child)record->body[1], .cause = record->a, .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
     };
     children_told(origin->process, &news);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 4 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 5 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -261,7 +261,8 @@ enum wire_type {
                           * path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */
-    WIRE_CHILD,          /* a: as of WIRE_EXEC; body: [pid][enum wire_child] text, the path of the program that it becomes, or nothing */
+    WIRE_CHILD,          /* a: as of WIRE_EXEC; body: [pid][enum wire_child][ticks when it was not there yet, or was as it
+                          * is told] text, the path of the program that it becomes, or nothing */
     WIRE_CHILD_STATUS,   /* a: 1 if it may be that of a thread; body: [pid][wait status] seen by a wait call */
     WIRE_LEAVE,          /* a: enum wire_limit, for which the agent says and does nothing more here */
     WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
@@ -353,6 +354,7 @@ enum wire_limit {
 enum wire_child {
     WIRE_CHILD_FORKED,
     WIRE_CHILD_EXECS,    /* as a vfork child, in its parent's memory: its own first word comes from the next program */
+    WIRE_CHILD_STAYS,    /* …and it did not become that program: exec failed */
     WIRE_CHILD_BORROWED, /* a vfork child that ends as such: its parent's agent has seen what it did */
 };
 

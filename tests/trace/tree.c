@@ -136,6 +136,24 @@ static int spawns(char **arguments)
     return 0;
 }
 
+/* So many, one after the other; they say nothing, the sooner to be gone. */
+static int spawns_many(char **arguments)
+{
+    char *child[] = { "tree", "silent", NULL };
+    for (int i = atoi(arguments[0]); i > 0; i--) {
+        pid_t pid;
+        int status;
+        must(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, child, environ) == 0, "posix_spawn");
+        must(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7, "waitpid");
+    }
+    return 0;
+}
+
+static int is_silent(char **arguments)
+{
+    return 7;
+}
+
 static int leaf(char **arguments)
 {
     say("leaf", getpid(), getppid(), arguments[0]);
@@ -297,6 +315,7 @@ static const struct shape {
     int (*run)(char **arguments);
 } shapes[] = {
     { "threads", threads }, { "fork", forks }, { "vfork", vforks }, { "spawn", spawns }, { "leaf", leaf },
+    { "spawn-many", spawns_many }, { "silent", is_silent },
     { "chain", chain },     { "run", run },    { "clean", clean },  { "daemon", daemons }, { "ends", ends },
     { "loads", loads },     { "forks-amid-a-load", forks_amid_a_load },
 };

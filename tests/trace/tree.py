@@ -77,6 +77,14 @@ class Tree(TreeCase):
         self.check_children(told, processes, self.root(processes), 1, 0, "exec")
         self.assertEqual(len(processes), 2)
 
+    def test_many_short_children_are_counted_once(self):
+        """A child may have come and gone before its parent tells of it."""
+        report, processes, told = self.profile_tree("spawn-many", "300")
+        self.assertEqual(len(processes), 301)
+        ends = [row for row in processes.values() if row["origin"] == "exec" and row["exitStatus"] == 7 and row["start"] <= row["end"]]
+        self.assertEqual(len(ends), 300)
+        self.assertEqual(report.produced("processes"), 0)
+
     def test_forked_children_can_be_left_out(self):
         report, processes, told = self.profile_tree("fork", options=["--trace-fork-before-exec=false"])
         threads = report.value("SELECT count(DISTINCT globalTid) FROM OSRT_API") if report.has("OSRT_API") else 1

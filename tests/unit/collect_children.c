@@ -1,0 +1,204 @@
+/* Processes that others tell of: what is told may come late, early, and in any order. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../src/collect/collector.h"
+
+/* Pids that the kernel never gives. */
+#define PARENT 0x7fff0001
+#define CHILD 0x7fff0002
+#define GRANDCHILD 0x7fff0003
+#define DAEMON 0x7fff0004
+
+struct scene {
+    char path[64];
+    struct collector *collector;
+    struct collect_options options;
+    struct collect_result result;
+    struct process *parent;
+};
+
+static int set_scene(void **state)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    strcpy(scene->path, "/tmp/tacho-unit-XXXXXX");
+    close(mkstemp(scene->path));
+    struct collector *collector = scene->collector = calloc(1, sizeof *collector);
+    collector->options = &scene->options;
+    collector->result = &scene->result;
+    scene->options.trace_fork_before_exec = 1;
+    struct writer_options how = {.overwrite = 1, .workers = 1};
+    assert_int_equal(writer_open(scene->path, &how, &collector->writer, NULL), 0);
+    struct clock_pair first = {.ticks = 0, .monotonic_ns = 0}, second = {.ticks = 1000, .monotonic_ns = 1000};
+    assert_int_equal(clock_map_init(&collector->clock, WIRE_CLOCK_MONOTONIC, &first, &second), 0);
+    scene->parent = process_add(collector, PARENT, 0, "launch");
+    scene->parent->own_pid = PARENT;
+    scene->parent->is_recorded = 1;
+    strcpy(scene->parent->name, "parent");
+    *state = scene;
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    struct scene *scene = *state;
+    process_table_free(scene->collector);
+    children_free(scene->collector);
+    writer_close(scene->collector->writer, NULL);
+    clock_map_free(&scene->collector->clock);
+    collect_result_free(&scene->result);
+    unlink(scene->path);
+    free(scene->collector);
+    free(scene);
+    return 0;
+}
+
+static void tell(struct scene *scene, pid_t pid, int64_t time_ns, enum wire_child what, const char *name)
+{
+    children_told(scene->parent, &(struct child_news){.pid = pid, .time_ns = time_ns, .what = what, .name = name});
+}
+
+static void hear(struct scene *scene, pid_t pid, pid_t parent, int64_t time_ns, enum wire_child what)
+{
+    children_hear(scene->collector, &(struct child_news){.pid = pid, .parent_pid = parent, .time_ns = time_ns, .what = what,
+                                                         .name = what == WIRE_CHILD_EXECS ? "program" : NULL});
+}
+
+static unsigned long count_after_all(struct scene *scene)
+{
+    children_settle(scene->collector, 1);
+    return (unsigned long)scene->collector->processes.count;
+}
+
+static void test_late_word_on_a_recorded_child(void **state)
+{
+    struct scene *scene = *state;
+    struct process *child = process_add(scene->collector, CHILD, PARENT, "exec");
+    child->is_recorded = 1;
+    process_end(child, PROCESS_LOST, 0, 150);
+    tell(scene, CHILD, 100, WIRE_CHILD_EXECS, "true"); /* read at 200; the spawn began at 100 */
+    children_told_status(scene->parent, CHILD, 210, 3 << 8, 0);
+    assert_int_equal(count_after_all(scene), 2);
+    assert_int_equal(child->ending, PROCESS_EXITED);
+    assert_int_equal(child->status, 3);
+}
+
+static void test_another_child_in_the_same_pid(void **state)
+{
+    struct scene *scene = *state;
+    process_end(process_add(scene->collector, CHILD, PARENT, "exec"), PROCESS_LOST, 0, 150);
+    tell(scene, CHILD, 160, WIRE_CHILD_EXECS, "true");
+    assert_int_equal(count_after_all(scene), 3);
+}
+
+static void test_no_end_before_the_start(void **state)
+{
+    struct scene *scene = *state;
+    hear(scene, CHILD, PARENT, 100, WIRE_CHILD_FORKED);
+    tell(scene, CHILD, 100, WIRE_CHILD_EXECS, "true");
+    children_hear_end(scene->collector, CHILD, 90); /* by another clock */
+    assert_int_equal(count_after_all(scene), 2);
+    const struct process *child = process_find(scene->collector, CHILD);
+    assert_true(child->start_ns == 100 && child->end_ns == 100);
+}
+
+static void test_exec_is_heard_before_the_fork(void **state)
+{
+    struct scene *scene = *state;
+    for (int system_wide = 0; system_wide < 2; system_wide++) {
+        pid_t pid = CHILD + system_wide;
+        scene->collector->perf.events.choice.system_wide = system_wide;
+        hear(scene, pid, 0, 110, WIRE_CHILD_EXECS);
+        hear(scene, pid, PARENT, 100, WIRE_CHILD_FORKED);
+        assert_int_equal(count_after_all(scene), 2 + system_wide);
+        const struct process *child = process_find(scene->collector, pid);
+        assert_int_equal(child->parent_pid, PARENT);
+        assert_string_equal(child->name, "program");
+        assert_true(child->start_ns == 100);
+    }
+}
+
+static void test_grandchild_is_heard_of_before_the_child(void **state)
+{
+    struct scene *scene = *state;
+    scene->collector->perf.events.choice.system_wide = 1;
+    hear(scene, GRANDCHILD, 0, 130, WIRE_CHILD_EXECS);
+    hear(scene, GRANDCHILD, CHILD, 120, WIRE_CHILD_FORKED);
+    hear(scene, CHILD, 0, 110, WIRE_CHILD_EXECS);
+    hear(scene, CHILD, PARENT, 100, WIRE_CHILD_FORKED);
+    assert_int_equal(count_after_all(scene), 3);
+}
+
+static void test_processes_of_others(void **state)
+{
+    struct scene *scene = *state;
+    scene->collector->perf.events.choice.system_wide = 1;
+    hear(scene, CHILD, DAEMON, 100, WIRE_CHILD_FORKED);
+    hear(scene, CHILD, 0, 110, WIRE_CHILD_EXECS);
+    hear(scene, GRANDCHILD, CHILD, 120, WIRE_CHILD_FORKED);
+    hear(scene, GRANDCHILD, 0, 130, WIRE_CHILD_EXECS);
+    hear(scene, DAEMON, GRANDCHILD, 140, WIRE_CHILD_FORKED); /* pids come again: a circle */
+    assert_int_equal(count_after_all(scene), 1);
+}
+
+/* The parents of a process that a daemon has started are none of the tree: here this program's own, up to init. */
+static void test_parents_outside_of_the_tree(void **state)
+{
+    struct scene *scene = *state;
+    children_meet_parents(scene->collector, getppid());
+    assert_int_equal(count_after_all(scene), 1);
+}
+
+static void test_parents_that_lead_to_the_tree(void **state)
+{
+    struct scene *scene = *state;
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    children_meet_parents(scene->collector, child); /* we stand for the collector */
+    assert_int_equal(count_after_all(scene), 2);
+    assert_int_equal(process_find(scene->collector, child)->parent_pid, getpid());
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* Python tries each folder of PATH. */
+static void test_exec_that_fails(void **state)
+{
+    struct scene *scene = *state;
+    tell(scene, CHILD, 100, WIRE_CHILD_EXECS, "missing");
+    tell(scene, CHILD, 110, WIRE_CHILD_STAYS, NULL);
+    tell(scene, CHILD, 120, WIRE_CHILD_BORROWED, NULL);
+    assert_int_equal(count_after_all(scene), 2);
+    assert_string_equal(process_find(scene->collector, CHILD)->name, "parent");
+    children_count_unrecorded(scene->collector);
+    assert_int_equal(scene->result.unrecorded, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+        TEST(test_late_word_on_a_recorded_child),
+        TEST(test_another_child_in_the_same_pid),
+        TEST(test_no_end_before_the_start),
+        TEST(test_exec_is_heard_before_the_fork),
+        TEST(test_grandchild_is_heard_of_before_the_child),
+        TEST(test_processes_of_others),
+        TEST(test_parents_outside_of_the_tree),
+        TEST(test_parents_that_lead_to_the_tree),
+        TEST(test_exec_that_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
