@@ -129,6 +129,7 @@ __attribute__((constructor)) static void construct(void)
 static void restart(void)
 {
     atomic_store(&agent.own_threads, 0); /* they are the parent's */
+    atomic_store(&agent.calling, 0);
     atomic_store(&agent.first_thread_ended, 0);
     uint32_t flags = agent.flags;
     cuda_after_fork_in_child();
@@ -153,19 +154,63 @@ void agent_after_fork_in_child(void)
     once(STARTED, restart);
 }
 
-void agent_leave(enum wire_limit why)
+static struct wire_record *begin_note(struct agent_thread *thread, enum wire_type type, uint32_t words)
 {
-    emit_note(WIRE_LEAVE, why, NULL, 0, NULL);
-    if (agent_attached())
-        sample_leave();
-    agent.left = 1;
-    set_state(AGENT_OFF);
+    uintptr_t outer = thread->notes;
+    thread->notes = agent_frame();
+    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NOTES, type, words);
+    thread->notes = outer;
+    return record;
 }
 
-void agent_come_back(void)
+static void end_note(struct agent_thread *thread, const struct wire_record *record)
 {
+    emit_commit(thread, record);
+    thread_close_note(thread);
+}
+
+/* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that was left there by a
+ * jump is never done, so this ends. */
+static void wait_for_calls(void)
+{
+    struct timespec pause = { .tv_nsec = 100000 };
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < 1000 && atomic_load(&agent.calling) > 0; i++)
+        sys_nanosleep(&pause, NULL);
+}
+
+/* The note's room is taken through the program's call and the note written after it, by stores alone. */
+struct wire_record *agent_leave(enum wire_limit why)
+{
+    struct agent_thread *thread = agent_thread();
+    struct wire_record *record = thread ? begin_note(thread, WIRE_LEAVE, WIRE_HEAD_WORDS) : NULL;
+    if (record) {
+        record->a = why;
+        record->ticks = agent_ticks();
+    }
+    agent.left = 1;
+    set_state(AGENT_OFF);
+    wait_for_calls();
+    sample_leave();
+    return record;
+}
+
+void agent_has_left(struct wire_record *record)
+{
+    if (record)
+        end_note(agent_self, record);
+}
+
+void agent_come_back(struct wire_record *record)
+{
+    if (record) {
+        thread_close_note(agent_self);
+        atomic_signal_fence(memory_order_seq_cst);
+        agent_self->busy = 0;
+    }
     agent.left = 0;
     set_state(AGENT_ATTACHED);
+    sample_come_back();
 }
 
 static int find_out(void)
@@ -185,9 +230,12 @@ struct agent_thread *agent_thread_slow(void)
     struct agent_thread *thread = agent_self;
     if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD)
         return thread;
+    if (thread || !agent_begin_calls())
+        return NULL;
     thread = thread_attach();
     if (thread)
         sample_thread_begin(thread);
+    agent_end_calls();
     return thread;
 }
 
@@ -218,8 +266,7 @@ static void write_note(struct agent_thread *thread, struct wire_record *record, 
         record->body[i] = note->head[i];
     if (note->text)
         emit_text(record->body + note->head_words, note->text, note->length);
-    emit_commit(thread, record);
-    thread_close_note(thread);
+    end_note(thread, record);
 }
 
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
@@ -232,10 +279,7 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
     }
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
-    uintptr_t outer = thread->notes;
-    thread->notes = agent_frame();
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NOTES, type, words);
+    struct wire_record *record = begin_note(thread, type, words);
     if (record)
         write_note(thread, record, &(struct note){ a, head, head_words, text, length });
-    thread->notes = outer;
 }

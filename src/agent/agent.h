@@ -61,6 +61,7 @@ struct agent {
     uint32_t pid;                   /* 0: it was forked, and has not attached */
     _Atomic uint32_t first_thread_ended; /* by pthread_exit(): the others go on */
     _Atomic uint32_t own_threads;   /* that live: of ours, and of CUPTI's those that are known */
+    _Atomic uint32_t calling;       /* threads between agent_begin_calls() and agent_end_calls() */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* os_process.h */
@@ -351,8 +352,10 @@ void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
 
 void agent_start(void);                /* constructor and first hook: find the session, attach; once */
 void agent_after_fork_in_child(void);
-void agent_leave(enum wire_limit why); /* no record and no system call of ours from here on; children stay off too */
-void agent_come_back(void);            /* there was no need to leave */
+/* No record and no system call of ours from here on; children stay off too. One of the two below gets the result, a note or NULL. */
+struct wire_record *agent_leave(enum wire_limit why);
+void agent_has_left(struct wire_record *note);  /* for good */
+void agent_come_back(struct wire_record *note); /* there was no need to leave */
 void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */

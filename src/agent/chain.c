@@ -5,6 +5,7 @@
 #include "chain.h"
 
 #include "../wire/registers.h"
+#include "core.h"
 #include "os_process.h"
 #include "python.h"
 #include "sys.h"
@@ -32,7 +33,11 @@ long chain_copy_stack(void *to, uint64_t from, size_t bytes)
         pieces[count] = (struct iovec){ (void *)at, (next < end ? next : end) - at };
         at = next;
     }
-    return sys_process_vm_readv(sys_getpid(), &local, 1, pieces, count);
+    if (!agent_begin_calls())
+        return 0;
+    long got = sys_process_vm_readv(sys_getpid(), &local, 1, pieces, count);
+    agent_end_calls();
+    return got;
 }
 
 void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)

@@ -16,6 +16,21 @@ int thread_give_key_back(void);                /* the program needs the agent's 
 struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
 void thread_close_note(struct agent_thread *thread); /* after a note: a chunk for notes takes no event */
 
+/* Around system calls of the agent outside of the hooks that limit a process, which wait for them: 0: none may be made any more. */
+static inline int agent_begin_calls(void)
+{
+    atomic_fetch_add(&agent.calling, 1);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (agent_attached())
+        return 1;
+    atomic_fetch_sub(&agent.calling, 1);
+    return 0;
+}
+static inline void agent_end_calls(void)
+{
+    atomic_fetch_sub(&agent.calling, 1);
+}
+
 /* Tells of objects that were loaded or unloaded since the last time. Not for signal handlers. */
 void agent_note_modules(void);
 /* Something is about to be loaded or unloaded, and nobody will be called when it is done: whoever comes next looks. */
@@ -46,7 +61,8 @@ void nvtx_thread_end(struct agent_thread *thread); /* gives back what the source
 void sample_thread_begin(struct agent_thread *thread);
 void sample_thread_end(struct agent_thread *thread);
 void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause); /* no more of the calling thread, which blocks the signal */
-void sample_leave(void);                       /* none in this process any more */
+void sample_leave(void);                       /* none in this process any more… */
+void sample_come_back(void);                   /* …or yet */
 /* The calling thread has an alternate stack with room for a sample, ours or its own; else why it cannot be sampled. */
 #define SAMPLE_HAS_STACK ((enum wire_fate)0)
 enum wire_fate sample_stack_give(struct agent_thread *thread);

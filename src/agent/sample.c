@@ -178,6 +178,14 @@ static int stop_timer(struct agent_thread *thread)
     return timer != NO_TIMER;
 }
 
+/* 0: it stands still. */
+static void set_timer(int timer, uint64_t period_ns)
+{
+    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
+    struct itimerspec when = { .it_interval = period, .it_value = period };
+    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
+}
+
 /* SAMPLE_HAS_STACK, and now a timer too; or why not. */
 static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_ns)
 {
@@ -193,9 +201,7 @@ static enum wire_fate start_timer(struct agent_thread *thread, uint64_t period_n
         give_spare_signal();
         return WIRE_UNSAMPLED_TIMER;
     }
-    struct timespec period = { .tv_sec = (time_t)(period_ns / 1000000000u), .tv_nsec = (long)(period_ns % 1000000000u) };
-    struct itimerspec when = { .it_interval = period, .it_value = period };
-    sys_call6(SYS_timer_settime, timer, 0, (long)&when, 0, 0, 0);
+    set_timer(timer, period_ns);
     __atomic_store_n(&thread->timer, (uint32_t)timer + 1, __ATOMIC_SEQ_CST);
     return SAMPLE_HAS_STACK;
 }
@@ -230,19 +236,41 @@ void sample_thread_end(struct agent_thread *thread)
     sample_stack_take(thread);
 }
 
+/* So many have been used, by threads that may have ended. */
+static uint32_t count_threads(void)
+{
+    uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed);
+    uint32_t mapped = atomic_load_explicit(&agent.threads.mapped, memory_order_acquire);
+    return taken < mapped ? taken : mapped;
+}
+
 /* No signal of ours comes any more. How many timers there were. */
 static uint32_t stop_timers(void)
 {
-    uint32_t taken = atomic_load_explicit(&agent.arena->threads_taken, memory_order_relaxed), stopped = 0;
-    uint32_t mapped = atomic_load_explicit(&agent.threads.mapped, memory_order_acquire);
-    for (uint32_t i = 0; i < taken && i < mapped; i++)
+    uint32_t stopped = 0;
+    for (uint32_t i = 0; i < count_threads(); i++)
         stopped += (uint32_t)stop_timer(area_unit(&agent.threads, i));
     return stopped;
 }
 
+static void set_timers(uint64_t period_ns)
+{
+    for (uint32_t i = 0; i < count_threads(); i++) {
+        struct agent_thread *thread = area_unit(&agent.threads, i);
+        uint32_t timer = __atomic_load_n(&thread->timer, __ATOMIC_SEQ_CST);
+        if (timer != NO_TIMER)
+            set_timer((int)timer - 1, period_ns);
+    }
+}
+
 void sample_leave(void)
 {
-    stop_timers();
+    set_timers(0);
+}
+
+void sample_come_back(void)
+{
+    set_timers(agent.arena->samples.period_ns);
 }
 
 void sample_give_signal_back(void)

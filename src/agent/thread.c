@@ -97,7 +97,10 @@ static void at_thread_end(void *value)
         return;
     if (++thread->end_rounds < LAST_ROUND && loader.pthread_setspecific(end_key, thread) == 0)
         return;
+    if (!agent_begin_calls())
+        return;
     thread_end(thread);
+    agent_end_calls();
 }
 
 /* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and given back. Values of
@@ -129,8 +132,10 @@ int thread_give_key_back(void)
 void thread_returns(void)
 {
     struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed) ? agent_self : NULL;
-    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD)
-        thread_end(thread);
+    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || !agent_begin_calls())
+        return;
+    thread_end(thread);
+    agent_end_calls();
 }
 
 static void describe(struct wire_thread *slot)
@@ -249,11 +254,12 @@ static int next_chunk(struct agent_thread *thread, uint32_t words)
  * soon as it is linked with the next. */
 int agent_next_chunk(struct agent_thread *thread, uint32_t words)
 {
-    if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child())
+    if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child() || !agent_begin_calls())
         return -1;
     uint64_t mask = sys_hold_signals();
     int result = next_chunk(thread, words);
     sys_release_signals(mask);
+    agent_end_calls();
     return result;
 }
 

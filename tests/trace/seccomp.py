@@ -91,6 +91,7 @@ class Seccomp(lib.Case):
     def test_filter_for_all_threads_that_fails(self):
         """…stops nothing."""
         self.assertEqual(self.same("tsync").ranges(), {"tsync": 1, "free": 1})
+        self.assertNotIn("stopped", self.output.stderr)
 
     def test_programs_in_between(self):
         """…change nothing: filters are inherited."""
