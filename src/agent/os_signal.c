@@ -5,6 +5,7 @@
  * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
 #include "core.h"
 #include "os.h"
+#include "os_process.h"
 #include "sys.h"
 
 /* ---- Setting a handler --------------------------------------------------------------------------------------------- */
@@ -62,6 +63,8 @@ int os_hook_sigignore(int number)
 
 static void look_at_set(const sigset_t *set)
 {
+    if (agent.filtered || os_is_filtered_child()) /* no samples there, and whether it can be read is a system call's to say */
+        return;
     if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
         sample_give_signal_back();
 }
