@@ -372,12 +372,16 @@ static int execute(const struct request *request)
         emit_note(WIRE_EXEC, plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
         os_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
+    else
+        os_set_silent_exec(plan.cause, path);
     int result = run_as_planned(request, &plan);
     int error = errno;
     if (own)
         emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
     else if (pid)
         os_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), 0, NULL);
+    else
+        os_clear_silent_exec();
     if (thread) {
         struct os_call call = { .thread = thread, .start = start, .level = thread->call_depth, .duration = agent_ticks() - start };
         if (call.duration < agent.osrt_threshold_ticks)

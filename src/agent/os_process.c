@@ -4,6 +4,7 @@
  * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
  * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 #include "os.h"
@@ -14,6 +15,27 @@ void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cau
 {
     uint64_t words[] = { (uint64_t)pid, what, since };
     emit_note(WIRE_CHILD, cause, words, 3, path);
+}
+
+static int is_silent(void)
+{
+    return agent.left && agent.pid && agent.arena;
+}
+
+void os_set_silent_exec(uint16_t cause, const char *path)
+{
+    if (!is_silent())
+        return;
+    size_t length = strnlen(path, WIRE_SILENT_PATH - 1);
+    memcpy(agent.arena->silent_path, path, length);
+    agent.arena->silent_path[length] = 0;
+    atomic_store(&agent.arena->silent_exec, cause + 1u);
+}
+
+void os_clear_silent_exec(void)
+{
+    if (is_silent())
+        atomic_store(&agent.arena->silent_exec, 0);
 }
 
 static pid_t timed_fork(void)
@@ -94,6 +116,7 @@ static void note_status(pid_t pid, int status, int options)
 {
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
         forget_reaped_child(pid);
+        os_clear_silent_exec();
         uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
         emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
     }
@@ -182,6 +205,8 @@ static void note_exit(int status)
         /* The time too: its parent may have reaped it before anyone can look. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
         emit_note(WIRE_EXIT, 0, words, 2, NULL);
+    } else {
+        os_clear_silent_exec();
     }
 }
 

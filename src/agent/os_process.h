@@ -16,6 +16,11 @@ pid_t os_attached_pid(void);
  * since: the time before the call that has made it, which may have come and gone by now. */
 void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cause, const char *path);
 
+/* Of a process that has left, the word that it calls exec; cause: of WIRE_EXEC. No system call. A vfork child of such a process cannot be
+ * told from it: the word is taken back when exec fails, and when the process waits for a child or exits. */
+void os_set_silent_exec(uint16_t cause, const char *path);
+void os_clear_silent_exec(void);
+
 /* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
  * killed for any system call of ours, getpid() too: so it leaves word before that, and takes it back when it goes (exec, exit). For
  * one that was killed its parent does so, when it waits for it. */

@@ -277,7 +277,7 @@ static void add_events(struct text *out, const struct closing *closing)
     if (closing->result->unrecorded) {
         text_add(out, "  NOT RECORDED: ");
         human_count(out, closing->result->unrecorded);
-        text_add(out, closing->result->unrecorded == 1 ? " process; the note says why\n" : " processes; the notes say why\n");
+        text_add(out, closing->result->unrecorded == 1 ? " process; tacho info says why\n" : " processes; tacho info says why\n");
     }
 }
 

@@ -95,6 +95,8 @@ void children_hear(struct collector *collector, const struct child_news *news)
     if (process) {
         process->is_borrowed |= !process->is_recorded && news->what == WIRE_CHILD_BORROWED;
         process->cause = process->cause ? process->cause : news->cause;
+        if (process->has_left && news->what == WIRE_CHILD_EXECS && news->time_ns > process->left_ns)
+            process->left_ns = news->time_ns;
         return;
     }
     struct child *child = take_child(collector, news->pid, news->parent_pid, news->time_ns);
@@ -289,6 +291,8 @@ static enum wire_mark_cause cause_of(const struct process *process)
 {
     if (process->filters > process->collector->session.filters)
         return WIRE_MARK_FILTERED;
+    if (process == process->collector->primary && process->collector->program_cause)
+        return (enum wire_mark_cause)(process->collector->program_cause - 1);
     return process->cause && process->cause <= WIRE_MARK_CAUSE_COUNT ? (enum wire_mark_cause)(process->cause - 1) : WIRE_MARK_NOT_ATTACHED;
 }
 

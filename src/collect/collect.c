@@ -438,6 +438,7 @@ static int capture_program(struct collector *collector, const struct program *pr
     }
     if (program->warning[0])
         collector_warn(collector, 0, "%s", program->warning);
+    collector->program_cause = program->cause;
     const char *other = environment_value(collector->options, "CUDA_INJECTION64_PATH");
     if ((collector->options->sources & WIRE_BIT(CUDA)) && other && *other && strcmp(other, agent_path) != 0)
         collector_warn(collector, 0, "CUDA_INJECTION64_PATH named another tool (%.256s), which CUDA did not load: tacho took its place.", other);

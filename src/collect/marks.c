@@ -77,10 +77,12 @@ void marks_tell(struct collector *collector)
         uint64_t count = collector->session.unrecorded[i];
         const struct process *first = collector->session.first_unrecorded[i];
         char who[128] = "";
+        if (count == 1 && first && first == collector->primary && collector->program_cause)
+            continue; /* the warning of program_inspect() says more */
         if (first)
             snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
         if (count)
-            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s could not be recorded: %s.%s", (unsigned long long)count,
-                           count == 1 ? "" : "es", causes[i].reason, who);
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s.%s", (unsigned long long)count,
+                           count == 1 ? " was" : "es were", causes[i].reason, who);
     }
 }

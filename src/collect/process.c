@@ -428,6 +428,22 @@ static struct process *split_at_exec(struct process *process, enum process_endin
     return unseen;
 }
 
+/* One that has left could only leave word that it called exec, without the time. */
+static void hear_silent_exec(struct process *process)
+{
+    uint32_t word = process->arena && process->has_left ? atomic_load(&process->arena->silent_exec) : 0;
+    char path[WIRE_SILENT_PATH];
+    if (!word || process->exec_ns != PROCESS_NO_TIME)
+        return;
+    snprintf(path, sizeof path, "%.*s", WIRE_SILENT_PATH - 1, process->arena->silent_path);
+    const char *name = strrchr(path, '/');
+    process->exec_ns = process->left_ns;
+    process->exec_cpu_ns = -1;
+    process->exec_cause = word - 1;
+    process->exec_path_id = path[0] ? collector_string(process->collector, path) : 0;
+    snprintf(process->exec_name, sizeof process->exec_name, "%.63s", name ? name + 1 : path);
+}
+
 /* An agent takes a slot as soon as it has the arena. One that ran to its end without could not map it. */
 static void tell_if_unmapped(struct process *process, enum process_ending ending)
 {
@@ -466,6 +482,8 @@ void process_end(struct process *process, enum process_ending ending, int status
         process->cpu_ns = process->exec_cpu_ns;
     int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     drain_finish(process, threads_end_ns);
+    if (ending != PROCESS_EXECED)
+        hear_silent_exec(process);
     if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
         split_at_exec(process, ending, status, end_ns);
         return;

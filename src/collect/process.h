@@ -68,7 +68,8 @@ struct process {
     const char *origin;            /* launch, fork, exec; found: without an agent, by process_find_unseen() */
     int is_primary, is_child;      /* the one we started; one that we reap */
     int is_recorded, is_borrowed;  /* its agent has come; it is a vfork child, which runs in its parent's memory and with its agent */
-    int has_left;                  /* its agent was silenced: WIRE_LEAVE */
+    int has_left;                  /* its agent was silenced: WIRE_LEAVE… */
+    int64_t left_ns;               /* …then, or when the kernel told of an exec after that */
     unsigned cause;                /* why it, or a child that it has now, is not recorded: enum wire_mark_cause + 1; 0: not known */
     int64_t start_ns, end_ns;
     enum process_ending ending;

@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "../wire/marks.h"
 #include "../wire/sanitizer.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -163,8 +164,10 @@ static void look_for_sanitizer(struct program *program, const struct image *imag
 
 static void inspect_interpreter(struct program *program, const struct image *image)
 {
-    if (!find_part(image, PT_INTERP))
-        warn(program, "a static program", "it takes no agent, so only its start, end and CPU time are recorded; programs that it starts are followed if they are dynamic");
+    if (find_part(image, PT_INTERP))
+        return;
+    program->cause = WIRE_MARK_STATIC + 1;
+    warn(program, "a static program", "it takes no agent, so its calls and ranges are not recorded; CPU samples are, and dynamic programs that it starts");
 }
 
 static int read_parts(struct image *image)
@@ -214,8 +217,11 @@ static void inspect_rights(struct program *program, int file)
     int gains = ((status.st_mode & S_ISUID) && status.st_uid != getuid()) ||
                 ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status.st_gid != getgid()) ||
                 (getuid() != 0 && fgetxattr(file, "security.capability", NULL, 0) > 0);
-    if (gains)
-        warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)", "the loader keeps the agent out, so only its start, end and CPU time are recorded; run tacho as that user to record it");
+    if (!gains)
+        return;
+    program->cause = WIRE_MARK_NOT_ATTACHED + 1;
+    warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
+         "the loader keeps the agent out, so its calls and ranges are not recorded; run tacho as that user to record it");
 }
 
 /* The program behind "#!": the first word, or what env is asked to run. 0 if there is one. */

@@ -201,6 +201,7 @@ static void leaves(const struct origin *origin, const struct wire_record *record
     if (record->a >= WIRE_LIMIT_COUNT)
         return;
     process->has_left = 1;
+    process->left_ns = time_of(origin, record);
     process->cause = record->a == WIRE_LIMIT_FILTER ? WIRE_MARK_FILTERED + 1 : 0;
     snprintf(sentence, sizeof sentence, "Recording of %s (pid %d) stopped: %s.", process->name, (int)process->pid, texts[record->a]);
     collector_diagnostic(origin->collector, time_of(origin, record), 2, process->global_pid, sentence);

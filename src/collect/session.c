@@ -202,7 +202,7 @@ static void refuse(struct collector *collector, int socket, pid_t pid, int error
     marks_count(collector, WIRE_MARK_NO_MEMORY, NULL);
     marks_note(collector, pid);
     if (!collector->session.refused_told++)
-        collector_warn(collector, 0, "A process could not be recorded: no shared memory could be made for it (%s).", strerror(error));
+        collector_warn(collector, 0, "A process was not recorded: no shared memory could be made for it (%s).", strerror(error));
 }
 
 /* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */

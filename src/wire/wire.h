@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 5 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 6 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -135,6 +135,8 @@ struct wire_sample_settings {       /* where SAMPLES is among the sources */
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
 /* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
+#define WIRE_SILENT_PATH 256
+
 struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;
@@ -178,6 +180,10 @@ struct wire_header {
     _Atomic uint64_t process_counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT]; /* events of threads that have no slot */
     _Atomic uint64_t start_cpu_ns; /* CPU time that the agent took to start here */
     _Atomic uint32_t map_error; /* why a part of the buffer, or memory for the agent's own use, could not be mapped; 0: it never happened */
+
+    /* What a process does that has left (WIRE_LEAVE): words in memory take neither a system call nor the clock. */
+    _Atomic uint32_t silent_exec; /* 1 + what `a` of WIRE_EXEC would be; 0: it has not called exec, or that failed */
+    char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
 
     /* CUPTI's buffers, and the texts that their records point to: cuda.h. */
     _Alignas(64) _Atomic uint64_t free_cuda_buffers;
@@ -341,7 +347,7 @@ enum wire_type {
 /* What a process does to itself that silences the agent: name, and what it does in words. */
 #define WIRE_LIMITS(X)                                                                                               \
     X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                              \
-    X(PRIVILEGES, "it set no_new_privs. Programs that it starts behind a seccomp filter are not recorded")            \
+    X(PRIVILEGES, "it set no_new_privs. Programs that it starts are recorded")                                         \
     X(CLOCK, "it forbade itself the time stamp counter (PR_SET_TSC)")
 
 enum wire_limit {

@@ -18,7 +18,7 @@ class Attach(lib.Case):
         self.assertEqual(self.output.stdout, "1\n", "children that waited")
         self.assertEqual(report.count("processes", "lost", "no-answer"), 5)
         self.assertEqual(report.produced("processes"), 5)
-        self.assertIn("5 processes could not be recorded", self.output.stderr)
+        self.assertIn("5 processes were not recorded", self.output.stderr)
         self.assertIn("incomplete: 5 processes were not recorded", self.health())
 
     def test_collector_that_goes_on_is_heard_again(self):
@@ -55,7 +55,7 @@ class Attach(lib.Case):
                 self.assertEqual(report.count("processes", "lost", "not-attached"), 1)
                 self.assertEqual(report.produced("processes"), 1)
                 self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE exe LIKE '%/sleep' AND ending = 'exit' AND exitStatus = 0"), 1)
-                self.assertRegex(self.output.stderr, r"1 process could not be recorded: no agent came up.* First: sleep \(pid \d+\)")
+                self.assertRegex(self.output.stderr, r"1 process was not recorded: no agent came up.* First: sleep \(pid \d+\)")
                 self.assertIn("incomplete: 1 process was not recorded", self.health())
 
     def test_child_of_vfork(self):
@@ -76,7 +76,7 @@ class Attach(lib.Case):
     def test_all_is_well(self):
         report = self.profile(ATTACH, "stopped", "0")
         self.assertEqual(report.produced("processes"), 0)
-        self.assertNotIn("could not be recorded", self.output.stderr)
+        self.assertNotIn("not recorded", self.output.stderr)
 
     def test_parent_of_an_orphan(self):
         """The collector adopts the processes of its tree; they hear of the one who would have."""
