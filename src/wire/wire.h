@@ -347,7 +347,7 @@ enum wire_type {
 /* What a process does to itself that silences the agent: name, and what it does in words. */
 #define WIRE_LIMITS(X)                                                                                               \
     X(FILTER, "it installed a seccomp filter. Programs that it starts are not recorded")                              \
-    X(PRIVILEGES, "it set no_new_privs. Programs that it starts are recorded")                                         \
+    X(PRIVILEGES, "it set no_new_privs")                                                                              \
     X(CLOCK, "it forbade itself the time stamp counter (PR_SET_TSC)")
 
 enum wire_limit {
