@@ -85,10 +85,11 @@ def differences(ours, theirs, of, both=False):
     return wrong, open_
 
 
-def bounds(theirs, count=1):
-    """(least, most) that the median of our runs may be, by the times that their runs have for the same `count` launches."""
+def bounds(theirs, count=1, launch_ns=TICK_NS):
+    """(least, most) that the median of our runs may be, by the times that their runs have for the same `count` launches. launch_ns: what
+    is no difference in one launch."""
     low, high = min(theirs), max(theirs)
-    room = max(high - low, LEAST_ROOM * statistics.median(theirs), TICK_NS * count)
+    room = max(high - low, LEAST_ROOM * statistics.median(theirs), launch_ns * count)
     return low - room, high + room
 
 
@@ -96,13 +97,14 @@ class Times:
     """Times that runs of two tools have for the same things, one by one: `wrong`, `open` (theirs do not determine them), how far the others
     are apart at most, and the share of the whole time that was compared."""
 
-    def __init__(self, tool):
-        self.tool, self.wrong, self.open, self.most, self.compared_ns, self.all_ns = tool, [], [], 0.0, 0.0, 0.0
+    def __init__(self, tool, launch_ns=TICK_NS):
+        self.tool, self.launch_ns = tool, launch_ns
+        self.wrong, self.open, self.most, self.compared_ns, self.all_ns = [], [], 0.0, 0.0, 0.0
 
     def compare(self, what, ours, theirs, count=1):
         """Times in ns, one for each run, of `count` launches together."""
         mine, middle = statistics.median(ours), statistics.median(theirs)
-        low, high = bounds(theirs, count)
+        low, high = bounds(theirs, count, self.launch_ns)
         values = "; ".join(f"{tool} {' '.join(f'{ns / 1000:.2f}' for ns in runs)} µs" for tool, runs in ((self.tool, theirs), ("tacho", ours)))
         apart = mine / middle - 1 if middle else 0.0
         self.all_ns += middle

@@ -1,5 +1,5 @@
 """PyTorch's operators and kernels in one program under torch.profiler and under Tacho, in turns: the same names on both sides, the same
-counts, and GPU times as close as those of several runs of torch.profiler (facts.py). What differs between torch.profiler's own runs is
+counts, and GPU times as close as those of several runs of torch.profiler (facts.py), in all and one by one. What differs between torch.profiler's own runs is
 listed and decides nothing; it must be little. And programs that use torch's profilers, with ours in their place."""
 import json
 import os
@@ -15,6 +15,9 @@ PROGRAM = "resnet18_ops.py"
 # Calls of CUDA stand among torch's rows; which of them are recorded is compared in compare.py. The rest are torch.profiler's own.
 LEFT_OUT = re.compile(r"cuda?[A-Z]|Activity Buffer Request|Command Buffer Full|Lazy Function Loading|Buffer Flush|Runtime Triggered|ProfilerStep")
 NONE = (0, 0, 0)
+# A kernel of some microseconds takes up to 0.32 µs more or less under the one tool than under the other, in every run (H200, six runs of
+# each): launches that come closer together find other data in the caches. Rows where that is more than a few percent decide nothing.
+LAUNCH_NS = 400
 
 
 def kept(rows):
@@ -26,10 +29,12 @@ class Difference:
     """What the runs of each say of all names that any of them has."""
 
     def __init__(self, ours, theirs):
-        self.wrong, self.counts_open, self.times = [], [], facts.Times("torch")
+        self.wrong, self.counts_open, self.times = [], [], facts.Times("torch", LAUNCH_NS)
         self.names = sorted({name for run in (*ours, *theirs) for name in run})
         for name in self.names:
             self.compare(name, *([run.get(name, NONE) for run in runs] for runs in (ours, theirs)))
+        self.times.compare("all work of the GPU", *([sum(1000 * row[1] for (where, _), row in run.items() if where == "GPU") for run in runs]
+                                                    for runs in (ours, theirs)), 0)
 
     def compare(self, name, ours, theirs):
         count = theirs[0][0]
@@ -74,7 +79,7 @@ class Operators(gpulib.Case):
         self.figure("share of the time that they determine", f"{found.times.share() * 100:.0f} %")  # of both columns of all rows
         self.assertEqual(facts.some(found.wrong + found.times.wrong), [])
         self.assertLessEqual(len(found.counts_open), len(found.names) / 20)
-        self.assertGreater(found.times.share(), 0.75)
+        self.assertGreater(found.times.share(), 0.5)
 
 
 class Scripts(gpulib.Case):
