@@ -79,7 +79,7 @@ class Operators(gpulib.Case):
         self.figure("share of the time that they determine", f"{found.times.share() * 100:.0f} %")  # of both columns of all rows
         self.assertEqual(facts.some(found.wrong + found.times.wrong), [])
         self.assertLessEqual(len(found.counts_open), len(found.names) / 20)
-        self.assertGreater(found.times.share(), 0.5)
+        self.assertGreater(found.times.share(), 0.75)
 
 
 class Scripts(gpulib.Case):

@@ -25,12 +25,10 @@
 #define ROWS_PER_FLUSH 20
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define STRIDE 3 /* odd, so that each byte of a word has its turn */
+#define STRIDE 9 /* odd, so that each byte of a word has its turn */
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__) /* twenty times slower, and each place is as good as its neighbours for what it looks for */
-#define STRIDE 11
-#elif !defined(STRIDE)
+#if !defined(STRIDE)
 #define STRIDE 1
 #endif
 
