@@ -81,11 +81,11 @@ static void measure_walks(void)
 
 struct picked { uint64_t *addresses, first; size_t count, limit, step, seen; };
 
-static void take_function(void *context, uint64_t start, uint64_t size, const char *text, size_t room, uint32_t rank)
+static void take_function(void *context, const struct names_symbol *symbol)
 {
     struct picked *picked = context;
-    if (size && picked->seen++ % picked->step == 0 && picked->addresses && picked->count < picked->limit)
-        picked->addresses[picked->count++] = start + size / 2 - picked->first;
+    if (symbol->size && picked->seen++ % picked->step == 0 && picked->addresses && picked->count < picked->limit)
+        picked->addresses[picked->count++] = symbol->start + symbol->size / 2 - picked->first;
 }
 
 /* Addresses all over the functions of a file, as many as there are functions, up to a limit. */
