@@ -40,10 +40,9 @@ static void publish_switch(enum wire_capture cause, int on)
 /* The collector reads switches in the order of their numbers: a handler that left this by a jump would stop it at a number without a switch. */
 static void set_switch(enum wire_capture cause, int on)
 {
-    uint64_t all = ~(uint64_t)0, before;
-    sys_rt_sigprocmask(SIG_SETMASK, &all, &before);
+    uint64_t mask = sys_hold_signals();
     publish_switch(cause, on);
-    sys_rt_sigprocmask(SIG_SETMASK, &before, NULL);
+    sys_release_signals(mask);
 }
 
 /* With or without a slot for the calling thread. */

@@ -39,6 +39,7 @@ void agent_note_changed_modules(void);
 void modules_after_fork_in_child(void);
 struct dl_phdr_info;
 void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes); /* from its first segment to its last */
+int modules_contain(const struct dl_phdr_info *info, uintptr_t address); /* is it in that extent? */
 
 /* The next function of this name after ours, or that of the loaded library whose file name begins so; NULL if there is none. */
 void *agent_find_function(const char *library, const char *symbol);

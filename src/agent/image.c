@@ -1,7 +1,8 @@
 /* Looking at a program before it is executed: see image.h.
  *
  * Runs between vfork and exec, on small stacks, and in processes that may have limited themselves: system calls that the
- * program's loader makes as well (access, openat, read, pread64, close), and fcntl, no allocation. Trusts no number in a file.              */
+ * program's loader makes as well (access, openat, read, pread64, close), and fcntl; no allocation. Trusts no
+ * number in a file. */
 #include "image.h"
 
 #include <elf.h>

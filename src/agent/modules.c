@@ -93,6 +93,13 @@ void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *
     *bytes = low > high ? 0 : high - low;
 }
 
+int modules_contain(const struct dl_phdr_info *info, uintptr_t address)
+{
+    uint64_t first, bytes;
+    modules_extent(info, &first, &bytes);
+    return address - first < bytes;
+}
+
 /* The one library that is to be observed as soon as it is there: whether this is it. */
 static int note_torch(const char *path)
 {

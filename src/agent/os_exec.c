@@ -77,7 +77,7 @@ static int can_read_text(const char *text, uintptr_t *page)
  * find out first; but not behind a filter of the program's, which may forbid the question. */
 static int can_be_read(const struct request *request)
 {
-    if (agent.filtered || os_is_filtered_child())
+    if (os_is_filtered())
         return 1;
     uintptr_t page = UINTPTR_MAX;
     if (request->path && !can_read_text(request->path, &page))
@@ -321,7 +321,7 @@ static void make_plan(struct plan *plan, const struct request *request)
     if (plan->found.session && strcmp(plan->found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return;
     plan->cause = WIRE_MARK_FILTERED + 1;
-    if (!agent.filtered && !os_is_filtered_child() && !seccomp_is_new()) {
+    if (!os_is_filtered() && !seccomp_is_new()) {
         look_at_program(&plan->image, request);
         plan->cause = cause_against(&plan->image);
     }

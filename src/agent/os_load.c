@@ -23,16 +23,6 @@ struct callers_object {
     int libraries_have_rpath;
 };
 
-static int contains(const struct dl_phdr_info *object, uintptr_t address)
-{
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && address - (object->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
-            return 1;
-    }
-    return 0;
-}
-
 static void search_paths(const struct dl_phdr_info *object, int *has_rpath, int *has_runpath)
 {
     *has_rpath = *has_runpath = 0;
@@ -55,7 +45,7 @@ static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
     search_paths(object, &has_rpath, &has_runpath);
     if (has_rpath && !is_main)
         found->libraries_have_rpath = 1;
-    if (contains(object, found->caller)) {
+    if (modules_contain(object, found->caller)) {
         found->is_main = is_main;
         found->has_runpath = has_runpath;
     }

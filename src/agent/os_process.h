@@ -25,6 +25,10 @@ void os_clear_silent_exec(void);
  * killed for any system call of ours, getpid() too: so it leaves word before that, and takes it back when it goes (exec, exit). For
  * one that was killed its parent does so, when it waits for it. */
 int os_is_filtered_child(void);
+static inline int os_is_filtered(void) /* so, or by a filter of its own: no system call of ours */
+{
+    return agent.filtered || os_is_filtered_child();
+}
 void os_note_filtered_child(pid_t pid);
 pid_t os_forget_filtered_child(void); /* its number, 0: it is none */
 

@@ -109,9 +109,7 @@ struct pair {
 static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
 {
     struct pair *pair = wanted;
-    uint64_t first, bytes;
-    modules_extent(object, &first, &bytes);
-    int one = pair->one - first < bytes, other = pair->other - first < bytes;
+    int one = modules_contain(object, pair->one), other = modules_contain(object, pair->other);
     pair->together = one && other;
     return one || other;
 }

@@ -35,7 +35,7 @@ enum caller { STRANGER, BORROWER, SILENT, LEAVES };
  * since behind a filter getpid() could be fatal. A process that was forked and not attached does not know its own: 0. */
 static enum caller begin_limit(enum wire_limit limit, struct wire_record **note)
 {
-    if (limit == NO_LIMIT || agent.filtered || os_is_filtered_child())
+    if (limit == NO_LIMIT || os_is_filtered())
         return STRANGER;
     pid_t pid = sys_getpid();
     if (agent.pid && (uint32_t)pid != agent.pid) {

@@ -63,7 +63,7 @@ int os_hook_sigignore(int number)
 
 static void look_at_set(const sigset_t *set)
 {
-    if (agent.filtered || os_is_filtered_child()) /* no samples there, and whether it can be read is a system call's to say */
+    if (os_is_filtered()) /* no samples there, and whether it can be read is a system call's to say */
         return;
     if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
         sample_give_signal_back();

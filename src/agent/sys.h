@@ -222,12 +222,12 @@ static inline uint64_t sys_hold_signals(void)
 {
     const uint64_t own = 1u << (SIGILL - 1) | 1u << (SIGTRAP - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) | 1u << (SIGSEGV - 1) | 1u << (SIGSYS - 1);
     uint64_t all = ~own, before = 0;
-    sys_call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
+    sys_rt_sigprocmask(SIG_BLOCK, &all, &before);
     return before;
 }
 static inline void sys_release_signals(uint64_t mask)
 {
-    sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+    sys_rt_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 /* Can the eight bytes around this address be read? The kernel copies a signal mask before it looks at what to do with it, and

@@ -94,7 +94,7 @@ const struct option profile_options[] = {
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
       .help = "Replace a report that is there already." },
     { .name = "redact", .kind = OPTION_BOOL, .offset = FIELD(redact),
-      .help = "Store the names of programs, but no command lines, environment variables and working directory. Default: false." },
+      .help = "Store the names of programs, but no command lines, environment variables or working directory. Default: false." },
     { .name = "trace", .letter = 't', .kind = OPTION_CUSTOM, .value = "LIST", .choices = profile_source_names, .take = profile_sources_take,
       .help = "What to record: cuda, nvtx, osrt, python-gil, cublas, cudnn, cusolver, cusparse, nccl, none; a library with -verbose behind it: its "
               "small calls too. Default: cuda,nvtx,osrt." },

@@ -134,9 +134,9 @@ struct wire_sample_settings {       /* where SAMPLES is among the sources */
 };
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
-/* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
 #define WIRE_SILENT_PATH 256
 
+/* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
 struct wire_header {
     uint32_t magic, version;
     uint64_t arena_bytes;

@@ -22,14 +22,19 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static void reap(pid_t pid)
+{
+    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+        abort();
+}
+
 static void child(void)
 {
     pid_t pid = fork();
 
     if (pid == 0)
         _exit(0);
-    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-        abort();
+    reap(pid);
 }
 
 static void stopped(int count)
@@ -66,8 +71,7 @@ static void vfork_child(void)
 
     if (pid == 0)
         _exit(3);
-    if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-        abort();
+    reap(pid);
     printf("%d\n", (int)pid);
 }
 
