@@ -12,6 +12,7 @@
 #include "core.h"
 #include "seccomp.h"
 #include "loader.h"
+#include "mappings.h"
 #include "python.h"
 #include "sys.h"
 
@@ -132,6 +133,7 @@ static void restart(void)
     atomic_store(&agent.calling, 0);
     atomic_store(&agent.first_thread_ended, 0);
     uint32_t flags = agent.flags;
+    mappings_after_fork_in_child();
     cuda_after_fork_in_child();
     modules_after_fork_in_child();
     agent.arena = NULL;

@@ -212,7 +212,7 @@ static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
                  wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
     int result = usable ? open_areas(descriptor, arena) : -EPROTO;
     if (result != 0) {
-        sys_munmap(arena, WIRE_THREADS_OFFSET);
+        window_unmap(arena, WIRE_THREADS_OFFSET);
         return result;
     }
     take_settings(arena, origin);

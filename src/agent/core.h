@@ -68,7 +68,6 @@ void sample_come_back(void);                   /* …or yet */
 #define SAMPLE_HAS_STACK ((enum wire_fate)0)
 enum wire_fate sample_stack_give(struct agent_thread *thread);
 void sample_stack_take(struct agent_thread *thread);
-void sample_stack_unlock(const struct agent_thread *thread); /* which mlockall() has locked; the calling thread's own */
 /* The program has a use for the signal: it gets it as it was, and there are no more samples. For handlers too; keeps errno. */
 #define SAMPLE_SIGNAL SIGURG
 #define SAMPLE_SIGNAL_BIT (UINT64_C(1) << (SAMPLE_SIGNAL - 1)) /* in a set of the kernel's */

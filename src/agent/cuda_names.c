@@ -28,10 +28,11 @@ static int reach(uint64_t bytes)
         wanted *= 2;
     if (wanted == agent.cuda_names_bytes)
         return 0;
-    char *moved = sys_mremap(agent.cuda_names, agent.cuda_names_bytes, wanted, MREMAP_MAYMOVE);
-    if (sys_failed(moved))
+    char *longer = window_map_longer(agent.cuda_names, wanted);
+    if (!longer)
         return -1;
-    agent.cuda_names = moved;
+    window_unmap(agent.cuda_names, agent.cuda_names_bytes);
+    agent.cuda_names = longer;
     agent.cuda_names_bytes = wanted;
     return 0;
 }

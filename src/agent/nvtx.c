@@ -54,14 +54,14 @@ void nvtx_thread_end(struct agent_thread *thread)
         nvtx_send_unsent(thread);
     for (uint32_t i = 0; i < AGENT_NVTX_DOMAINS; i++)
         if (thread->nvtx[i].deep)
-            sys_munmap(thread->nvtx[i].deep, DEEP_BYTES);
+            window_unmap(thread->nvtx[i].deep, DEEP_BYTES);
     if (!thread->nvtx_more)
         return;
     uint32_t count = atomic_load_explicit(&nvtx.domain_count, memory_order_relaxed);
     for (uint32_t i = AGENT_NVTX_DOMAINS; i <= count && i < NVTX_DOMAIN_MAX; i++)
         if (thread->nvtx_more[i].deep)
-            sys_munmap(thread->nvtx_more[i].deep, DEEP_BYTES);
-    sys_munmap(thread->nvtx_more, MORE_BYTES);
+            window_unmap(thread->nvtx_more[i].deep, DEEP_BYTES);
+    window_unmap(thread->nvtx_more, MORE_BYTES);
 }
 
 /* ---- Records ------------------------------------------------------------------------------------------------------- */

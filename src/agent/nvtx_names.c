@@ -118,7 +118,7 @@ static struct block *next_block(struct block *block)
     fresh->number = block ? block->number + 1 : 0;
     if (atomic_compare_exchange_strong(link, &next, fresh))
         return fresh;
-    sys_munmap(fresh, BLOCK_WORDS * 8);
+    window_unmap(fresh, BLOCK_WORDS * 8);
     return next;
 }
 

@@ -69,13 +69,7 @@ static void *map_stack(void)
 
 static void unmap_stack(char *stack)
 {
-    sys_munmap(stack - STACK_STEP, STACK_STEP + stack_bytes());
-}
-
-void sample_stack_unlock(const struct agent_thread *thread)
-{
-    if (thread->signal_stack)
-        sys_munlock(thread->signal_stack - STACK_STEP, STACK_STEP + stack_bytes());
+    window_unmap(stack - STACK_STEP, STACK_STEP + stack_bytes());
 }
 
 static enum wire_fate install(struct agent_thread *thread)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -153,6 +154,14 @@ static inline int sys_madvise(void *address, size_t bytes, int advice)
 {
     return (int)sys_call3(SYS_madvise, (long)address, (long)bytes, advice);
 }
+static inline int sys_mlock2(const void *address, size_t bytes, int flags)
+{
+    return (int)sys_call3(SYS_mlock2, (long)address, (long)bytes, flags);
+}
+static inline int sys_mlockall(int flags) /* 0: munlockall() */
+{
+    return (int)sys_call3(flags ? SYS_mlockall : SYS_munlockall, flags, 0, 0);
+}
 static inline int sys_munlock(const void *address, size_t bytes)
 {
     return (int)sys_call3(SYS_munlock, (long)address, (long)bytes, 0);
@@ -164,6 +173,10 @@ static inline int sys_munlock(const void *address, size_t bytes)
 static inline long sys_process_vm_readv(int pid, const struct iovec *to, size_t to_count, const struct iovec *from, size_t from_count)
 {
     return sys_call6(SYS_process_vm_readv, pid, (long)to, (long)to_count, (long)from, (long)from_count, 0);
+}
+static inline int sys_getrlimit(int resource, struct rlimit *limit)
+{
+    return (int)sys_call6(SYS_prlimit64, 0, resource, 0, (long)limit, 0, 0);
 }
 static inline int sys_getpid(void)
 {

@@ -82,7 +82,7 @@ static void thread_end(struct agent_thread *thread)
     nvtx_thread_end(thread);
     for (int use = 0; use < AGENT_SCRATCH_USES; use++)
         if (thread->scratch[use].memory)
-            sys_munmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
+            window_unmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
     if (thread->slot->tid == agent.pid)
         atomic_store(&agent.first_thread_ended, 1);
     atomic_signal_fence(memory_order_seq_cst);

@@ -1,5 +1,6 @@
 /* Mapping the arena a window at a time: see window.h. */
 #include "agent.h"
+#include "mappings.h"
 #include "sys.h"
 #include "window.h"
 
@@ -17,23 +18,24 @@ static void *tell_failure(const void *answer)
 }
 
 /* After mlockall(MCL_FUTURE) the kernel locks each new mapping; ours are not to count against the program's limit. */
-static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t bytes)
+static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t bytes, enum mapping_kind kind)
 {
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
         return tell_failure(memory);
     sys_munlock(memory, bytes);
+    mapping_add(memory, bytes, kind);
     return memory;
 }
 
 void *window_map_inherited(size_t bytes)
 {
-    return map_unlocked(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, bytes);
+    return map_unlocked(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, bytes, MAPPING_INHERITED);
 }
 
 void *window_map(int descriptor, uint64_t offset, size_t bytes)
 {
-    void *memory = map_unlocked(descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, offset, bytes);
+    void *memory = map_unlocked(descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, descriptor, offset, bytes, MAPPING_OF_PROCESS);
     if (!memory)
         return NULL;
     sys_madvise(memory, bytes, MADV_DONTFORK); /* a forked child gets its own, and must not write into its parent's */
@@ -47,8 +49,20 @@ static char *map_behind(char *mapping, size_t skip, size_t bytes)
     char *both = sys_mremap(mapping, 0, skip + bytes, MREMAP_MAYMOVE);
     if (sys_failed(both))
         return tell_failure(both);
-    sys_munmap(both, skip);
+    if (skip)
+        sys_munmap(both, skip);
+    mapping_add(both + skip, bytes, MAPPING_OF_PROCESS);
     return both + skip;
+}
+
+void *window_map_longer(char *mapping, size_t bytes)
+{
+    return map_behind(mapping, 0, bytes);
+}
+
+void window_unmap(void *memory, size_t bytes)
+{
+    mapping_remove(memory, bytes);
 }
 
 static char *map_window(struct area *area, uint32_t index)
@@ -73,20 +87,11 @@ int area_grow(struct area *area)
         if (!window)
             return -1;
         if (!atomic_compare_exchange_strong(&area->windows[index], &none, window))
-            sys_munmap(window, window_bytes(area));
+            window_unmap(window, window_bytes(area));
     }
     uint32_t reach = mapped + area->per_window < area->count ? mapped + area->per_window : area->count;
     atomic_compare_exchange_strong(&area->mapped, &mapped, reach); /* unless another thread was faster */
     return 0;
-}
-
-void area_unlock(struct area *area)
-{
-    for (uint32_t i = 0; i < AREA_WINDOWS; i++) {
-        char *window = atomic_load_explicit(&area->windows[i], memory_order_acquire);
-        if (window)
-            sys_munlock(window, window_bytes(area));
-    }
 }
 
 static _Atomic uint32_t *link_of(void *area, uint32_t index)

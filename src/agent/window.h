@@ -33,11 +33,14 @@ void *window_map(int descriptor, uint64_t offset, size_t bytes);
 /* Private memory that children inherit, and that is not locked either. NULL when there is no room. */
 void *window_map_inherited(size_t bytes);
 
+/* So many bytes from where a mapping of the arena begins, once more. The old mapping stays. */
+void *window_map_longer(char *mapping, size_t bytes);
+
+/* Gives any of these back. */
+void window_unmap(void *memory, size_t bytes);
+
 /* Makes room for one more window: 0, or -1 when all are mapped, or the address space is full. */
 int area_grow(struct area *area);
-
-/* Takes back what mlockall() did to the windows. */
-void area_unlock(struct area *area);
 
 /* A unit off a free list (wire/chunks.h), or else one that was never used: its index, or WIRE_NONE. */
 uint32_t area_take(struct area *area, _Atomic uint64_t *list, _Atomic uint32_t *taken);

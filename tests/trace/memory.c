@@ -1,7 +1,9 @@
 /* What a program sees of its own memory, and what it can still have of it.
  *
  *     memory size           its address space, in kB
- *     memory lock           locks all of it, now and later: "0" or errno, and what is locked, in kB
+ *     memory lock [FLAGS]   locks all of it, now and later or as these flags of mlockall() say: "0" or errno, then in kB
+ *                           what is locked, and the address space before that
+ *     memory lock_beside N  the same beside N threads that have made a mark and wait
  *     memory advice         for each mapping of the arena what the kernel was told of it, a line each
  *     memory allocate       how many blocks of 1 MB it can have
  *     memory limits         its limit for the size of files, and what SIGXFSZ does
@@ -68,6 +70,39 @@ static void *marks(void *barrier)
     return NULL;
 }
 
+static void lock(int flags)
+{
+    long size = status_kb("VmSize:");
+    int error = mlockall(flags) == 0 ? 0 : errno;
+
+    printf("%d %ld %ld\n", error, status_kb("VmLck:"), size);
+}
+
+static void *mark_and_wait(void *barrier)
+{
+    nvtx_mark("of a thread that waits");
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+static void lock_beside(unsigned threads)
+{
+    static pthread_t ids[THREADS_MAX];
+    pthread_barrier_t barrier;
+
+    nvtx_mark("first"); /* NVTX loads its injection, which takes memory, in this thread */
+    pthread_barrier_init(&barrier, NULL, threads + 1);
+    for (unsigned i = 0; i < threads; i++)
+        if (pthread_create(&ids[i], NULL, mark_and_wait, &barrier) != 0)
+            abort();
+    pthread_barrier_wait(&barrier);
+    lock(MCL_CURRENT | MCL_FUTURE);
+    pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+}
+
 static void crowd(int count, unsigned threads)
 {
     static pthread_t ids[THREADS_MAX];
@@ -92,8 +127,9 @@ int main(int argc, char **argv)
     if (strcmp(mode, "size") == 0) {
         printf("%ld\n", status_kb("VmSize:"));
     } else if (strcmp(mode, "lock") == 0) {
-        int error = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? 0 : errno;
-        printf("%d %ld\n", error, status_kb("VmLck:"));
+        lock(argc > 2 ? atoi(argv[2]) : MCL_CURRENT | MCL_FUTURE);
+    } else if (strcmp(mode, "lock_beside") == 0 && argc > 2) {
+        lock_beside((unsigned)atoi(argv[2]));
     } else if (strcmp(mode, "lock_first") == 0 && argc > 2) {
         if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
             return 3;

@@ -1,5 +1,6 @@
 """The buffers of a process are neither its address space, nor its locked memory, nor in its core dumps, as far as it does not fill them; and
 limits that are meant for the program do not stop the collector."""
+import errno
 import resource
 import subprocess
 import unittest
@@ -52,11 +53,28 @@ class AddressSpace(lib.Case):
         self.assertLess(int(self.output.stdout), 2048 + A_FEW_PAGES_KB)
         self.assertEqual(report.count("nvtx", "recorded"), 300001)
 
+    def test_locked_memory_beside_threads(self):
+        """Nor what other threads have of the agent: the stacks of their handlers, 384 KiB each, and room for names of ranges."""
+        for how in ({"options": ["-t", "nvtx,osrt", "-s", "none"]}, {"options": ["-s", "process-tree"], "preexec_fn": lib.refuse_perf_events}):
+            with self.subTest(**how):
+                bare, profiled = self.both("lock_beside", "16", **how)
+                self.assertEqual(profiled.split()[0], bare.split()[0])
+                self.assertAlmostEqual(int(profiled.split()[1]), int(bare.split()[1]), delta=A_FEW_PAGES_KB)
+
     def test_locked_memory_of_a_user(self):
-        """With the usual limit of 8 MB for it."""
+        """The limit decides as it does without the agent, whose mappings the kernel counts: there is room for the program alone, for some
+        of the agent's memory too, or for neither."""
         memory, = self.open_to_all_users(MEMORY)
-        done = self.run_tacho("sh", "-c", 'ulimit -l 8192; exec "$@"', "sh", *lib.AS_NOBODY, memory, "lock")
-        self.assertEqual(done.stdout.split()[:1], ["0"], done.stdout + done.stderr)
+        size = int(subprocess.run([MEMORY, "lock"], capture_output=True, text=True, check=True).stdout.split()[2])
+        now, later, on_fault = 1, 2, 4
+        for more, flags, error in ((A_FEW_PAGES_KB, now, 0), (A_FEW_PAGES_KB, now | later, 0), (1024, now | later | on_fault, 0), (8192, now | later, 0),
+                                   (-A_FEW_PAGES_KB, now | later, errno.ENOMEM), (-A_FEW_PAGES_KB, later, 0), (-size, now, errno.EPERM)):
+            with self.subTest(more=more, flags=flags):
+                command = ["sh", "-c", f'ulimit -l {size + more}; exec "$@"', "sh", *lib.AS_NOBODY, memory, "lock", str(flags)]
+                bare = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+                profiled = self.run_tacho(*command).stdout.split()
+                self.assertEqual((bare[0], profiled[0]), (str(error), str(error)))
+                self.assertAlmostEqual(int(profiled[1]), int(bare[1]), delta=A_FEW_PAGES_KB)
 
     def test_core_dumps_and_children(self):
         """dd: not dumped; dc: not inherited."""

@@ -1,0 +1,112 @@
+/* The table of the agent's mappings: see mappings.h. */
+#include <stdatomic.h>
+#include <sys/auxv.h>
+
+#include "agent.h"
+#include "mappings.h"
+#include "sys.h"
+
+#define ENTRIES 8192u /* 2 to the power of ENTRY_BITS */
+#define ENTRY_BITS 13
+#define PROBES 64u    /* from where the hash says */
+#define PAGE_LEAST 4096u
+
+/* Beside the address, which is that of a page. */
+enum {
+    INHERITED = 1,
+    HELD = 2,       /* by who goes through the table… */
+    GIVEN_UP = 4,   /* …who is to unmap it */
+    FLAGS = PAGE_LEAST - 1,
+};
+#define CLAIMED ((uintptr_t)8) /* in place of an address: it comes when `bytes` is there */
+
+static struct mapping {
+    _Atomic uintptr_t word; /* 0: free */
+    size_t bytes;
+} table[ENTRIES];
+
+static struct mapping *probe(const void *address, uint32_t step)
+{
+    uint64_t hash = (uintptr_t)address / PAGE_LEAST * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS);
+    return &table[(hash + step) % ENTRIES];
+}
+
+void mapping_add(const void *address, size_t bytes, enum mapping_kind kind)
+{
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct mapping *mapping = probe(address, i);
+        uintptr_t word = 0;
+        if (!atomic_compare_exchange_strong(&mapping->word, &word, CLAIMED))
+            continue;
+        size_t page_bytes = getauxval(AT_PAGESZ);
+        mapping->bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+        atomic_store(&mapping->word, (uintptr_t)address | (kind == MAPPING_INHERITED ? INHERITED : 0));
+        return;
+    }
+}
+
+/* Whether its owner may unmap it: else the holder does. */
+static int give_up(struct mapping *mapping, uintptr_t word)
+{
+    while (!atomic_compare_exchange_weak(&mapping->word, &word, word & HELD ? word | GIVEN_UP : 0))
+        ;
+    return !(word & HELD);
+}
+
+void mapping_remove(void *address, size_t bytes)
+{
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct mapping *mapping = probe(address, i);
+        uintptr_t word = atomic_load(&mapping->word);
+        if ((word & ~(uintptr_t)FLAGS) != (uintptr_t)address)
+            continue;
+        if (give_up(mapping, word))
+            break;
+        return;
+    }
+    sys_munmap(address, bytes);
+}
+
+void mappings_after_fork_in_child(void)
+{
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        uintptr_t word = atomic_load_explicit(&table[i].word, memory_order_relaxed);
+        if (word)
+            atomic_store_explicit(&table[i].word, word & INHERITED && !(word & GIVEN_UP) ? word & ~(uintptr_t)HELD : 0, memory_order_relaxed);
+    }
+}
+
+int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end)
+{
+    int found = 0;
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        uintptr_t start = atomic_load(&table[i].word) & ~(uintptr_t)FLAGS;
+        if (start && start + table[i].bytes > address && (!found || start < *first)) {
+            *first = start;
+            *end = start + table[i].bytes;
+            found = 1;
+        }
+    }
+    return found;
+}
+
+static void unlock(struct mapping *mapping)
+{
+    uintptr_t word = atomic_load(&mapping->word);
+    if (!(word & ~(uintptr_t)FLAGS) || word & HELD || !atomic_compare_exchange_strong(&mapping->word, &word, word | HELD))
+        return;
+    size_t bytes = mapping->bytes;
+    char *address = (char *)(word & ~(uintptr_t)FLAGS);
+    sys_munlock(address, bytes);
+    word |= HELD;
+    if (atomic_compare_exchange_strong(&mapping->word, &word, word & ~(uintptr_t)HELD))
+        return;
+    atomic_store(&mapping->word, 0);
+    sys_munmap(address, bytes);
+}
+
+void mappings_unlock(void)
+{
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        unlock(&table[i]);
+}
