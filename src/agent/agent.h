@@ -8,6 +8,7 @@
 #define TACHO_AGENT_AGENT_H
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <time.h>
 #if defined(__SSE2__)
@@ -40,8 +41,10 @@ extern struct agent_switch agent_switch;
 
 #define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
 struct agent_filtered_child {
-    _Atomic uintptr_t thread;       /* that has called vfork(): the address of its agent_self; 0: free */
-    _Atomic uint32_t pid;           /* of the child */
+    _Atomic uintptr_t thread;       /* that has called vfork(): the address of its agent_self */
+    _Atomic uint32_t owner;         /* os_process.c: the pid of the child, while it is one; 0: free */
+    struct robust_list link;
+    struct robust_list_head list;
 };
 
 struct agent {

@@ -38,16 +38,6 @@ struct request {
     const void *actions, *attributes;
 };
 
-/* A filtered vfork child: once it has become another program, its thread is its parent's again. */
-static int run(const struct request *request, strings environment)
-{
-    pid_t filtered = os_forget_filtered_child();
-    int result = request->run(request, environment);
-    if (filtered)
-        os_note_filtered_child(filtered);
-    return result;
-}
-
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
 #define PAGE_LEAST 4096u
@@ -265,13 +255,13 @@ static int run_changed(const struct request *request, const struct found *found,
     if (words * 8 <= STACK_MAX) {
         char *environment[words];
         change(environment, (char *)(environment + pointers), request, found, runtime);
-        return run(request, environment);
+        return request->run(request, environment);
     }
     char **environment = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(environment))
-        return run(request, request->environment);
+        return request->run(request, request->environment);
     change(environment, (char *)(environment + pointers), request, found, runtime);
-    int result = run(request, environment);
+    int result = request->run(request, environment);
     sys_munmap(environment, words * 8);
     return result;
 }
@@ -338,7 +328,7 @@ static int run_as_planned(const struct request *request, const struct plan *plan
     case WITHOUT_AGENT:
         return run_changed(request, &plan->found, remove_agent, "");
     default:
-        return run(request, request->environment);
+        return request->run(request, request->environment);
     }
 }
 
@@ -359,7 +349,7 @@ void os_exec_prepare(void)
 static int execute(const struct request *request)
 {
     if (!can_be_read(request))
-        return run(request, request->environment);
+        return request->run(request, request->environment);
     struct plan plan;
     const char *path = request->path ? request->path : "";
     pid_t pid = os_attached_pid();
@@ -507,7 +497,7 @@ static int spawn(struct request *request)
     struct plan plan;
     pid_t child;
     if (!can_be_read(request))
-        return run(request, request->environment);
+        return request->run(request, request->environment);
     make_plan(&plan, request);
     if (!request->pid)
         request->pid = &child;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../wire/marks.h"
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
@@ -63,48 +64,61 @@ pid_t os_hook_fork(void)
 
 /* ---- Filtered children ------------------------------------------------------------------------------------------ */
 
-static struct agent_filtered_child *find_filtered_child(uintptr_t thread)
+/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex): a child that exec or
+ * its filter ends cannot say so itself, and its parent may never wait for it. */
+#define FREE_MASK FUTEX_TID_MASK               /* none of these: 0, or as the kernel leaves it */
+#define CLAIMED (FUTEX_OWNER_DIED | 1u)        /* neither free nor held */
+
+static struct agent_filtered_child *find_filtered_child(void)
 {
-    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++)
-        if (atomic_load_explicit(&agent.filtered_children[i].thread, memory_order_relaxed) == thread)
-            return &agent.filtered_children[i];
+    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+        struct agent_filtered_child *child = &agent.filtered_children[i];
+        uint32_t owner = atomic_load_explicit(&child->owner, memory_order_relaxed);
+        if (owner && !(owner & FUTEX_OWNER_DIED) && atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
+            return child;
+    }
     return NULL;
 }
 
-int os_is_filtered_child(void)
+pid_t os_filtered_child(void)
 {
-    return find_filtered_child((uintptr_t)&agent_self) != NULL;
+    const struct agent_filtered_child *child = find_filtered_child();
+    return child ? (pid_t)atomic_load_explicit(&child->owner, memory_order_relaxed) : 0;
+}
+
+static void hold(struct agent_filtered_child *child, pid_t pid)
+{
+    child->link.next = &child->list.list;
+    child->list.list.next = &child->link;
+    child->list.futex_offset = (long)offsetof(struct agent_filtered_child, owner) - (long)offsetof(struct agent_filtered_child, link);
+    child->list.list_op_pending = NULL;
+    atomic_store(&child->thread, (uintptr_t)&agent_self);
+    atomic_store(&child->owner, (uint32_t)pid);
+    if (!sys_has_robust_list()) /* else it is none of vfork(), and has locks of its own */
+        sys_set_robust_list(&child->list);
 }
 
 void os_note_filtered_child(pid_t pid)
 {
     for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
-        uintptr_t free = 0;
-        if (atomic_compare_exchange_strong(&agent.filtered_children[i].thread, &free, (uintptr_t)&agent_self)) {
-            atomic_store(&agent.filtered_children[i].pid, (uint32_t)pid);
-            return;
+        struct agent_filtered_child *child = &agent.filtered_children[i];
+        uint32_t owner = atomic_load(&child->owner);
+        if (!(owner & FREE_MASK) && atomic_compare_exchange_strong(&child->owner, &owner, CLAIMED)) {
+            hold(child, pid);
+            break;
         }
     }
+    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_MARK_FILTERED + 1, NULL);
 }
 
-pid_t os_forget_filtered_child(void)
+void os_forget_filtered_child(void)
 {
-    struct agent_filtered_child *child = find_filtered_child((uintptr_t)&agent_self);
+    struct agent_filtered_child *child = find_filtered_child();
     if (!child)
-        return 0;
-    pid_t pid = (pid_t)atomic_exchange(&child->pid, 0);
-    atomic_store(&child->thread, 0);
-    return pid;
-}
-
-/* Its filter has killed it, so that it could not say so itself. Any thread may have waited for it. */
-static void forget_reaped_child(pid_t pid)
-{
-    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
-        uint32_t reaped = (uint32_t)pid;
-        if (atomic_compare_exchange_strong(&agent.filtered_children[i].pid, &reaped, 0))
-            atomic_store(&agent.filtered_children[i].thread, 0);
-    }
+        return;
+    os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), 0, NULL);
+    sys_set_robust_list(NULL);
+    atomic_store(&child->owner, 0);
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
@@ -115,7 +129,6 @@ static void forget_reaped_child(pid_t pid)
 static void note_status(pid_t pid, int status, int options)
 {
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
-        forget_reaped_child(pid);
         os_clear_silent_exec();
         uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
         emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
@@ -187,7 +200,10 @@ pid_t os_hook_getppid(void)
 
 pid_t os_attached_pid(void)
 {
-    return agent_attached() && !os_is_filtered_child() ? sys_getpid() : 0;
+    if (!agent_attached())
+        return 0;
+    pid_t filtered = os_filtered_child();
+    return filtered ? filtered : sys_getpid();
 }
 
 int os_is_own_process(void)
@@ -231,7 +247,6 @@ void os_process_prepare(void)
     {                                                                                                                \
         cuda_exit();                                                                                                 \
         note_exit(status);                                                                                           \
-        os_forget_filtered_child();                                                                                  \
         return OS_REAL(symbol)(status);                                                                              \
     }
 EXIT(_exit)

@@ -9,7 +9,7 @@
 /* Attached, and not a vfork child that borrows its parent's memory. */
 int os_is_own_process(void);
 
-/* The number of the calling process where it is attached: not agent.pid, if it is a vfork child. 0: it is not, or may not ask. */
+/* The number of the calling process where it is attached: not agent.pid, if it is a vfork child. 0: it is not. */
 pid_t os_attached_pid(void);
 
 /* Tells of a child, in its parent's name; cause: of WIRE_CHILD. Only where the process is attached, or a vfork child of one.
@@ -22,14 +22,18 @@ void os_set_silent_exec(uint16_t cause, const char *path);
 void os_clear_silent_exec(void);
 
 /* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be
- * killed for any system call of ours, getpid() too: so it leaves word before that, and takes it back when it goes (exec, exit). For
- * one that was killed its parent does so, when it waits for it. */
-int os_is_filtered_child(void);
+ * killed for any system call of ours, getpid() too: so it leaves word before that, which ends by itself when the child does, or becomes
+ * another program. */
+pid_t os_filtered_child(void); /* its number; 0: the caller is none */
+static inline int os_is_filtered_child(void)
+{
+    return os_filtered_child() != 0;
+}
 static inline int os_is_filtered(void) /* so, or by a filter of its own: no system call of ours */
 {
     return agent.filtered || os_is_filtered_child();
 }
 void os_note_filtered_child(pid_t pid);
-pid_t os_forget_filtered_child(void); /* its number, 0: it is none */
+void os_forget_filtered_child(void); /* it could not install the filter */
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -224,6 +225,17 @@ static inline int sys_futex_wait(const _Atomic uint32_t *word, uint32_t value, u
 {
     struct timespec most = { .tv_sec = (time_t)(most_ns / 1000000000u), .tv_nsec = (long)(most_ns % 1000000000u) };
     return (int)sys_call6(SYS_futex, (long)word, 0 | 128 /* FUTEX_WAIT, private */, value, (long)&most, 0, 0);
+}
+/* Locks of the calling thread: the kernel marks them when it ends or becomes another program. */
+static inline int sys_set_robust_list(const struct robust_list_head *list)
+{
+    return (int)sys_call3(SYS_set_robust_list, (long)list, sizeof *list, 0);
+}
+static inline int sys_has_robust_list(void)
+{
+    const struct robust_list_head *list = NULL;
+    size_t bytes;
+    return sys_call3(SYS_get_robust_list, 0, (long)&list, (long)&bytes) == 0 && list;
 }
 static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
 {

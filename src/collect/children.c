@@ -227,7 +227,7 @@ static void name_it(struct collector *collector, struct process *process, const 
     if (!child->execs && parent) { /* what it is, its parent was */
         process->exe_id = parent->exe_id;
         process->command_id = parent->command_id;
-        process->cause = parent->cause;
+        process->cause = child->cause ? child->cause : parent->cause;
         process->filters = parent->filters;
     }
 }

@@ -90,7 +90,7 @@ int os_is_own_process(void)
     return agent_attached();
 }
 
-int os_is_filtered_child(void)
+pid_t os_filtered_child(void)
 {
     return 0;
 }

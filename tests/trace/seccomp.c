@@ -6,6 +6,7 @@
  *     seccomp work                      forks, waits and prints, all without what is forbidden; status 5
  *     seccomp vfork                     has a vfork child that becomes "seccomp work" behind a filter, one that cannot, and one that its
  *                                       filter kills; then becomes "seccomp work" itself
+ *     seccomp vfork-unwaited            the same with the last one alone, for which no one waits: SIGCHLD is ignored
  *     seccomp vfork-privileges          gives up privileges and does the same
  *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its own; status 5
  *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
@@ -143,10 +144,10 @@ static void *reap(void *child)
 }
 
 /* The child runs in its parent's memory, and its filter is none of the parent's. Another thread waits for it. */
-static int filter_vfork_child(const char *self)
+static int filter_vfork_children(const char *self, int is_waited_for)
 {
     static const char *const forbidden[] = { "agent", "loader", "loader" };
-    for (int i = 0; i < 3; i++) {
+    for (int i = is_waited_for ? 0 : 2; i < 3; i++) {
         pthread_t thread;
         void *status;
         pid_t child = vfork();
@@ -159,12 +160,18 @@ static int filter_vfork_child(const char *self)
             execl(i == 0 ? self : "/nonexistent", self, "work", (char *)NULL);
             _exit(5);
         }
+        if (!is_waited_for) {
+            if (wait(NULL) != -1) /* it is gone then, and its status with it */
+                return 1;
+            break;
+        }
         if (pthread_create(&thread, NULL, reap, (void *)(intptr_t)child) != 0 || pthread_join(thread, &status) != 0)
             return 1;
         int ended = (int)(intptr_t)status;
         if (WIFEXITED(ended) ? i == 2 || WEXITSTATUS(ended) != 5 : i != 2 || WTERMSIG(ended) != SIGSYS)
             return WIFEXITED(ended) ? WEXITSTATUS(ended) : 1;
     }
+    signal(SIGCHLD, SIG_DFL);
     execl(self, self, "work", (char *)NULL);
     return 1;
 }
@@ -175,8 +182,10 @@ int main(int argc, char **argv)
     nvtx_pop();
     if (argc == 2 && strcmp(argv[1], "vfork-privileges") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 77;
+    if (argc == 2 && strcmp(argv[1], "vfork-unwaited") == 0 && signal(SIGCHLD, SIG_IGN) != SIG_ERR)
+        return filter_vfork_children(argv[0], 0);
     if (argc == 2 && strncmp(argv[1], "vfork", 5) == 0)
-        return filter_vfork_child(argv[0]);
+        return filter_vfork_children(argv[0], 1);
     if (argc == 2 && strcmp(argv[1], "tsync") == 0)
         return tsync();
     if (argc == 2)

@@ -87,10 +87,18 @@ class Seccomp(lib.Case):
 
     def test_filter_of_a_vfork_child(self):
         """…is not its parent's, whose next program is recorded."""
-        for how in ("vfork", "vfork-privileges"):
+        for how in ("vfork", "vfork-privileges", "vfork-unwaited"):
             with self.subTest(how=how):
                 report = self.same(how, options=["--osrt-threshold=0", "--osrt-backtrace-threshold=0"])
                 self.assertEqual(report.ranges(), {how: 1, "work": 1})
+
+    def test_program_of_a_vfork_child_behind_a_filter(self):
+        """Its parent's agent knows why it is not recorded, where the kernel tells nothing, and where the buffer has no room to say so later."""
+        for options in (["-t", "nvtx"], ["-t", "osrt", "--osrt-threshold=0"]):
+            with self.subTest(options=options):
+                report = self.same("vfork", options=options, preexec_fn=lib.refuse_perf_events)
+                self.assertEqual(report.count("processes", "lost", "not-attached"), 0)
+                self.assertGreaterEqual(report.count("processes", "lost", "filtered"), 1)
 
     def test_filter_for_all_threads_that_fails(self):
         """…stops nothing."""
