@@ -95,10 +95,10 @@ struct agent_cuda {
     uint64_t start;        /* ticks */
 };
 
-enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_USES };
+enum agent_scratch_use { AGENT_SCRATCH_OF_HOOK, AGENT_SCRATCH_OF_SAMPLE, AGENT_SCRATCH_OF_EXEC, AGENT_SCRATCH_USES };
 struct agent_scratch {
     void *memory;          /* thread.c: mapped when it is first needed */
-    uintptr_t taken;       /* the stack pointer of who has it; 0: nobody */
+    uintptr_t taken;       /* the stack pointer of who has it (of exec: the pid); 0: nobody */
 };
 
 struct agent_thread {

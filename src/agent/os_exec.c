@@ -1,9 +1,8 @@
 /* The exec family and posix_spawn: whatever environment a program passes on, its new image is to be followed.
  *
- * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers on the stack: a
- * vfork child shares its parent's memory, and malloc is not for signal handlers. The program's own strings are passed as
- * they are. Stacks can be small: a copy that is large is mapped (a vfork child that succeeds leaves it to its parent).
- * A program that cannot have the agent (image.c) gets an environment without it. */
+ * What is missing (a program that clears its environment, env -i) is added to a copy of the pointers, in scratch memory of the thread:
+ * stacks can be small, and malloc is not for signal handlers. The program's own strings are passed as they are. A program that cannot
+ * have the agent (image.c) gets an environment without it. */
 #include <spawn.h>
 #include <stdarg.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "os_process.h"
 #include "sys.h"
 
-#define STACK_MAX 4096 /* bytes that a changed environment may take there */
+#define STACK_MAX 4096 /* bytes that a changed environment may take there, if there is no scratch memory */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 #define INJECTION_BYTES 32 /* room for the name of such a variable */
 #define ADDED 4
@@ -246,32 +245,13 @@ static void remove_agent(char **environment, char *texts, const struct request *
     environment[count] = NULL;
 }
 
-static int run_changed(const struct request *request, const struct found *found, environment_change *change, const char *runtime)
-{
-    size_t pointers = found->count + ADDED + 1;
-    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
-                   sizeof PRELOAD_VARIABLE + strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
-    size_t words = pointers + (texts + 7) / 8;
-    if (words * 8 <= STACK_MAX) {
-        char *environment[words];
-        change(environment, (char *)(environment + pointers), request, found, runtime);
-        return request->run(request, environment);
-    }
-    char **environment = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (sys_failed(environment))
-        return request->run(request, request->environment);
-    change(environment, (char *)(environment + pointers), request, found, runtime);
-    int result = request->run(request, environment);
-    sys_munmap(environment, words * 8);
-    return result;
-}
-
 /* ---- Who gets the agent ---------------------------------------------------------------------------------------- */
 
 enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 
 struct plan {
     enum change change;
+    pid_t caller;        /* 0: it is not attached */
     uint16_t cause;      /* of WIRE_EXEC and WIRE_CHILD */
     struct found found;
     struct image image;
@@ -305,6 +285,7 @@ static int is_complete(const struct plan *plan)
 static void make_plan(struct plan *plan, const struct request *request)
 {
     memset(plan, 0, sizeof *plan);
+    plan->caller = os_attached_pid();
     if (!agent.session[0] || !agent.library[0]) /* not under tacho */
         return;
     look_at(&plan->found, request->environment);
@@ -320,13 +301,78 @@ static void make_plan(struct plan *plan, const struct request *request)
         plan->cause = WIRE_MARK_STATIC + 1;
 }
 
+/* ---- A changed environment ------------------------------------------------------------------------------------------- */
+
+struct changed {
+    environment_change *change;
+    const char *runtime;
+    size_t pointers, words; /* room for pointers, and for all of it */
+};
+
+static int run_in(char **room, const struct request *request, const struct plan *plan, const struct changed *changed)
+{
+    changed->change(room, (char *)(room + changed->pointers), request, &plan->found, changed->runtime);
+    return request->run(request, room);
+}
+
+/* A vfork child that has become its program never gives it back: its parent finds that by the pid. What the process itself has taken, or
+ * the same child, is in use by a hook that a handler has interrupted. */
+static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
+{
+    struct agent_thread *thread = plan->caller ? agent_thread() : NULL;
+    struct agent_scratch *scratch = thread ? &thread->scratch[AGENT_SCRATCH_OF_EXEC] : NULL;
+    if (!scratch || bytes > AGENT_SCRATCH_BYTES || scratch->taken == (uintptr_t)plan->caller || (scratch->taken && scratch->taken == agent.pid))
+        return NULL;
+    if (!scratch->memory && !os_is_filtered_child())
+        scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
+    if (!scratch->memory)
+        return NULL;
+    scratch->taken = (uintptr_t)plan->caller;
+    atomic_signal_fence(memory_order_seq_cst);
+    return scratch;
+}
+
+static int run_on_stack(const struct request *request, const struct plan *plan, const struct changed *changed)
+{
+    char *room[changed->words];
+    return run_in(room, request, plan, changed);
+}
+
+/* A vfork child that succeeds leaves the mapping to its parent. */
+static int run_in_mapping(const struct request *request, const struct plan *plan, const struct changed *changed)
+{
+    size_t bytes = changed->words * 8;
+    char **room = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys_failed(room))
+        return request->run(request, request->environment);
+    int result = run_in(room, request, plan, changed);
+    sys_munmap(room, bytes);
+    return result;
+}
+
+static int run_changed(const struct request *request, const struct plan *plan, environment_change *change, const char *runtime)
+{
+    const struct found *found = &plan->found;
+    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
+                   sizeof PRELOAD_VARIABLE + strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
+    struct changed changed = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
+    changed.words = changed.pointers + (texts + 7) / 8;
+    struct agent_scratch *scratch = take_scratch(plan, changed.words * 8);
+    if (!scratch)
+        return (changed.words * 8 <= STACK_MAX ? run_on_stack : run_in_mapping)(request, plan, &changed);
+    int result = run_in(scratch->memory, request, plan, &changed);
+    atomic_signal_fence(memory_order_seq_cst);
+    scratch->taken = 0;
+    return result;
+}
+
 static int run_as_planned(const struct request *request, const struct plan *plan)
 {
     switch (plan->change) {
     case WITH_AGENT:
-        return run_changed(request, &plan->found, add_agent, plan->image.runtime);
+        return run_changed(request, plan, add_agent, plan->image.runtime);
     case WITHOUT_AGENT:
-        return run_changed(request, &plan->found, remove_agent, "");
+        return run_changed(request, plan, remove_agent, "");
     default:
         return request->run(request, request->environment);
     }
@@ -352,12 +398,12 @@ static int execute(const struct request *request)
         return request->run(request, request->environment);
     struct plan plan;
     const char *path = request->path ? request->path : "";
-    pid_t pid = os_attached_pid();
-    int own = pid && (uint32_t)pid == agent.pid;
-    struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
-    uint64_t start = own ? agent_ticks() : 0;
+    uint64_t start = agent_attached() ? agent_ticks() : 0;
     cuda_exit();
     make_plan(&plan, request);
+    pid_t pid = plan.caller;
+    int own = pid && (uint32_t)pid == agent.pid;
+    struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     if (own)
         emit_note(WIRE_EXEC, plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
@@ -501,7 +547,7 @@ static int spawn(struct request *request)
     make_plan(&plan, request);
     if (!request->pid)
         request->pid = &child;
-    int is_own = os_is_own_process();
+    int is_own = plan.caller && (uint32_t)plan.caller == agent.pid;
     uint64_t since = is_own ? agent_ticks() : 0;
     int result = timed_spawn(request, &plan);
     if (result == 0 && is_own)

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,26 +91,53 @@ static void do_fork(void)
     close(ends[1]);
 }
 
-static void do_exec(void)
+static void end_well(pid_t child)
 {
     int status;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        abort();
+}
+
+static void do_exec(void)
+{
     pid_t child = vfork(); /* on this stack */
     if (child == 0) {
         execl("/bin/true", "true", (char *)NULL);
         _exit(1);
     }
-    if (waitpid(child, &status, 0) != child || status != 0)
+    end_well(child);
+}
+
+/* With an environment that names no agent, which the hook changes. */
+static char *own_environment[301], *const arguments[] = { "true", NULL };
+static void do_changed_exec(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        execve("/bin/true", arguments, own_environment);
+        _exit(1);
+    }
+    end_well(child);
+}
+static void do_changed_spawn(void)
+{
+    pid_t child;
+    if (posix_spawn(&child, "/bin/true", NULL, NULL, arguments, own_environment) != 0)
         abort();
+    end_well(child);
 }
 
 static const struct { const char *name; void (*call)(void); } calls[] = {
     { "read", do_read }, { "fsync", do_sync }, { "nanosleep", do_sleep }, { "poll", do_poll }, { "lock", do_lock },
-    { "range", do_range }, { "mark", do_mark }, { "fork", do_fork }, { "exec", do_exec },
+    { "range", do_range }, { "mark", do_mark }, { "fork", do_fork }, { "exec", do_exec }, { "changed exec", do_changed_exec },
+    { "changed spawn", do_changed_spawn },
 };
 
 static void depths(void)
 {
     static ucontext_t main_context, coroutine;
+    for (size_t i = 0; i + 1 < sizeof own_environment / sizeof *own_environment; i++)
+        own_environment[i] = "ITS_OWN=1";
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         calls[i].call();
         memset(stack, PAINT, sizeof stack);
