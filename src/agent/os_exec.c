@@ -40,20 +40,30 @@ struct request {
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
 #define PAGE_LEAST 4096u
+/* Set in addresses of the kernel's half; a pointer may have a tag above it. */
+#if defined(__aarch64__)
+#define KERNEL_BIT 55
+#else
+#define KERNEL_BIT 63
+#endif
 
-/* `page` is the last one that could be read: texts of an environment lie side by side. */
-static int can_read(const void *address, uintptr_t *page)
+struct reach {
+    int may_ask;    /* the kernel, whether memory can be read */
+    uintptr_t page; /* the last one that could be: texts of an environment lie side by side */
+};
+
+static int can_read(const void *address, struct reach *reach)
 {
     uintptr_t here = (uintptr_t)address / PAGE_LEAST;
-    if (here == *page)
+    if (here == reach->page)
         return 1;
-    *page = here;
-    return sys_can_read(address);
+    reach->page = here;
+    return here > 0 && !((uintptr_t)address >> KERNEL_BIT & 1) && (!reach->may_ask || sys_can_read(address));
 }
 
-static int can_read_text(const char *text, uintptr_t *page)
+static int can_read_text(const char *text, struct reach *reach)
 {
-    while (can_read(text, page)) {
+    while (can_read(text, reach)) {
         size_t rest = PAGE_LEAST - (uintptr_t)text % PAGE_LEAST;
         if (strnlen(text, rest) < rest)
             return 1;
@@ -62,21 +72,19 @@ static int can_read_text(const char *text, uintptr_t *page)
     return 0;
 }
 
-/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so they
- * find out first; but not behind a filter of the program's, which may forbid the question. */
-static int can_be_read(const struct request *request)
+/* The kernel answers a bad pointer with EFAULT. The hooks read the path and the environment before the kernel does, so they find out first.
+ * A filter of the program's may forbid the question, but not where libc makes the same system call anyway: in posix_spawn(). */
+static int can_be_read(const struct request *request, int may_ask)
 {
-    if (os_is_filtered())
-        return 1;
-    uintptr_t page = UINTPTR_MAX;
-    if (request->path && !can_read_text(request->path, &page))
+    struct reach reach = { may_ask, UINTPTR_MAX };
+    if (request->path && !can_read_text(request->path, &reach))
         return 0;
     for (strings entry = request->environment; entry; entry++) {
-        if (!can_read(entry, &page))
+        if (!can_read(entry, &reach))
             return 0;
         if (!*entry)
             break;
-        if (!can_read_text(*entry, &page))
+        if (!can_read_text(*entry, &reach))
             return 0;
     }
     return 1;
@@ -394,7 +402,7 @@ void os_exec_prepare(void)
  * published for the time of the call, and only a failure leaves a row. */
 static int execute(const struct request *request)
 {
-    if (!can_be_read(request))
+    if (!can_be_read(request, !os_is_filtered()))
         return request->run(request, request->environment);
     struct plan plan;
     const char *path = request->path ? request->path : "";
@@ -542,7 +550,7 @@ static int spawn(struct request *request)
 {
     struct plan plan;
     pid_t child;
-    if (!can_be_read(request))
+    if (!can_be_read(request, 1))
         return request->run(request, request->environment);
     make_plan(&plan, request);
     if (!request->pid)

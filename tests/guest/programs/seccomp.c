@@ -4,6 +4,7 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <spawn.h>
 #include <stddef.h>
 
 static const int forbidden[] = { SYS_socket, SYS_connect, SYS_sendto, SYS_recvmsg, SYS_timer_create, SYS_perf_event_open, SYS_memfd_create,
@@ -153,5 +154,42 @@ static int strict(void)
 PROGRAM(strict_mode)
 {
     in_child("child", strict);
+    return 0;
+}
+
+/* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
+
+static int exec_bad_pointers(void)
+{
+    struct sock_fprog of_masks = filter_of((const int[]){ SYS_rt_sigprocmask }, 1);
+    char *argv[] = { "true", NULL }, *of_the_kernels[] = { (char *)-1, NULL };
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_masks, 0, 0) != 0)
+        return 98;
+    say_result("path", execve(nowhere, argv, environ));
+    say_result("environment", execve("/bin/true", argv, nowhere));
+    say_result("variable", execve("/bin/true", argv, of_the_kernels));
+    return 0;
+}
+
+static int spawn_bad_pointers(void)
+{
+    struct sock_fprog all = filter();
+    char *argv[] = { "true", NULL }, *gone = mmap(NULL, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *variables[] = { gone, NULL };
+    pid_t child;
+    munmap(gone, 1 << 16);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) != 0)
+        return 98;
+    say("path: %d", posix_spawn(&child, gone, NULL, NULL, argv, environ));
+    say("environment: %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, (char **)gone));
+    say("variable: %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, variables));
+    return 0;
+}
+
+PROGRAM(bad_pointers_behind_a_filter)
+{
+    in_child("exec", exec_bad_pointers);
+    in_child("posix_spawn", spawn_bad_pointers);
     return 0;
 }
