@@ -156,19 +156,20 @@ void agent_after_fork_in_child(void)
     once(STARTED, restart);
 }
 
-static struct wire_record *begin_note(struct agent_thread *thread, enum wire_type type, uint32_t words)
+static struct agent_note begin_note(struct agent_thread *thread, enum wire_type type, uint32_t words)
 {
+    struct agent_note note = { 0 };
     uintptr_t outer = thread->notes;
     thread->notes = agent_frame();
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NOTES, type, words);
+    note.record = emit_begin(thread, &note.lane, WIRE_SOURCE_NOTES, type, words);
     thread->notes = outer;
-    return record;
+    return note;
 }
 
-static void end_note(struct agent_thread *thread, const struct wire_record *record)
+static void end_note(struct agent_note note)
 {
-    emit_commit(thread, record);
-    thread_close_note(thread);
+    thread_close_note(note.lane, note.record);
+    emit_commit(note.lane, note.record);
 }
 
 /* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that was left there by a
@@ -182,33 +183,33 @@ static void wait_for_calls(void)
 }
 
 /* The note's room is taken through the program's call and the note written after it, by stores alone. */
-struct wire_record *agent_leave(enum wire_limit why)
+struct agent_note agent_leave(enum wire_limit why)
 {
     struct agent_thread *thread = agent_thread();
-    struct wire_record *record = thread ? begin_note(thread, WIRE_LEAVE, WIRE_HEAD_WORDS) : NULL;
-    if (record) {
-        record->a = why;
-        record->ticks = agent_ticks();
+    struct agent_note note = thread ? begin_note(thread, WIRE_LEAVE, WIRE_HEAD_WORDS) : (struct agent_note){ 0 };
+    if (note.record) {
+        note.record->a = why;
+        note.record->ticks = agent_ticks();
     }
     agent.left = 1;
     set_state(AGENT_OFF);
     wait_for_calls();
     sample_leave();
-    return record;
+    return note;
 }
 
-void agent_has_left(struct wire_record *record)
+void agent_has_left(struct agent_note note)
 {
-    if (record)
-        end_note(agent_self, record);
+    if (note.record)
+        end_note(note);
 }
 
-void agent_come_back(struct wire_record *record)
+void agent_come_back(struct agent_note note)
 {
-    if (record) {
-        thread_close_note(agent_self);
+    if (note.record) {
+        thread_close_note(note.lane, NULL);
         atomic_signal_fence(memory_order_seq_cst);
-        agent_self->busy = 0;
+        note.lane->busy = 0;
     }
     agent.left = 0;
     set_state(AGENT_ATTACHED);
@@ -252,7 +253,7 @@ struct agent_thread *agent_enter_slow(uint32_t source_bits)
     return thread;
 }
 
-struct note {
+struct content {
     uint16_t a;
     const uint64_t *head;
     uint32_t head_words;
@@ -260,15 +261,15 @@ struct note {
     size_t length;
 };
 
-static void write_note(struct agent_thread *thread, struct wire_record *record, const struct note *note)
+static void write_note(struct agent_note note, const struct content *content)
 {
-    record->a = note->a;
-    record->ticks = agent_ticks();
-    for (uint32_t i = 0; i < note->head_words; i++)
-        record->body[i] = note->head[i];
-    if (note->text)
-        emit_text(record->body + note->head_words, note->text, note->length);
-    end_note(thread, record);
+    note.record->a = content->a;
+    note.record->ticks = agent_ticks();
+    for (uint32_t i = 0; i < content->head_words; i++)
+        note.record->body[i] = content->head[i];
+    if (content->text)
+        emit_text(note.record->body + content->head_words, content->text, content->length);
+    end_note(note);
 }
 
 void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
@@ -281,7 +282,7 @@ void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t h
     }
     size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
     uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
-    struct wire_record *record = begin_note(thread, type, words);
-    if (record)
-        write_note(thread, record, &(struct note){ a, head, head_words, text, length });
+    struct agent_note note = begin_note(thread, type, words);
+    if (note.record)
+        write_note(note, &(struct content){ a, head, head_words, text, length });
 }

@@ -101,22 +101,28 @@ struct agent_scratch {
     uintptr_t taken;       /* the stack pointer of who has it (of exec: the pid); 0: nobody */
 };
 
-struct agent_thread {
+/* Where a thread writes: a chain of chunks. A signal handler that interrupts the thread in the midst of a record writes to the second
+ * lane, whose records say where in the first they belong (WIRE_PLACE). One that interrupts a record there has none: its own are lost. */
+struct agent_lane {
     unsigned char *cursor;          /* where the next record goes */
     unsigned char *limit;
     struct wire_chunk *chunk;       /* NULL: has none yet */
+    uintptr_t busy;                 /* a record is being written, with this stack pointer */
+    uint64_t place;                 /* of the second lane: in the first, as its last WIRE_PLACE says */
+    uint32_t in_note_chunk;         /* the chunk is one for notes alone: its limit keeps events out */
+};
+
+struct agent_thread {
+    struct agent_lane lanes[WIRE_LANES];
     struct wire_thread *slot;
-    uintptr_t busy;                 /* a record is being written, with this stack pointer: a signal handler that nests drops its own */
     uint32_t call_depth;            /* nesting level of hooked OS calls */
     uint32_t index;                 /* of the slot */
     uint32_t range_serial;          /* for nvtxRangeStart ids */
     uint32_t end_rounds;            /* destructor rounds seen */
     uintptr_t notes;                /* a note is being written, with this stack pointer: it may take a chunk that events may not */
-    uint32_t in_note_chunk;         /* this is one of those: its limit keeps events out */
     uint32_t timer;                 /* sample.c */
     char *signal_stack;             /* sample_stack.c: NULL, or one of ours, in use or not */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
-    uint64_t chunk_sequence;
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];
     struct agent_level *nvtx_more;  /* by domain: nvtx.c maps and frees it */
@@ -236,31 +242,34 @@ static inline uintptr_t agent_frame(void)
  * Then the word is 0. A handler that switches to another stack by longjmp(), and comes back, is not told apart where that stack lies
  * close above. */
 int agent_was_left(uintptr_t *word, uintptr_t here);
-/* The same of the thread's record, which is counted as lost. */
-int agent_record_was_left(struct agent_thread *thread, uintptr_t here);
 
-/* A chunk with room for a record of this size: 0, or -1 when the buffer is full. */
-int agent_next_chunk(struct agent_thread *thread, uint32_t words);
+/* The thread is in the midst of a record: the lane for another, or NULL if there is none. A record that was left by a jump is counted as
+ * lost, and its lane is free again. */
+struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here);
 
-/* Room for a record of so many words (head included), its type and size filled in, or NULL: then the event is lost and
- * *fate says why, for the caller to count. Every reserve that succeeds must be followed by emit_commit(). */
-static inline struct wire_record *emit_reserve(struct agent_thread *thread, enum wire_type type, uint32_t words,
-                                               enum wire_fate *fate)
+/* Makes room in a lane for a record of this size: 0, or -1 when the buffer is full. */
+int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words);
+
+/* Room for a record of so many words (head included) in one of the thread's lanes, its type and size filled in, or NULL: then the event
+ * is lost and *fate says why, for the caller to count. Every reserve that succeeds must be followed by emit_commit(). */
+static inline struct wire_record *emit_reserve(struct agent_thread *thread, struct agent_lane **its_lane, enum wire_type type,
+                                               uint32_t words, enum wire_fate *fate)
 {
-    uintptr_t frame = agent_frame();
-    if (unlikely(thread->busy) && !agent_record_was_left(thread, frame)) {
+    struct agent_lane *lane = &thread->lanes[WIRE_LANE_THREAD];
+    if (unlikely(lane->busy) && !(lane = agent_free_lane(thread, agent_frame()))) {
         *fate = WIRE_LOST_IN_SIGNAL;
         return NULL;
     }
-    thread->busy = frame;
+    lane->busy = agent_frame();
     atomic_signal_fence(memory_order_seq_cst);
-    if (unlikely((size_t)(thread->limit - thread->cursor) < (size_t)words * 8) && agent_next_chunk(thread, words) != 0) {
+    if (unlikely((size_t)(lane->limit - lane->cursor) < (size_t)words * 8) && agent_make_room(thread, lane, words) != 0) {
         atomic_signal_fence(memory_order_seq_cst);
-        thread->busy = 0;
+        lane->busy = 0;
         *fate = WIRE_LOST_BUFFER_FULL;
         return NULL;
     }
-    struct wire_record *record = (struct wire_record *)thread->cursor;
+    *its_lane = lane;
+    struct wire_record *record = (struct wire_record *)lane->cursor;
     /* One store for the head: type, no flags, words, a = b = 0. */
     *(uint64_t *)record = (uint64_t)type | (uint64_t)words << 16;
     return record;
@@ -276,21 +285,21 @@ static inline void emit_prefetch(const unsigned char *line)
 #endif
 }
 
-static inline void emit_commit(struct agent_thread *thread, const struct wire_record *record)
+static inline void emit_commit(struct agent_lane *lane, const struct wire_record *record)
 {
-    thread->cursor += (size_t)record->words * 8;
-    emit_prefetch(thread->cursor + 256);
-    atomic_store_explicit(&thread->chunk->committed, (uint32_t)(thread->cursor - thread->chunk->data), memory_order_release);
+    lane->cursor += (size_t)record->words * 8;
+    emit_prefetch(lane->cursor + 256);
+    atomic_store_explicit(&lane->chunk->committed, (uint32_t)(lane->cursor - lane->chunk->data), memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);
-    thread->busy = 0;
+    lane->busy = 0;
 }
 
 /* Reserve, or count the loss and return NULL. */
-static inline struct wire_record *emit_begin(struct agent_thread *thread, enum wire_source source, enum wire_type type,
-                                             uint32_t words)
+static inline struct wire_record *emit_begin(struct agent_thread *thread, struct agent_lane **lane, enum wire_source source,
+                                             enum wire_type type, uint32_t words)
 {
     enum wire_fate fate;
-    struct wire_record *record = emit_reserve(thread, type, words, &fate);
+    struct wire_record *record = emit_reserve(thread, lane, type, words, &fate);
     if (unlikely(!record))
         agent_count(thread, source, fate);
     return record;
@@ -355,10 +364,11 @@ void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
 
 void agent_start(void);                /* constructor and first hook: find the session, attach; once */
 void agent_after_fork_in_child(void);
-/* No record and no system call of ours from here on; children stay off too. One of the two below gets the result, a note or NULL. */
-struct wire_record *agent_leave(enum wire_limit why);
-void agent_has_left(struct wire_record *note);  /* for good */
-void agent_come_back(struct wire_record *note); /* there was no need to leave */
+/* No record and no system call of ours from here on; children stay off too. One of the two below gets the result, an open note. */
+struct agent_note { struct agent_lane *lane; struct wire_record *record; /* NULL: it is lost */ };
+struct agent_note agent_leave(enum wire_limit why);
+void agent_has_left(struct agent_note note);  /* for good */
+void agent_come_back(struct agent_note note); /* there was no need to leave */
 void agent_thread_begin(void);         /* a new thread, called from the pthread_create trampoline */
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */

@@ -48,7 +48,8 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
     size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
     uint32_t head_words = WIRE_HEAD_WORDS + 3 + (uint32_t)__builtin_popcountll(registers->known);
     enum wire_fate fate;
-    struct wire_record *record = emit_reserve(thread, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_reserve(thread, &lane, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
     if (!record)
         return;
     record->a = (uint16_t)of->what;
@@ -62,7 +63,7 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
             *to++ = registers->value[i];
     long got = chain_copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
     record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     if (got < 0)
         refuse(got);
 }

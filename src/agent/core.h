@@ -14,7 +14,8 @@ void thread_prepare(void);                     /* once per process, before the f
 void thread_returns(void);                     /* the calling thread's function has returned */
 int thread_give_key_back(void);                /* the program needs the agent's key for thread-specific data: whether there was one */
 struct agent_thread *thread_attach(void);      /* a slot for the calling thread, or NULL */
-void thread_close_note(struct agent_thread *thread); /* after a note: a chunk for notes takes no event */
+/* A chunk for notes takes no event: behind this note, which is about to be committed, or where the lane is (NULL). */
+void thread_close_note(struct agent_lane *lane, const struct wire_record *record);
 
 /* Around system calls of the agent outside of the hooks that limit a process, which wait for them: 0: none may be made any more. */
 static inline int agent_begin_calls(void)

@@ -39,7 +39,8 @@ void cuda_emit(const struct cuda_note *note)
         return;
     size_t length = note->text ? strnlen(note->text, WIRE_TEXT_MAX) : 0;
     uint32_t words = WIRE_HEAD_WORDS + note->word_count + (note->text ? emit_text_words(length) : 0);
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, note->type, words);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, note->type, words);
     if (!record)
         return;
     record->a = note->a;
@@ -49,7 +50,7 @@ void cuda_emit(const struct cuda_note *note)
         memcpy(record->body, note->words, note->word_count * sizeof *note->words);
     if (note->text)
         emit_text(record->body + note->word_count, note->text, length);
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 /* What CUPTI's answer means to a person, and what to do. */

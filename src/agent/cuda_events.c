@@ -143,7 +143,8 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     if (places[api->wait].stream != NOT_THERE && call->context)
         cuda.cupti.cuptiGetStreamIdEx(call->context, handle, per_thread, &stream);
     uint32_t device = device_of(call->context, call->context_id);
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
     if (!record)
         return;
     record->a = api->wait;
@@ -151,12 +152,13 @@ static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, c
     record->body[0] = call->correlation_id | (uint64_t)device << 32;
     record->body[1] = (uint64_t)call->context_id << 32 | stream;
     record->body[2] = (uintptr_t)event;
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 static void emit_call(struct agent_thread *thread, const struct made_call *made, uint64_t ticks)
 {
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_CUDA, WIRE_CUDA_CALL, WIRE_HEAD_WORDS + 2);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_CALL, WIRE_HEAD_WORDS + 2);
     if (!record)
         return;
     record->a = (uint16_t)made->id;
@@ -164,7 +166,7 @@ static void emit_call(struct agent_thread *thread, const struct made_call *made,
     record->ticks = thread->cuda.start;
     record->body[0] = made->call->correlation_id | (uint64_t)(uint32_t)result_of(made->call) << 32;
     record->body[1] = ticks;
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 static void leave_call(struct agent_thread *thread, const struct made_call *made)

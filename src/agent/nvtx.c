@@ -92,7 +92,8 @@ static inline __attribute__((always_inline)) int write_record(struct agent_threa
 {
     uint32_t words = WIRE_HEAD_WORDS + (place->range != 0) + attribute_words(event) + nvtx_text_words(&event->text);
     enum wire_fate fate;
-    struct wire_record *record = emit_reserve(thread, place->type, words + (binary ? binary->words : 0), &fate);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_reserve(thread, &lane, place->type, words + (binary ? binary->words : 0), &fate);
     if (unlikely(!record)) {
         if (place->counts)
             agent_count(thread, nvtx_source(event->domain), fate);
@@ -111,10 +112,10 @@ static inline __attribute__((always_inline)) int write_record(struct agent_threa
     nvtx_put_text(to, &event->text);
     if (binary) {
         nvtx_put_binary((uint64_t *)record + words, binary);
-        thread->cursor += (size_t)binary->words * 8; /* published together with the record */
+        lane->cursor += (size_t)binary->words * 8; /* published together with the record */
     }
     record->ticks = place->ticks ? place->ticks : agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return 0;
 }
 
@@ -416,7 +417,8 @@ static int push_a(const char *message)
     level->depth = depth + 1;
     level->recorded |= UINT64_C(1) << depth;
     uint32_t words = WIRE_HEAD_WORDS + emit_text_words(length);
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NVTX, WIRE_NVTX_PUSH, words);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_NVTX, WIRE_NVTX_PUSH, words);
     if (unlikely(!record)) {
         level->recorded &= ~(UINT64_C(1) << depth);
         return (int)depth;
@@ -424,7 +426,7 @@ static int push_a(const char *message)
     *(uint64_t *)record = WIRE_NVTX_PUSH | WIRE_NVTX_HAS_TEXT << 8 | (uint64_t)words << 16 | (uint64_t)depth << 48;
     emit_text(record->body, message, length);
     record->ticks = agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return (int)depth;
 }
 static int push_w(const wchar_t *message)
@@ -445,13 +447,14 @@ static inline int pop_plain(uint32_t domain)
     if (unlikely(depth >= 64))
         return pop_anywhere(domain);
     enum wire_fate fate;
+    struct agent_lane *lane;
     uint64_t ticks = agent_ticks();
     struct wire_record *record = level->recorded >> depth & 1
-                                     ? emit_reserve(thread, WIRE_NVTX_POP, WIRE_HEAD_WORDS, &fate) : NULL;
+                                     ? emit_reserve(thread, &lane, WIRE_NVTX_POP, WIRE_HEAD_WORDS, &fate) : NULL;
     if (likely(record != NULL)) {
         *(uint64_t *)record = WIRE_NVTX_POP | WIRE_HEAD_WORDS << 16 | (uint64_t)domain << 32 | (uint64_t)depth << 48;
         record->ticks = ticks;
-        emit_commit(thread, record);
+        emit_commit(lane, record);
     }
     atomic_signal_fence(memory_order_seq_cst);
     level->depth = depth;

@@ -150,12 +150,13 @@ static int send_entry(struct agent_thread *thread, const struct entry *entry)
 {
     enum wire_fate fate;
     uint32_t words = atomic_load_explicit(&entry->words, memory_order_relaxed);
-    struct wire_record *record = emit_reserve(thread, entry->record.type, words, &fate);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_reserve(thread, &lane, entry->record.type, words, &fate);
     if (!record)
         return -1;
     memcpy(record, &entry->record, (size_t)words * 8);
     record->ticks = agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return 0;
 }
 
@@ -173,7 +174,7 @@ int nvtx_send_unsent(struct agent_thread *thread)
     static _Atomic uint64_t not_before;
     const uint64_t pause = UINT64_C(1) << 20; /* ticks: well below a millisecond */
     uint64_t now = agent_ticks();
-    if (thread->busy || now < atomic_load_explicit(&not_before, memory_order_relaxed))
+    if (thread->lanes[WIRE_LANE_THREAD].busy || now < atomic_load_explicit(&not_before, memory_order_relaxed))
         return 0;
     struct entry *entry = atomic_exchange_explicit(&nvtx.unsent, NULL, memory_order_acquire);
     while (entry && send_entry(thread, entry) == 0)
@@ -567,14 +568,15 @@ static void sync_event(const void *handle, enum wire_sync what)
     struct agent_thread *thread = agent_enter(WIRE_BIT(NVTX));
     if (!thread || bits >> 48 != (uint64_t)NVTX_TAG_SYNC << 8 || !nvtx_domain_on(domain))
         return;
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NVTX, WIRE_NVTX_SYNC, WIRE_HEAD_WORDS + 1);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_NVTX, WIRE_NVTX_SYNC, WIRE_HEAD_WORDS + 1);
     if (!record)
         return;
     record->flags = (uint8_t)what;
     record->a = domain;
     record->body[0] = (uint32_t)bits;
     record->ticks = agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 static void sync_destroy(const void *handle)
 {

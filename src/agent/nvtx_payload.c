@@ -380,7 +380,8 @@ static void sample(const void *handle, uint64_t counter, enum wire_sample kind, 
     if (!thread || !nvtx_domain_on(domain))
         return;
     uint32_t kept = kind == WIRE_SAMPLE_BYTES ? (uint32_t)word : 0;
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_NVTX, WIRE_NVTX_SAMPLE, WIRE_HEAD_WORDS + 2 + (kept + 7) / 8);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_NVTX, WIRE_NVTX_SAMPLE, WIRE_HEAD_WORDS + 2 + (kept + 7) / 8);
     if (!record)
         return;
     record->flags = (uint8_t)kind;
@@ -392,7 +393,7 @@ static void sample(const void *handle, uint64_t counter, enum wire_sample kind, 
         memcpy(record->body + 2, bytes, kept);
     }
     record->ticks = agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 static void sample_int64(const void *domain, uint64_t counter, int64_t value)
 {

@@ -13,6 +13,8 @@ int os_is_on_this_stack(uintptr_t frame)
 
 uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
 {
+    if (atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) == 0)
+        return level; /* the outermost call is only about to begin: its frame may be that of the one before */
     uint32_t alive = level < AGENT_CALL_FRAMES ? level : AGENT_CALL_FRAMES;
     uint32_t known = alive;
     while (alive > 0 && thread->call_frames[alive - 1] <= frame && os_is_on_this_stack(thread->call_frames[alive - 1]))
@@ -47,7 +49,8 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
 {
     if (unlikely(duration_and_error >> 16 >= agent.osrt_backtrace_ticks))
         chain_emit(thread, &(struct chain_of){ WIRE_STACK_OSRT, 0, start, agent.arena->osrt_backtrace_bytes });
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
     if (!record)
         return;
     record->a = (uint16_t)function_and_level;
@@ -55,7 +58,7 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
     record->ticks = start;
     record->body[0] = duration_and_error;
     record->body[1] = (uint64_t)value;
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 #define OS(type, symbol, shown, parameters, arguments, fails)                                                        \

@@ -99,9 +99,10 @@ __attribute__((always_inline)) static inline struct os_call os_begin(struct agen
     uint32_t level = thread->call_depth;
     if (unlikely(level))
         level = os_resync(thread, level, frame);
+    thread->call_depth = level + 1; /* then the frame, then the time: a handler may come in between (os_resync) */
+    atomic_signal_fence(memory_order_seq_cst);
     if (likely(level < AGENT_CALL_FRAMES))
         thread->call_frames[level] = frame;
-    thread->call_depth = level + 1;
     if (likely(level == 0)) {
         atomic_store_explicit(&thread->slot->call_function, function, memory_order_relaxed);
         atomic_store_explicit(&thread->slot->call_ticks, start, memory_order_release);

@@ -33,7 +33,7 @@ enum caller { STRANGER, BORROWER, SILENT, LEAVES };
 
 /* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked for before the call,
  * since behind a filter getpid() could be fatal. A process that was forked and not attached does not know its own: 0. */
-static enum caller begin_limit(enum wire_limit limit, struct wire_record **note)
+static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
 {
     if (limit == NO_LIMIT || os_is_filtered())
         return STRANGER;
@@ -49,7 +49,7 @@ static enum caller begin_limit(enum wire_limit limit, struct wire_record **note)
     return LEAVES;
 }
 
-static void end_limit(enum wire_limit limit, enum caller caller, struct wire_record *note, int failed)
+static void end_limit(enum wire_limit limit, enum caller caller, struct agent_note note, int failed)
 {
     if (failed && caller == BORROWER && limit == WIRE_LIMIT_FILTER)
         os_forget_filtered_child();
@@ -71,7 +71,7 @@ static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 
 static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-    struct wire_record *note = NULL;
+    struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
     int result = OS_REAL(prctl)(option, a, b, c, d);
     end_limit(limit, caller, note, result != 0);
@@ -108,7 +108,7 @@ long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
 {
     enum wire_limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
                                              : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
-    struct wire_record *note = NULL;
+    struct agent_note note = { 0 };
     enum caller caller = begin_limit(limit, &note);
     long result = OS_REAL(syscall)(number, a, b, c, d, e);
     end_limit(limit, caller, note, has_failed(number, (unsigned long)b, result));

@@ -135,10 +135,14 @@ static void note_jump(void)
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD)
         return;
-    uintptr_t *words[] = { &thread->busy, &thread->notes, &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
+    uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy, &thread->notes,
+                           &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;
+    /* A call that was only about to begin counts as begun, so that os_resync() asks whether it was left. */
+    if (thread->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
+        atomic_store_explicit(&thread->slot->call_ticks, agent_ticks(), memory_order_relaxed);
 }
 
 #define JUMP(symbol)                                                                                                 \

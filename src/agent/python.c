@@ -267,8 +267,9 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
 {
     uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
     enum wire_fate fate;
-    struct wire_record *record = stack->use == PYTHON_OF_CALL ? emit_reserve(thread, WIRE_PYTHON_STACK, most, &fate)
-                                                              : emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
+    struct agent_lane *lane;
+    struct wire_record *record = stack->use == PYTHON_OF_CALL ? emit_reserve(thread, &lane, WIRE_PYTHON_STACK, most, &fate)
+                                                              : emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
     if (!record)
         return 0;
     struct output out = { (char *)(record->body + 1), 0 };
@@ -278,7 +279,7 @@ static int tell(struct agent_thread *thread, uint64_t number, struct stack *stac
         add_frame(&out, stack, &stack->frames[i]);
     memset(out.bytes + out.used, 0, emit_text_words(out.used) * 8 - out.used);
     record->words = (uint16_t)(WIRE_HEAD_WORDS + 1 + emit_text_words(out.used));
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return 1;
 }
 

@@ -67,7 +67,8 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     const struct wire_sample_settings *settings = &agent.arena->samples;
     uint32_t room = settings->stack_bytes & ~7u;
     uint64_t python = has_room(__builtin_frame_address(0)) ? python_stack_now(thread, WIRE_PYTHON_SAMPLES) : 0;
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
     if (!record)
         return;
     record->ticks = agent_ticks();
@@ -79,7 +80,7 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     record->a = REGISTERS;
     record->b = (uint16_t)copied;
     record->words = (uint16_t)(WIRE_HEAD_WORDS + 2 + REGISTERS + copied / 8);
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 static void take_sample(int signal_number, siginfo_t *information, void *context)

@@ -146,7 +146,8 @@ static void describe(struct wire_thread *slot)
     memset(slot->name, 0, sizeof slot->name);
     sys_prctl(PR_GET_NAME, (unsigned long)slot->name, 0, 0, 0);
     atomic_store_explicit(&slot->call_ticks, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->first_chunk, WIRE_NONE, memory_order_relaxed);
+    for (int lane = 0; lane < WIRE_LANES; lane++)
+        atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
 }
 
 struct agent_thread *thread_attach(void)
@@ -198,66 +199,80 @@ static unsigned char *end_of(struct wire_chunk *chunk)
     return chunk->data + WIRE_CHUNK_DATA;
 }
 
-void thread_close_note(struct agent_thread *thread)
+static int has_room(const struct agent_lane *lane, const unsigned char *end, uint32_t words)
 {
-    if (thread->in_note_chunk)
-        thread->limit = thread->cursor;
+    return (size_t)(end - lane->cursor) >= (size_t)words * 8;
 }
 
-/* A chunk for notes that this thread has may have room still. */
-static int reopen_for_note(struct agent_thread *thread, uint32_t words)
+void thread_close_note(struct agent_lane *lane, const struct wire_record *record)
 {
-    if (!thread->in_note_chunk || (size_t)(end_of(thread->chunk) - thread->cursor) < (size_t)words * 8)
+    if (lane->in_note_chunk)
+        lane->limit = lane->cursor + (record ? record->words * 8u : 0);
+}
+
+/* A chunk for notes that this lane has may have room still. */
+static int reopen_for_note(struct agent_lane *lane, uint32_t words)
+{
+    if (!lane->in_note_chunk || !has_room(lane, end_of(lane->chunk), words))
         return 0;
-    thread->limit = end_of(thread->chunk);
+    lane->limit = end_of(lane->chunk);
     return 1;
 }
 
-/* It becomes the thread's chunk; index counts all chunks. */
-static void enter_chunk(struct agent_thread *thread, struct wire_chunk *chunk, uint32_t index)
+/* How many bytes of records the lane has, as its chunk alone says: a handler may ask at any moment. */
+static uint64_t bytes_of(const struct agent_lane *lane)
 {
+    struct wire_chunk *chunk = lane->chunk;
+    return chunk ? chunk->bytes_before + atomic_load_explicit(&chunk->committed, memory_order_relaxed) : 0;
+}
+
+/* It becomes the lane's chunk; index counts all chunks. Of the one before, nothing may be read once the collector knows of this one. */
+static void enter_chunk(struct agent_thread *thread, struct agent_lane *lane, struct wire_chunk *chunk, uint32_t index)
+{
+    _Atomic uint32_t *link = lane->chunk ? &lane->chunk->next : &thread->slot->first_chunk[lane - thread->lanes];
     atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
     atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
     chunk->thread = thread->index;
-    chunk->sequence = thread->chunk_sequence++;
-    atomic_store_explicit(thread->chunk ? &thread->chunk->next : &thread->slot->first_chunk, index, memory_order_release);
-    thread->chunk = chunk;
-    thread->cursor = chunk->data;
-    thread->limit = end_of(chunk);
-    thread->in_note_chunk = index < WIRE_NOTE_CHUNKS;
+    chunk->bytes_before = bytes_of(lane);
+    atomic_signal_fence(memory_order_seq_cst);
+    lane->chunk = chunk;
+    lane->cursor = chunk->data;
+    lane->limit = end_of(chunk);
+    lane->in_note_chunk = index < WIRE_NOTE_CHUNKS;
+    atomic_store_explicit(link, index, memory_order_release);
 }
 
-static int next_note_chunk(struct agent_thread *thread, uint32_t words)
+static int next_note_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
-    if (reopen_for_note(thread, words))
+    if (reopen_for_note(lane, words))
         return 0;
     uint32_t index = area_take(&agent.note_chunks, &agent.arena->free_note_chunks, &agent.arena->note_chunks_taken);
     if (index == WIRE_NONE)
         return -1;
-    enter_chunk(thread, area_unit(&agent.note_chunks, index), index);
+    enter_chunk(thread, lane, area_unit(&agent.note_chunks, index), index);
     return 0;
 }
 
-static int next_chunk(struct agent_thread *thread, uint32_t words)
+static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
     if (index == WIRE_NONE)
-        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, words) : -1;
+        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, lane, words) : -1;
     struct wire_chunk *chunk = area_unit(&agent.chunks, index);
-    if (thread->chunk)
+    if (lane->chunk)
         populate(chunk, index);
-    enter_chunk(thread, chunk, WIRE_NOTE_CHUNKS + index);
+    enter_chunk(thread, lane, chunk, WIRE_NOTE_CHUNKS + index);
     return 0;
 }
 
 /* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the one before as
  * soon as it is linked with the next. */
-int agent_next_chunk(struct agent_thread *thread, uint32_t words)
+static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
 {
     if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child() || !agent_begin_calls())
         return -1;
     uint64_t mask = sys_hold_signals();
-    int result = next_chunk(thread, words);
+    int result = next_chunk(thread, lane, words);
     sys_release_signals(mask);
     agent_end_calls();
     return result;
@@ -265,19 +280,73 @@ int agent_next_chunk(struct agent_thread *thread, uint32_t words)
 
 /* ---- Jumps out of handlers --------------------------------------------------------------------------------------- */
 
+static int is_left(uintptr_t word, uintptr_t here)
+{
+    return (word & AGENT_JUMPED) && here - (word & ~(uintptr_t)AGENT_JUMPED) <= JUMP_MOST && os_is_on_this_stack(word);
+}
+
 int agent_was_left(uintptr_t *word, uintptr_t here)
 {
-    if (!(*word & AGENT_JUMPED) || here - (*word & ~(uintptr_t)AGENT_JUMPED) > JUMP_MOST || !os_is_on_this_stack(*word))
+    if (!is_left(*word, here))
         return 0;
     *word = 0;
     return 1;
 }
 
-int agent_record_was_left(struct agent_thread *thread, uintptr_t here)
+/* ---- Records of handlers that come in the midst of another ------------------------------------------------------- */
+
+/* Tells where the records that follow belong: 0, or -1 when the buffer is full. */
+static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
 {
-    if (!agent_was_left(&thread->busy, here))
-        return 0;
-    thread_close_note(thread);
+    const uint32_t words = WIRE_HEAD_WORDS + 1;
+    if (!has_room(lane, lane->limit, words) && find_room(thread, lane, words) != 0)
+        return -1;
+    struct wire_record *record = (struct wire_record *)lane->cursor;
+    *record = (struct wire_record){ .type = WIRE_PLACE, .words = (uint16_t)words };
+    record->body[0] = place;
+    lane->cursor += (size_t)words * 8;
+    atomic_store_explicit(&lane->chunk->committed, (uint32_t)(lane->cursor - lane->chunk->data), memory_order_release);
+    lane->place = place;
+    return 0;
+}
+
+int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+{
+    uint64_t place = lane == thread->lanes ? 0 : bytes_of(thread->lanes);
+    if (lane->chunk && !lane->in_note_chunk)
+        lane->limit = end_of(lane->chunk);
+    if (lane->place != place && tell_place(thread, lane, place) != 0)
+        return -1;
+    return has_room(lane, lane->limit, words) ? 0 : find_room(thread, lane, words);
+}
+
+/* Takes the lane from a record that was left: what stands behind its last whole one is written over. */
+static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_lane *lane, uintptr_t here)
+{
+    lane->busy = here;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (lane->chunk)
+        lane->cursor = lane->chunk->data + atomic_load_explicit(&lane->chunk->committed, memory_order_relaxed);
+    thread_close_note(lane, NULL);
     agent_count(thread, WIRE_SOURCE_NOTES, WIRE_LOST_IN_SIGNAL);
-    return 1;
+    return lane;
+}
+
+/* A record of a handler is left when the one that it interrupted is. The handlers' lane is closed where its next records belong elsewhere
+ * than its last: agent_make_room() will tell. */
+struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here)
+{
+    struct agent_lane *own = &thread->lanes[WIRE_LANE_THREAD], *handlers = &thread->lanes[WIRE_LANE_HANDLER];
+    int is_free = is_left(own->busy, here);
+    if (handlers->busy && (is_left(handlers->busy, here) || (is_free && (handlers->busy & AGENT_JUMPED))))
+        take_lane(thread, handlers, here)->busy = 0;
+    if (is_free)
+        return take_lane(thread, own, here);
+    if (handlers->busy)
+        return NULL;
+    handlers->busy = here;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (handlers->place != bytes_of(own))
+        handlers->limit = handlers->cursor;
+    return handlers;
 }

@@ -125,7 +125,8 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
             length--;
     uint32_t before_inputs = WIRE_TORCH_HEAD_WORDS + (stack != 0);
     uint32_t words = WIRE_HEAD_WORDS + before_inputs + input_words + emit_text_words(length);
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (unlikely(!record))
         return NULL;
     record->a = scope_of(fields);
@@ -141,7 +142,7 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
         record->body[before_inputs + i] = inputs[i];
     emit_text(record->body + before_inputs + input_words, name ? name : "", length);
     record->ticks = agent_ticks(); /* last: what it takes to write is not the operator's time */
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return RECORDED;
 }
 
@@ -194,12 +195,13 @@ static void end(const void *function, const void *context)
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = context == RECORDED ? agent_thread() : NULL;
     enum wire_fate fate;
-    struct wire_record *record = thread ? emit_reserve(thread, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    struct agent_lane *lane;
+    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
     if (!record) /* the operator has its row all the same, without an end */
         return;
     record->ticks = ticks;
     record->body[0] = torch_word(fields_of(function, &layout), layout.number);
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }
 
 /* The start callback returns a std::unique_ptr, which has a destructor: the caller says where it wants it. */

@@ -72,7 +72,8 @@ void torch_memory_forget(void)
 static void record(const uint64_t words[4], struct device device, int is_failure)
 {
     struct agent_thread *thread = is_wanted() ? agent_enter(WIRE_BIT(TORCH)) : NULL;
-    struct wire_record *out = thread ? emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BYTES, WIRE_HEAD_WORDS + 4) : NULL;
+    struct agent_lane *lane;
+    struct wire_record *out = thread ? emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BYTES, WIRE_HEAD_WORDS + 4) : NULL;
     if (!out)
         return;
     out->flags = (uint8_t)is_failure;
@@ -80,7 +81,7 @@ static void record(const uint64_t words[4], struct device device, int is_failure
     out->b = (uint16_t)(device.index + 1);
     out->ticks = agent_ticks();
     memcpy(out->body, words, 4 * sizeof *words);
-    emit_commit(thread, out);
+    emit_commit(lane, out);
 }
 
 EXPORT bool torch_memory_enabled(void) __asm__(ENABLED);

@@ -11,7 +11,9 @@ uint64_t torch_module_begin(const char *name)
     if (!thread)
         return 0;
     size_t length = strnlen(name, WIRE_TEXT_MAX);
-    struct wire_record *record = emit_begin(thread, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, WIRE_HEAD_WORDS + WIRE_TORCH_HEAD_WORDS + emit_text_words(length));
+    struct agent_lane *lane;
+    uint32_t words = WIRE_HEAD_WORDS + WIRE_TORCH_HEAD_WORDS + emit_text_words(length);
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (!record)
         return 0;
     uint64_t call = WIRE_TORCH_MODULE_NUMBER | (atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1);
@@ -20,7 +22,7 @@ uint64_t torch_module_begin(const char *name)
     record->body[1] = record->body[2] = 0;
     emit_text(record->body + WIRE_TORCH_HEAD_WORDS, name, length);
     record->ticks = agent_ticks();
-    emit_commit(thread, record);
+    emit_commit(lane, record);
     return call;
 }
 
@@ -29,10 +31,11 @@ void torch_module_end(uint64_t call)
     uint64_t ticks = agent_ticks();
     struct agent_thread *thread = call ? agent_thread() : NULL;
     enum wire_fate fate;
-    struct wire_record *record = thread ? emit_reserve(thread, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    struct agent_lane *lane;
+    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
     if (!record)
         return;
     record->ticks = ticks;
     record->body[0] = call;
-    emit_commit(thread, record);
+    emit_commit(lane, record);
 }

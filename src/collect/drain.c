@@ -3,7 +3,11 @@
  * The owner of a slot publishes with release stores: slot.state and slot.first_chunk, then chunk.next and
  * chunk.committed. Each is read here with acquire, `next` before `committed` and `state` before both: once `next` is
  * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its successor is known, a
- * slot when its thread has ended and its last chunk is read. */
+ * slot when its thread has ended and its last chunk is read.
+ *
+ * A handler that interrupts a record writes into the second lane, before that record is committed, and says where that record begins
+ * (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only up to the next such place: records are
+ * handled in the order in which they were written, those of the handler before the one that it interrupted. */
 #include "drain.h"
 
 #include <event2/event.h>
@@ -62,13 +66,15 @@ static void thread_row(const struct process *process, const struct reader *reade
     writer_append(process->collector->writer, TABLE_TACHO_THREAD, &row);
 }
 
-static void begin_thread(struct process *process, struct reader *reader, const struct wire_thread *slot)
+static void begin_thread(struct process *process, struct reader *reader, uint32_t index)
 {
+    const struct wire_thread *slot = &wire_threads(process->arena)[index];
     char name[sizeof slot->name + 1];
     memcpy(name, slot->name, sizeof slot->name);
     name[sizeof slot->name] = 0;
     *reader = (struct reader){
-        .active = 1, .chunk = WIRE_NONE, .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid, .priority = slot->priority,
+        .active = 1, .slot = index, .lanes = {{.chunk = WIRE_NONE}, {.chunk = WIRE_NONE}},
+        .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid, .priority = slot->priority,
         .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks), .end_ns = PROCESS_NO_TIME,
         .name_id = collector_string(process->collector, name),
     };
@@ -146,12 +152,14 @@ static void recycle_chunk(struct process *process, uint32_t index)
 static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
 {
     struct wire_thread *slot = &wire_threads(process->arena)[index];
-    if (reader->chunk != WIRE_NONE && !reader->damaged)
-        recycle_chunk(process, reader->chunk);
+    for (int lane = 0; lane < WIRE_LANES; lane++) {
+        if (reader->lanes[lane].chunk != WIRE_NONE && !reader->damaged)
+            recycle_chunk(process, reader->lanes[lane].chunk);
+        atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
+    }
     take_counts(process, reader, slot);
     memset(slot->counts, 0, sizeof slot->counts); /* the thread has ended */
     end_thread(process, reader, collector_now(process->collector));
-    atomic_store_explicit(&slot->first_chunk, WIRE_NONE, memory_order_relaxed);
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
     wire_free_thread(process->arena, index);
 }
@@ -164,49 +172,143 @@ static void damaged(struct process *process, struct reader *reader)
     process->counts[WIRE_SOURCE_NVTX].damaged++;
 }
 
-static void read_records(const struct origin *origin, const unsigned char *bytes, size_t length)
+/* Its size in bytes; 0: it is damaged, and nothing says where the next one starts. */
+static inline size_t read_record(const struct origin *origin, const unsigned char *bytes, size_t length)
 {
-    for (size_t at = 0; at < length;) {
-        const struct wire_record *record = (const struct wire_record *)(bytes + at);
-        uint32_t words = length - at >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
-        if (words < WIRE_HEAD_WORDS || words > (length - at) / 8 || record->type >= WIRE_TYPE_COUNT || !record_handlers[record->type]) {
-            origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
-            return; /* nothing says where the next one starts */
-        }
-        record_handlers[record->type](origin, record, words);
-        origin->collector->drain.records++;
-        at += (size_t)words * 8;
-    }
-}
-
-/* Reads one chunk's new bytes: how many, and whether the chain goes on from it. */
-static size_t read_chunk(const struct origin *origin, uint32_t *next)
-{
-    struct process *process = origin->process;
-    struct reader *reader = origin->reader;
-    struct wire_chunk *chunk = &wire_chunks(process->arena)[reader->chunk];
-    *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-    uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
-    if (committed < reader->offset || committed > WIRE_CHUNK_DATA || committed % 8 || (*next != WIRE_NONE && !is_chunk(process, *next))) {
-        damaged(process, reader);
-        *next = WIRE_NONE;
+    const struct wire_record *record = (const struct wire_record *)bytes;
+    uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
+    if (words < WIRE_HEAD_WORDS || words > length / 8 || record->type >= WIRE_TYPE_COUNT || !record_handlers[record->type]) {
+        origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
         return 0;
     }
-    size_t length = committed - reader->offset;
-    if (length) {
-        memcpy(origin->collector->drain.copy, chunk->data + reader->offset, length);
-        reader->offset = committed;
-        reader->read_bytes += length;
-        read_records(origin, origin->collector->drain.copy, length);
+    record_handlers[record->type](origin, record, words);
+    origin->collector->drain.records++;
+    return (size_t)words * 8;
+}
+
+static uint64_t bytes_read(const struct reader *reader)
+{
+    return reader->lanes[WIRE_LANE_THREAD].read_bytes + reader->lanes[WIRE_LANE_HANDLER].read_bytes;
+}
+
+/* How far a lane's chunk reaches now. */
+struct reach {
+    uint32_t committed, next;
+};
+
+/* The lane has a chunk, the first of its chain if it had none yet: is there one? */
+static int enter_lane(struct process *process, struct reader *reader, enum wire_lane which)
+{
+    struct reader_lane *lane = &reader->lanes[which];
+    if (lane->chunk == WIRE_NONE && !reader->damaged) {
+        uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which], memory_order_acquire);
+        if (first != WIRE_NONE && !is_chunk(process, first))
+            damaged(process, reader);
+        else
+            lane->chunk = first;
     }
-    return length;
+    return lane->chunk != WIRE_NONE && !reader->damaged;
+}
+
+/* 0, or -1: it makes no sense. */
+static int look_at_chunk(struct process *process, struct reader *reader, const struct reader_lane *lane, struct reach *reach)
+{
+    struct wire_chunk *chunk = &wire_chunks(process->arena)[lane->chunk];
+    reach->next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    reach->committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+    if (reach->committed >= lane->offset && reach->committed <= WIRE_CHUNK_DATA && reach->committed % 8 == 0 &&
+        (reach->next == WIRE_NONE || is_chunk(process, reach->next)))
+        return 0;
+    damaged(process, reader);
+    return -1;
+}
+
+static void next_chunk(struct process *process, struct reader_lane *lane, uint32_t next)
+{
+    recycle_chunk(process, lane->chunk);
+    lane->chunk = next;
+    lane->offset = 0;
+}
+
+/* A private copy of what a chunk has from the reader on. */
+static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane, enum wire_lane which, size_t length)
+{
+    unsigned char *copy = origin->collector->drain.copy[which];
+    memcpy(copy, wire_chunks(origin->process->arena)[lane->chunk].data + lane->offset, length);
+    return copy;
+}
+
+static void has_read(struct reader_lane *lane, size_t bytes)
+{
+    lane->offset += (uint32_t)bytes;
+    lane->read_bytes += bytes;
+}
+
+/* Records of handlers from one chunk, as far as they belong before what is next in the thread's own lane. */
+static void read_handlers_chunk(const struct origin *origin, uint32_t committed)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    const size_t length = committed - lane->offset;
+    const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_HANDLER, length);
+    size_t at = 0;
+    while (at < length && reader->place <= reader->lanes[WIRE_LANE_THREAD].read_bytes) {
+        size_t bytes = read_record(origin, copy + at, length - at);
+        at = bytes ? at + bytes : length;
+    }
+    has_read(lane, at);
+}
+
+/* All of these that are there. How many bytes of the thread's own lane come before the next of them; 0: there were too many. */
+static uint64_t read_handlers(const struct origin *origin, int *chunks)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    const struct reader_lane *own = &reader->lanes[WIRE_LANE_THREAD];
+    while (enter_lane(origin->process, reader, WIRE_LANE_HANDLER) && reader->place <= own->read_bytes) {
+        struct reach reach;
+        if (*chunks <= 0)
+            return 0;
+        if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
+            break;
+        read_handlers_chunk(origin, reach.committed);
+        if (lane->offset == reach.committed && reach.next == WIRE_NONE)
+            break;
+        if (lane->offset == reach.committed) {
+            next_chunk(origin->process, lane, reach.next);
+            --*chunks;
+        }
+    }
+    return reader->place > own->read_bytes ? reader->place - own->read_bytes : UINT64_MAX;
+}
+
+/* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between. Does its chain go on from it? */
+static int read_chunk(const struct origin *origin, int *chunks)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_THREAD];
+    struct reach reach;
+    if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
+        return 0;
+    uint64_t most = read_handlers(origin, chunks);
+    while (lane->offset < reach.committed && most > 0) {
+        size_t left = reach.committed - lane->offset, length = most < left ? (size_t)most : left;
+        const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_THREAD, length);
+        for (size_t at = 0, bytes; at < length && (bytes = read_record(origin, copy + at, length - at)) > 0; at += bytes)
+            ;
+        has_read(lane, length);
+        most = read_handlers(origin, chunks);
+    }
+    if (most == 0 || reach.next == WIRE_NONE || reader->damaged)
+        return 0;
+    next_chunk(origin->process, lane, reach.next);
+    return 1;
 }
 
 /* The reader of a slot with a thread in it, at the thread's first chunk if it was at none; NULL: no thread, or no memory. */
 static struct reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
 {
-    struct wire_thread *slot = &wire_threads(process->arena)[index];
-    *state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);
     struct reader *reader = reader_of(process, index);
     if (!reader)
         return NULL;
@@ -216,18 +318,12 @@ static struct reader *enter_slot(struct process *process, uint32_t index, uint32
         return NULL;
     }
     if (!reader->active)
-        begin_thread(process, reader, slot);
-    if (reader->chunk == WIRE_NONE && !reader->damaged) {
-        uint32_t first = atomic_load_explicit(&slot->first_chunk, memory_order_acquire);
-        if (first != WIRE_NONE && !is_chunk(process, first))
-            damaged(process, reader);
-        else
-            reader->chunk = first;
-    }
+        begin_thread(process, reader, index);
+    enter_lane(process, reader, WIRE_LANE_THREAD);
     return reader;
 }
 
-/* Follows a slot's chain for at most so many chunks. */
+/* Follows a slot's chains for at most so many chunks. */
 static size_t drain_slot(struct process *process, uint32_t index, int chunks)
 {
     uint32_t state;
@@ -235,20 +331,18 @@ static size_t drain_slot(struct process *process, uint32_t index, int chunks)
     if (!reader)
         return 0;
     const struct origin origin = {process->collector, process, reader};
-    size_t bytes = 0;
-    for (; chunks > 0 && reader->chunk != WIRE_NONE && !reader->damaged; chunks--) {
-        uint32_t next;
-        bytes += read_chunk(&origin, &next);
-        if (next == WIRE_NONE)
-            break;
-        recycle_chunk(process, reader->chunk);
-        reader->chunk = next;
-        reader->offset = 0;
-    }
-    if (chunks == 0)
+    const uint64_t before = bytes_read(reader);
+    if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE) /* a handler may have come while it was taking its first */
+        read_handlers(&origin, &chunks);
+    else
+        while (chunks > 0 && !reader->damaged && read_chunk(&origin, &chunks))
+            chunks--;
+    if (chunks <= 0)
         process->behind = 1;
     else
-        reader->goal_bytes = 0; /* all is read. It may be less than was counted: the program can write over its chain */
+        for (int lane = 0; lane < WIRE_LANES; lane++)
+            reader->lanes[lane].goal_bytes = 0; /* all is read. It may be less than was counted: the program can write over its chain */
+    size_t bytes = (size_t)(bytes_read(reader) - before);
     if (state == WIRE_THREAD_ENDED && chunks > 0)
         recycle_slot(process, reader, index);
     return bytes;
@@ -295,16 +389,16 @@ static void schedule(struct drain *drain, int64_t interval_us)
     event_add(drain->timer, &wait);
 }
 
-static uint64_t unread_bytes(const struct process *process, const struct reader *reader)
+static uint64_t unread_bytes(const struct process *process, const struct reader_lane *lane)
 {
     uint64_t bytes = 0;
-    uint32_t index = reader->chunk, offset = reader->offset;
+    uint32_t index = lane->chunk, offset = lane->offset;
     for (uint32_t i = 0; i < process->chunk_count + WIRE_NOTE_CHUNKS && is_chunk(process, index); i++) {
         struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
         index = atomic_load_explicit(&chunk->next, memory_order_acquire);
         uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
         if (committed < offset || committed > WIRE_CHUNK_DATA)
-            break; /* damaged, as read_chunk() will find */
+            break; /* damaged, as look_at_chunk() will find */
         bytes += committed - offset;
         offset = 0;
     }
@@ -319,8 +413,11 @@ void drain_set_goals(struct collector *collector)
             cuda_set_goal(process->cuda);
         for (uint32_t i = 0, taken = slots_taken(process); i < taken; i++) {
             struct reader *reader = enter_slot(process, i, &state);
-            if (reader)
-                reader->goal_bytes = reader->read_bytes + unread_bytes(process, reader);
+            for (int j = 0; reader && j < WIRE_LANES; j++) {
+                struct reader_lane *lane = &reader->lanes[j];
+                enter_lane(process, reader, j);
+                lane->goal_bytes = lane->read_bytes + unread_bytes(process, lane);
+            }
         }
     }
     schedule(&collector->drain, 0);
@@ -330,8 +427,9 @@ static int reached_goals(const struct process *process)
 {
     for (uint32_t i = 0; i < process->reader_count; i++) {
         const struct reader *reader = &process->readers[i];
-        if (reader->active && !reader->damaged && reader->read_bytes < reader->goal_bytes)
-            return 0;
+        for (int lane = 0; reader->active && !reader->damaged && lane < WIRE_LANES; lane++)
+            if (reader->lanes[lane].read_bytes < reader->lanes[lane].goal_bytes)
+                return 0;
     }
     return !process->cuda || cuda_reached_goal(process->cuda);
 }

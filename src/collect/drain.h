@@ -20,7 +20,7 @@ struct drain {
     int64_t interval_us;
     struct process *next; /* where the next round goes on */
     uint64_t records;
-    _Alignas(64) unsigned char copy[WIRE_CHUNK_BYTES];
+    _Alignas(64) unsigned char copy[WIRE_LANES][WIRE_CHUNK_BYTES];
 };
 
 /* Who wrote a record. */

@@ -28,12 +28,19 @@ struct torch_thread;
 #define PROCESS_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
 
 /* The collector's half of a thread's slot: how far its chain was read. */
+/* How far a lane of it is read. */
+struct reader_lane {
+    uint32_t chunk, offset;   /* the next byte; WIRE_NONE: no chunk yet */
+    uint64_t read_bytes, goal_bytes; /* of records, in all; drain_set_goals() */
+};
+
 struct reader {
     uint32_t active;          /* a thread is in the slot and its first row is written */
     uint32_t damaged;         /* its chain makes no sense: not read any more */
     uint32_t is_agents;       /* a thread of the agent: its records are read, it has no row */
-    uint32_t chunk, offset;   /* the next byte to read; WIRE_NONE: no chunk yet */
-    uint64_t read_bytes, goal_bytes; /* of the thread's records, in all; drain_set_goals() */
+    uint32_t slot;
+    struct reader_lane lanes[WIRE_LANES];
+    uint64_t place;           /* in the thread's lane, of what is read next in its handlers' */
     uint32_t tid, priority;
     int64_t start_ns, end_ns; /* PROCESS_NO_TIME: still runs */
     int64_t name_id;          /* in the writer's string pool; 0: none */

@@ -329,6 +329,13 @@ static void torch(const struct origin *origin, const struct wire_record *record,
         process->counts[WIRE_SOURCE_TORCH].damaged++;
 }
 
+/* Those that follow in the handlers' lane wait until the thread's own is read so far. */
+static void place(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (words > WIRE_HEAD_WORDS)
+        origin->reader->place = record->body[0];
+}
+
 /* Who made the call whose record comes next. */
 static void stack(const struct origin *origin, const struct wire_record *record, uint32_t words)
 {
@@ -406,6 +413,7 @@ const record_handler record_handlers[WIRE_TYPE_COUNT] = {
     [WIRE_LEAVE] = leaves,
     [WIRE_MODULE] = module,
     [WIRE_MODULE_END] = module_end,
+    [WIRE_PLACE] = place,
     [WIRE_DIAGNOSTIC] = diagnostic,
     [WIRE_CAPTURE_ELSEWHERE] = capture_elsewhere,
     [WIRE_STACK] = stack,

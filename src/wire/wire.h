@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 6 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 7 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ enum wire_source {
     X(BELOW_THRESHOLD, "below-threshold", "")                                                                        \
     X(UNTIMED, "untimed", "")              /* a lock that was free: no clock was read */                              \
     X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                       \
-    X(LOST_IN_SIGNAL, "lost", "in-signal") /* a handler interrupted the thread in the midst of writing a record */    \
+    X(LOST_IN_SIGNAL, "lost", "in-signal") /* left by a jump out of a handler; or of a handler in the midst of another's record */ \
     X(LOST_NO_THREAD, "lost", "no-thread") /* before a thread has its slot, or after it gave it back */               \
     X(LOST_CUPTI, "lost", "cupti-dropped") /* CUPTI says that it had no room for so many records */                   \
     X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */            \
@@ -198,11 +198,14 @@ struct wire_header {
 
 enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED };
 
+/* A thread's records, and those of handlers that came while it was writing one of these. */
+enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
+
 /* A thread's slot. The owner writes; the collector reads, and frees the slot once it is ENDED and drained. */
 struct wire_thread {
     _Alignas(1024) _Atomic uint32_t state; /* so that a page has whole slots */
     uint32_t tid;
-    _Atomic uint32_t first_chunk;  /* WIRE_NONE until the owner has one; each chunk names the next */
+    _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the owner has one; each chunk names the next */
     _Atomic uint32_t next_free;    /* while on the free list */
     uint64_t start_ticks;
     /* The call that the thread is in right now, so that a death inside it is told: ticks 0 = in none. */
@@ -217,10 +220,10 @@ _Static_assert(sizeof(struct wire_thread) == 1024, "slots are laid out back to b
 /* A chunk of one thread's records. The owner appends and publishes with one release store of `committed`. */
 struct wire_chunk {
     _Atomic uint32_t committed; /* bytes of data that hold whole records; WIRE_NONE: the collector has freed it */
-    _Atomic uint32_t next;      /* the thread's next chunk: once set, this one is finished */
+    _Atomic uint32_t next;      /* the lane's next chunk: once set, this one is finished */
     _Atomic uint32_t next_free;
     uint32_t thread;            /* slot of the owner */
-    uint64_t sequence;          /* counts the thread's chunks */
+    uint64_t bytes_before;      /* of records, in the chunks of this lane that came before */
     _Alignas(64) unsigned char data[WIRE_CHUNK_BYTES - 64];
 };
 _Static_assert(sizeof(struct wire_chunk) == WIRE_CHUNK_BYTES, "chunks tile the arena");
@@ -273,6 +276,8 @@ enum wire_type {
     WIRE_LEAVE,          /* a: enum wire_limit, for which the agent says and does nothing more here */
     WIRE_MODULE,         /* a: bytes of the build-id; body: [address][bytes][build-id, 3 words] text, the path */
     WIRE_MODULE_END,     /* body: [address] */
+    WIRE_PLACE,          /* of the handlers' lane: the records up to the next of these were written in the midst of the record that begins
+                          * so far into the thread's lane, or would. No time; body: [bytes of records before that] */
     WIRE_DIAGNOSTIC,     /* a: severity (1 information, 2 warning, 3 error); body: text */
 
     /* The capture range; its begin and end are no records: struct wire_switch. */

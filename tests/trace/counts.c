@@ -2,6 +2,7 @@
  *
  *     counts burst THREADS N TEXT_LENGTH   ranges, marks, reads, writes and locks from several threads at once
  *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
+ *     counts steps 1 N                     the same N times, while a handler does so too after each instruction (x86_64)
  *     counts fork CHILDREN N               a child each for N marks and N reads
  *     counts churn THREADS N               threads one after another, which also emit from their destructors
  *     counts left 1 N                      marks that a signal handler leaves by siglongjmp at any moment, then N more marks
@@ -34,6 +35,7 @@ static int zero, null;
 static unsigned long rounds;
 static char *text;
 static volatile long signals_left;
+static unsigned long steps;
 static void *apart_stacks;
 static pthread_mutex_t common = PTHREAD_MUTEX_INITIALIZER;
 
@@ -136,6 +138,53 @@ static void run_signals(unsigned long threads, unsigned long signals)
     run_threads(threads, emit_until_signals_are_spent);
     setitimer(ITIMER_REAL, &never, NULL);
 }
+
+#if defined(__x86_64__)
+/* The processor traps after each instruction, of the agent as well, but not inside the handler. */
+static void set_trap_flag(int on)
+{
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\torq %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"
+                     : : "r"(on ? 0x100L : 0L) : "memory", "cc");
+}
+
+static void on_step(int signal)
+{
+    char byte;
+
+    (void)signal;
+    nvtx_push("in the handler");
+    must(read(zero, &byte, 1) == 1);
+    nvtx_pop();
+    nvtx_mark("in the handler");
+    count(2, 1);
+    steps++;
+}
+
+/* In a new thread, which takes its first chunk then; long texts fill others. */
+static void *emit_in_steps(void *argument)
+{
+    for (unsigned long i = 0; i < rounds; i++) {
+        set_trap_flag(1);
+        emit();
+        set_trap_flag(0);
+    }
+    return argument;
+}
+
+static void run_steps(void)
+{
+    struct sigaction action = { .sa_handler = on_step };
+
+    sigaction(SIGTRAP, &action, NULL);
+    run_threads(1, emit_in_steps);
+    printf("steps %lu\n", steps);
+}
+#else
+static void run_steps(void)
+{
+    must(0); /* no flag for it that a program could set */
+}
+#endif
 
 static void run_children(unsigned long children)
 {
@@ -298,6 +347,8 @@ int main(int argc, char **argv)
         run_threads(first, burst);
     else if (strcmp(argv[1], "signals") == 0)
         run_signals(first, rounds);
+    else if (strcmp(argv[1], "steps") == 0)
+        run_steps();
     else if (strcmp(argv[1], "fork") == 0)
         run_children(first);
     else if (strcmp(argv[1], "churn") == 0)

@@ -1,6 +1,8 @@
 """Recorded + below threshold + untimed + lost = produced, exactly, whatever happens. The program counts for itself."""
 import errno
+import platform
 import re
+import unittest
 
 import lib
 
@@ -56,7 +58,25 @@ class Counts(lib.Case):
 
     def test_signals(self):
         report = self.compare(("signals", 2, 0), ("signals", 2, 3000 // SHARE), options=["--osrt-threshold", "0"])
-        self.assertEqual(report.count("nvtx", "lost", "buffer-full"), 0)
+        self.assertEqual([report.count(source, "lost") for source in ("nvtx", "osrt", "notes")], [0, 0, 0])
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the processor has no trap flag")
+    @unittest.skipIf(lib.SANITIZE, "the sanitizer's own code must not be interrupted")
+    def test_a_handler_at_each_instruction(self):
+        """Also while the agent writes a record, or takes a chunk: the handler is recorded, and so is what it has interrupted."""
+        report = self.compare(("steps", 1, 0, 2000), ("steps", 1, 20, 2000), options=["--osrt-threshold", "0"])
+        steps = int(re.search(r"^steps (\d+)$", self.output.stdout, re.MULTILINE).group(1))
+        self.assertGreater(steps, 20000)
+        self.assertEqual([report.count(source, "lost") for source in ("nvtx", "osrt", "notes")], [0, 0, 0])
+        name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+        found = dict(((kind, text[:14]), (count, closed)) for kind, text, count, closed in report.rows(
+            f"SELECT eventType, {name} AS name, count(*), count(CASE WHEN end >= start THEN 1 END) FROM NVTX_EVENTS GROUP BY eventType, name"))
+        self.assertEqual(found, {(59, "in the handler"): (steps, steps), (34, "in the handler"): (steps, 0), (59, "x" * 14): (20, 20),
+                                 (59, "inner"): (20, 20), (34, "x" * 14): (20, 0), (60, "start and end"): (20, 20)})
+        self.assertEqual((report.calls()["read"], report.calls()["write"]), (steps + 20, 20))
+        levels = dict(report.rows("SELECT nestingLevel, count(*) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = 'read') "
+                                  "GROUP BY nestingLevel"))
+        self.assertEqual(set(levels), {0, 1}, "the handler's calls are nested in those that it interrupts")
 
     def test_signals_with_a_tiny_buffer(self):
         self.compare(("signals", 3, 0), ("signals", 3, 3000 // SHARE), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])

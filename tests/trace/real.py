@@ -74,6 +74,15 @@ ls /proc/self/fd | wc -l
 exit 42
 """
 
+SCRIPT_CHILDREN = """
+for i in $(seq 150); do
+    sum=$((sum + $(echo $i)))
+    (exit 3) &
+done
+wait
+echo $sum
+"""
+
 SCRIPT_PERL = """
 $| = 1; pipe(R, W); my $pid = fork();
 if (!$pid) { close R; print W "from the child\\n"; close W; exit 6 }
@@ -196,6 +205,12 @@ class Real(lib.Case):
 
     def test_shell(self):
         self.compare("bash", "-c", SCRIPT_SHELL, programs=("bash", "sort", "awk", "head"))
+
+    def test_shell_with_many_children(self):
+        """It waits for them in a handler of SIGCHLD, which often comes while the agent writes a record."""
+        report = self.compare("bash", "-c", SCRIPT_CHILDREN, programs=("bash", "seq"))
+        self.assertEqual(report.rows("SELECT source, cause, count FROM TACHO_COUNT WHERE fate = 'lost' AND count > 0"), [])
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE exitStatus = 3"), 150)
 
     def test_stdin_goes_through(self):
         self.compare("sort", "-n", input="3\n1\n2\n", programs=("sort",))

@@ -82,6 +82,7 @@ static int strike_scene(void **state)
 struct thread {
     uint32_t slot, chunk;
     uint32_t used;
+    enum wire_lane lane;
 };
 
 static struct thread begin_thread(struct scene *scene, uint32_t tid)
@@ -91,7 +92,8 @@ static struct thread begin_thread(struct scene *scene, uint32_t tid)
     slot->tid = tid;
     slot->start_ticks = 1000;
     strcpy(slot->name, "worker");
-    atomic_store(&slot->first_chunk, WIRE_NONE);
+    for (int lane = 0; lane < WIRE_LANES; lane++)
+        atomic_store(&slot->first_chunk[lane], WIRE_NONE);
     atomic_store(&slot->state, WIRE_THREAD_LIVE);
     return thread;
 }
@@ -106,7 +108,7 @@ static struct wire_record *reserve(struct scene *scene, struct thread *thread, e
         atomic_store(&chunk->committed, 0);
         atomic_store(&chunk->next, WIRE_NONE);
         if (thread->chunk == WIRE_NONE)
-            atomic_store(&wire_threads(scene->arena)[thread->slot].first_chunk, next);
+            atomic_store(&wire_threads(scene->arena)[thread->slot].first_chunk[thread->lane], next);
         else
             atomic_store(&wire_chunks(scene->arena)[thread->chunk].next, next);
         thread->chunk = next;
@@ -177,6 +179,79 @@ static void every_record_becomes_a_row(void **state)
     report_columns_free(&read);
     report_close(report);
     assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, 10);
+}
+
+static void write_range(struct scene *scene, struct thread *thread, enum wire_type type, uint16_t level, uint64_t ticks)
+{
+    struct wire_record *record = reserve(scene, thread, type, WIRE_HEAD_WORDS);
+    record->b = level;
+    record->ticks = ticks;
+    commit(scene, thread, record);
+}
+
+static void write_place(struct scene *scene, struct thread *handlers, uint64_t place)
+{
+    struct wire_record *record = reserve(scene, handlers, WIRE_PLACE, WIRE_HEAD_WORDS + 1);
+    record->body[0] = place;
+    commit(scene, handlers, record);
+}
+
+/* They are at the same level as ranges of the thread's that come before and after them. */
+static void ranges_of_handlers_come_where_they_belong(void **state)
+{
+    enum { RANGES = 6000, RANGE_BYTES = 2 * WIRE_HEAD_WORDS * 8 }; /* more than a chunk holds */
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77), handlers = thread;
+    handlers.lane = WIRE_LANE_HANDLER;
+    for (uint64_t i = 0; i < RANGES; i++) {
+        if (i % 3 == 0) { /* the handler comes as the thread is about to push */
+            if (i)
+                write_place(scene, &handlers, i * RANGE_BYTES);
+            write_range(scene, &handlers, WIRE_NVTX_PUSH, 0, 2000 + i * 10);
+            write_range(scene, &handlers, WIRE_NVTX_POP, 0, 2002 + i * 10);
+        }
+        write_range(scene, &thread, WIRE_NVTX_PUSH, 0, 2004 + i * 10);
+        if (i % 1000 == 500) /* with this range open */
+            drain_process(scene->process, SIZE_MAX);
+        write_range(scene, &thread, WIRE_NVTX_POP, 0, 2008 + i * 10);
+    }
+    atomic_store(&wire_threads(scene->arena)[thread.slot].state, WIRE_THREAD_ENDED);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->counts[WIRE_SOURCE_NVTX].damaged, 0);
+    struct report *report = finish(scene);
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    int columns[] = {report_column(table, "start"), report_column(table, "end")};
+    struct report_columns read;
+    assert_int_equal(report_read(report, table, columns, 2, &read, NULL), 0);
+    assert_int_equal(read.rows, RANGES + RANGES / 3);
+    for (size_t row = 0, i = 0; i < RANGES; i++) {
+        if (i % 3 == 0) {
+            assert_int_equal(read.values[0][row], 1000 + (int64_t)i * 10);
+            assert_int_equal(read.values[1][row++], 1002 + (int64_t)i * 10);
+        }
+        assert_int_equal(read.values[0][row], 1004 + (int64_t)i * 10);
+        assert_int_equal(read.values[1][row++], 1008 + (int64_t)i * 10);
+    }
+    report_columns_free(&read);
+    report_close(report);
+}
+
+static void a_handler_ahead_of_its_thread_waits(void **state)
+{
+    struct scene *scene = *state;
+    struct thread thread = begin_thread(scene, 77), handlers = thread;
+    handlers.lane = WIRE_LANE_HANDLER;
+    write_call(scene, &handlers, 2000, 1, 0); /* before the thread has any */
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->counts[WIRE_SOURCE_OSRT].recorded, 1);
+    write_place(scene, &handlers, (WIRE_HEAD_WORDS + 2) * 8);
+    write_call(scene, &handlers, 2002, 1, 0);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->counts[WIRE_SOURCE_OSRT].recorded, 1);
+    write_call(scene, &thread, 2001, 1, 0);
+    drain_process(scene->process, SIZE_MAX);
+    assert_int_equal(scene->process->counts[WIRE_SOURCE_OSRT].recorded, 3);
+    report_close(finish(scene));
 }
 
 static void chunks_are_used_again(void **state)
@@ -278,7 +353,7 @@ static void a_reader_does_not_stay_in_a_circle(void **state)
     struct thread broken = begin_thread(scene, 77);
     for (int i = 0; i < 3000; i++) /* more than a chunk holds */
         write_call(scene, &broken, 2000, 1, 0);
-    atomic_store(&wire_chunks(scene->arena)[broken.chunk].next, atomic_load(&wire_threads(scene->arena)[broken.slot].first_chunk));
+    atomic_store(&wire_chunks(scene->arena)[broken.chunk].next, atomic_load(&wire_threads(scene->arena)[broken.slot].first_chunk[WIRE_LANE_THREAD]));
     drain_process(scene->process, SIZE_MAX);
     struct thread sound = begin_thread(scene, 78);
     for (int i = 0; i < 3000; i++)
@@ -376,7 +451,7 @@ static void make_circle(struct scene *scene, const struct thread *thread)
 
 static void cut_chain(struct scene *scene, const struct thread *thread)
 {
-    atomic_store(&wire_chunks(scene->arena)[atomic_load(&wire_threads(scene->arena)[thread->slot].first_chunk)].next, WIRE_NONE);
+    atomic_store(&wire_chunks(scene->arena)[atomic_load(&wire_threads(scene->arena)[thread->slot].first_chunk[WIRE_LANE_THREAD])].next, WIRE_NONE);
 }
 
 static void take_back_records(struct scene *scene, const struct thread *thread)
@@ -451,7 +526,8 @@ static void random_bytes_do_no_harm(void **state)
                     ((uint64_t *)slot)[k] = random;
                 }
                 atomic_store(&slot->state, 1 + random % 2);
-                atomic_store(&slot->first_chunk, random % (CHUNKS + 2));
+                for (int lane = 0; lane < WIRE_LANES; lane++)
+                    atomic_store(&slot->first_chunk[lane], random % (CHUNKS + 2 + (uint32_t)lane));
             }
         atomic_store(&scene->arena->threads_taken, round % 2 ? 64 : UINT32_MAX);
         for (uint32_t i = 0; i < CHUNKS; i++) {
@@ -646,7 +722,7 @@ static void notes_have_chunks_when_events_have_none(void **state)
     assert_true(quiet.chunk < WIRE_NOTE_CHUNKS);
     struct wire_chunk *chunk = &wire_chunks(scene->arena)[quiet.chunk];
     atomic_store(&chunk->next, WIRE_NONE);
-    atomic_store(&wire_threads(scene->arena)[quiet.slot].first_chunk, quiet.chunk);
+    atomic_store(&wire_threads(scene->arena)[quiet.slot].first_chunk[WIRE_LANE_THREAD], quiet.chunk);
     struct wire_record *record = reserve(scene, &quiet, WIRE_EXIT, WIRE_HEAD_WORDS + 1);
     record->body[0] = 7;
     commit(scene, &quiet, record);
@@ -668,6 +744,7 @@ int main(void)
         SCENE_TEST(a_call_in_progress_at_death_is_told),
         SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
         SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
+        SCENE_TEST(ranges_of_handlers_come_where_they_belong), SCENE_TEST(a_handler_ahead_of_its_thread_waits),
         SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle), SCENE_TEST(an_ended_process_keeps_no_memory_but_its_own),

@@ -120,7 +120,8 @@ static void record_calls(struct scene *scene, uint32_t count)
     const uint32_t words = WIRE_HEAD_WORDS + 2;
     if (!atomic_load(&arena->threads_taken)) {
         atomic_store(&chunk->next, WIRE_NONE);
-        atomic_store(&slot->first_chunk, WIRE_NOTE_CHUNKS);
+        atomic_store(&slot->first_chunk[WIRE_LANE_THREAD], WIRE_NOTE_CHUNKS);
+        atomic_store(&slot->first_chunk[WIRE_LANE_HANDLER], WIRE_NONE);
         atomic_store(&slot->state, WIRE_THREAD_LIVE);
         atomic_store(&arena->threads_taken, 1);
     }
@@ -226,11 +227,11 @@ static void a_flush_that_nobody_waits_for_holds_up_no_other(void **state)
     turn(scene);
     close(first);
     turn(scene);
-    uint64_t goal = scene->process->readers[0].goal_bytes;
+    uint64_t goal = scene->process->readers[0].lanes[WIRE_LANE_THREAD].goal_bytes;
     record_calls(scene, 2);
     ask_for_flush(scene, second);
     turn(scene);
-    assert_int_equal(scene->process->readers[0].goal_bytes, 2 * goal); /* that of the second */
+    assert_int_equal(scene->process->readers[0].lanes[WIRE_LANE_THREAD].goal_bytes, 2 * goal); /* that of the second */
     read_all(scene);
     assert_int_equal(answer_to(second), 1);
     close(second);
