@@ -140,7 +140,7 @@ class Builds(guestlib.Case):
         return found
 
     def test_as_children(self):
-        self.compare(self.programs(), self.as_children, gate=["osrt+nvtx+perf", "osrt+cuda+python+timers"])
+        self.compare(self.programs(), self.as_children, gate=["osrt+nvtx+perf", "osrt+cuda+python+timers"], every=guestlib.EACH)
 
 
 if __name__ == "__main__":

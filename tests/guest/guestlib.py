@@ -3,7 +3,7 @@
 A difference is a line such as "+ stdout: threads 2" (only in the profiled run) or "- status 0" (only in the bare one). It must match
 a row of visible.VISIBLE, which cannot be hidden, or of visible.EXPECTED_DIFFERENCES, which is to be mended.
 
-TACHO_TEST_ALL=1 runs every combination; without it those of GATE run. TACHO_GUEST_PROGRAMS and TACHO_GUEST_COMBINATIONS are regular
+TACHO_TEST_ALL=1 runs many more combinations than the gate. TACHO_GUEST_PROGRAMS and TACHO_GUEST_COMBINATIONS are regular
 expressions: only programs and combinations with a match in their names are run."""
 import collections
 import difflib
@@ -56,19 +56,15 @@ def combination(name):
 # Under these every program runs in each test of the ring; together they have every source.
 GATE = ["none", "osrt+nvtx+perf", "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
 
-
-def every_combination():
-    """Each source alone, each pair, some others, and all at once."""
-    sources = ["nvtx", "osrt", "cuda+standin", "libraries", "python", "perf", "timers"]
-    names = GATE + sources + ["cuda", "pytorch", "no-preload+nvtx+cuda+standin", "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin"]
-    names += ["+".join(pair) for pair in itertools.combinations(sources, 2) if pair != ("perf", "timers")]
-    return list(dict.fromkeys(names))
+# With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too.
+SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", "python", "perf", "timers"]
+EACH = [*GATE, *SOURCES, "cuda", "pytorch", "no-preload+nvtx+cuda+standin", "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin"]
+PAIRS = [*EACH, *("+".join(pair) for pair in itertools.combinations(SOURCES, 2) if pair != ("perf", "timers"))]
 
 
-def combinations(gate=GATE):
-    """Those to run: all, or those given."""
-    wanted = os.environ.get("TACHO_GUEST_COMBINATIONS", "")
-    return [combination(name) for name in (every_combination() if ALL else gate) if re.search(wanted, name)]
+def wanted(names):
+    """Those of the combinations that TACHO_GUEST_COMBINATIONS asks for."""
+    return [combination(name) for name in names if re.search(os.environ.get("TACHO_GUEST_COMBINATIONS", ""), name)]
 
 
 class Program:
@@ -167,12 +163,12 @@ class Case(lib.Case):
             result["stderr"] = "".join(line for line in result["stderr"].splitlines(True) if not line.startswith("tacho profile: "))
         return bare, results
 
-    def compare(self, programs, run, gate=GATE):
-        """Every program under every combination; what differs, and rows of EXPECTED_DIFFERENCES that no longer do, is a failure each. Where it
+    def compare(self, programs, run, gate=GATE, every=PAIRS):
+        """Every program under the combinations of gate, or with TACHO_TEST_ALL=1 of every; what differs, and rows of EXPECTED_DIFFERENCES that no longer do, is a failure each. Where it
         ran is told as "nvtx+osrt as_first"."""
         programs = [program for program in programs if re.search(os.environ.get("TACHO_GUEST_PROGRAMS", ""), program.name)]
         skips, failures = {}, []
-        for combination in combinations(gate):
+        for combination in wanted(every if ALL else gate):
             bare, profiled = run(programs, combination)
             for program in programs:
                 first, second = bare[program.name], profiled[program.name]

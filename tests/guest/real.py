@@ -152,10 +152,10 @@ class Real(guestlib.Case):
         return found
 
     def test_as_children(self):
-        self.compare(self.programs(), self.as_children, gate=["osrt+nvtx+perf", "nvtx+cuda+timers"])
+        self.compare(self.programs(), self.as_children, gate=["osrt+nvtx+perf", "nvtx+cuda+timers"], every=guestlib.EACH)
 
     def test_as_first(self):
-        self.compare(self.programs(), self.as_first, gate=["osrt+nvtx+perf"])
+        self.compare(self.programs(), self.as_first, gate=["osrt+nvtx+perf"], every=guestlib.EACH)
 
 
 if __name__ == "__main__":
