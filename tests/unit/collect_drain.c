@@ -16,6 +16,7 @@
 #include "../../src/collect/cost.h"
 #include "../../src/report/reader.h"
 #include "../../src/wire/cuda.h"
+#include "rounds.h"
 
 #define CHUNKS 64
 #define PID 4242
@@ -517,7 +518,7 @@ static void random_bytes_do_no_harm(void **state)
 {
     struct scene *scene = *state;
     uint64_t random = 88172645463325252u;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 300; round += rounds_step()) {
         if (round % 100 == 0) /* all of the control part too: slots, free lists, counts */
             for (uint32_t i = 0; i < 64; i++) {
                 struct wire_thread *slot = &wire_threads(scene->arena)[i];

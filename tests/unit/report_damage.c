@@ -20,6 +20,7 @@
 #include "../../src/report/reader.h"
 #include "../../src/report/writer.h"
 #include "memory_host.h"
+#include "rounds.h"
 
 #define FLUSHES 6
 #define ROWS_PER_FLUSH 20
@@ -156,7 +157,8 @@ static void cut_anywhere_leaves_what_was_before(void **state)
     uint64_t ends[FLUSHES + 1];
     size_t size;
     uint8_t *bytes = small_report(&size, ends);
-    for (size_t length = 0; length <= size; length = length < size && length + STRIDE > size ? size : length + STRIDE) {
+    size_t step = STRIDE * (size_t)rounds_step();
+    for (size_t length = 0; length <= size; length = length < size && length + step > size ? size : length + step) {
         struct memory_file file = {bytes, length};
         struct report *report = NULL;
         int status = memory_open(&file, &report, NULL);
@@ -182,7 +184,7 @@ static void one_wrong_byte_costs_one_chunk_at_most(void **state)
     uint64_t ends[FLUSHES + 1];
     size_t size;
     uint8_t *bytes = small_report(&size, ends);
-    for (size_t at = 0; at < size; at += STRIDE) {
+    for (size_t at = 0; at < size; at += STRIDE * (size_t)rounds_step()) {
         bytes[at] ^= (uint8_t)(1 << at % 8);
         struct memory_file file = {bytes, size};
         struct report *report = NULL;

@@ -10,11 +10,7 @@
 
 #include "../fuzz/fuzz_tables.c"
 
-#if defined(__SANITIZE_THREAD__) /* any seed shows what threads do to each other */
-enum { SEEDS = 4 };
-#else
 enum { SEEDS = 32 };
-#endif
 
 /* The first two bytes choose who reads: each in turn. */
 static void hostile_tables_are_harmless(void **state)
