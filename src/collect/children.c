@@ -179,22 +179,12 @@ void children_told(struct process *parent, struct child_news *news)
     }
 }
 
-/* One that calls itself so, and its parent its parent. */
-static struct process *find_by_own_number(const struct process *parent, pid_t number)
-{
-    struct process *found = NULL;
-    for (struct process *process = parent->collector->processes.first; process; process = process->next)
-        if (process->own_pid == (uint32_t)number && process->parent_pid == parent->pid && process != parent)
-            found = process;
-    return found;
-}
-
 void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread)
 {
     struct collector *collector = parent->collector;
     int is_ours = is_in_our_namespace(parent);
     struct child *child = is_ours ? find_child(collector, number) : NULL;
-    struct process *process = child ? NULL : is_ours ? process_find(collector, number) : find_by_own_number(parent, number);
+    struct process *process = child ? NULL : is_ours ? process_find(collector, number) : process_find_child(parent, (uint32_t)number);
     if (process && process != parent)
         process_hear_status(process, status);
     if (!child && !process && is_ours && !may_be_thread)

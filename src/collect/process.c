@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "../base/array.h"
+#include "../base/hash.h"
 #include "collector.h"
 #include "cost.h"
 #include "cpu_sampling.h"
@@ -37,6 +38,28 @@ struct process *process_find(struct collector *collector, pid_t pid)
     while (process && process->pid != pid)
         process = process->next_same_hash;
     return process;
+}
+
+static struct process **own_bucket(struct collector *collector, uint32_t own_pid, pid_t parent_pid)
+{
+    uint64_t hash = hash_number((uint64_t)own_pid << 32 | (uint32_t)parent_pid);
+    return &collector->processes.by_own_pid[hash & (PROCESS_BUCKETS - 1)];
+}
+
+struct process *process_find_child(const struct process *parent, uint32_t own_pid)
+{
+    struct process *process = *own_bucket(parent->collector, own_pid, parent->pid);
+    while (process && (process->own_pid != own_pid || process->parent_pid != parent->pid || process == parent))
+        process = process->next_same_own_pid;
+    return process;
+}
+
+void process_set_own_pid(struct process *process, uint32_t own_pid)
+{
+    struct process **head = own_bucket(process->collector, own_pid, process->parent_pid);
+    process->own_pid = own_pid;
+    process->next_same_own_pid = *head;
+    *head = process;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------------ */
@@ -138,12 +161,12 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
         process->image = before->image + 1;
         process->rank = before->rank;
     }
-    if (before && before->ending == PROCESS_EXECED) { /* the same process with another program */
+    if (before && (before->is_over ? before->over_ending : before->ending) == PROCESS_EXECED) { /* the same process with another program */
         process->is_primary = before->is_primary;
         process->is_child = before->is_child;
         process->parent_pid = before->parent_pid;
         process->cpu_before_ns = before->cpu_ns > 0 ? before->cpu_ns : 0;
-        process->start_ns = before->end_ns;
+        process->start_ns = before->is_over ? before->over_ns : before->end_ns;
     } else { /* it has one thread so far: it is no younger than its CPU time */
         process_sample_cpu(process);
         process->start_ns -= process->cpu_ns > 0 ? process->cpu_ns : 0;
@@ -401,7 +424,7 @@ static void settle_status(struct process *process, enum process_ending ending, i
 }
 
 /* It had called exec and was never heard of again: a program without our agent ran in it to the end. */
-static void add_unseen_image(struct process *process)
+static void add_unseen_image(struct process *process, int64_t cpu_ns)
 {
     struct process *next = process_add(process->collector, process->pid, process->parent_pid, "found");
     if (!next)
@@ -412,16 +435,15 @@ static void add_unseen_image(struct process *process)
     next->exe_id = process->exec_path_id;
     next->filters = process->filters;
     memcpy(next->name, process->exec_name[0] ? process->exec_name : process->name, sizeof next->name);
-    next->cpu_ns = process->cpu_ns;
+    next->cpu_ns = cpu_ns;
     next->cause = process->exec_cause;
 }
 
 static struct process *split_at_exec(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
-    int64_t exec_ns = process->exec_ns;
-    process->exec_ns = PROCESS_NO_TIME;
-    process_end(process, PROCESS_EXECED, 0, exec_ns);
-    add_unseen_image(process);
+    int64_t cpu_ns = process->exec_cpu_ns >= 0 ? process->cpu_ns : -1; /* of both, unless it is known of one */
+    process_end(process, PROCESS_EXECED, 0, process->exec_ns);
+    add_unseen_image(process, cpu_ns);
     struct process *unseen = process_find(process->collector, process->pid);
     if (unseen != process)
         process_end(unseen, ending, status, end_ns);
@@ -478,8 +500,10 @@ void process_end(struct process *process, enum process_ending ending, int status
     } else {
         process_sample_cpu(process);
     }
-    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) /* what came after is the next program's */
+    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) { /* what came after is the next program's */
         process->cpu_ns = process->exec_cpu_ns;
+        end_ns = process->exec_ns;
+    }
     int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     drain_finish(process, threads_end_ns);
     if (ending != PROCESS_EXECED)
@@ -539,6 +563,7 @@ void process_end_soon(struct process *process, enum process_ending ending, int s
     process->over_status = status;
     process->over_ns = end_ns;
     process->collector->processes.over++;
+    python_process_ends(process); /* another program may be in its pid */
     if (!drain_slice(process))
         process_end(process, ending, status, end_ns);
 }

@@ -65,7 +65,7 @@ struct process_module {
 };
 
 struct process {
-    struct process *next, *next_same_hash;
+    struct process *next, *next_same_hash, *next_same_own_pid;
     struct process *next_live, *previous_live; /* among those that have an arena */
     struct collector *collector;
     pid_t pid, parent_pid;         /* parent 0: not known */
@@ -133,6 +133,7 @@ struct process {
 
 struct process_table {
     struct process *buckets[PROCESS_BUCKETS]; /* by pid, the newest first */
+    struct process *by_own_pid[PROCESS_BUCKETS]; /* by own_pid and parent_pid; those without are not there */
     struct process *first, *last;             /* in order of appearance */
     struct process *first_live;
     uint64_t count, live, over;               /* over: of the live ones, those that are read to their end */
@@ -141,6 +142,10 @@ struct process_table {
 
 /* The newest process of this pid, or NULL. */
 struct process *process_find(struct collector *collector, pid_t pid);
+
+/* Its child that calls itself so, the newest; or NULL. */
+struct process *process_find_child(const struct process *parent, uint32_t own_pid);
+void process_set_own_pid(struct process *process, uint32_t own_pid); /* once */
 
 /* A new one, with its first row; alive since the exec call, or as long as its CPU time says at least. NULL when memory
  * is short. */
@@ -158,8 +163,8 @@ void process_describe_unseen(struct process *process);
 /* It runs no more: drains what is left, finishes its ranges and threads, writes its last rows, gives memory back. */
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns);
 
-/* The same for one whose end was just noticed: what is left in its arena, up to all of it, is read in rounds, so that others who come in
- * meanwhile need not wait for it. process_end_next() is called with every round and ends one that is read. */
+/* The same for one whose end, or whose exec, was just noticed: what is left in its arena, up to all of it, is read in rounds, so that
+ * others who come in meanwhile need not wait for it. process_end_next() is called with every round and ends one that is read. */
 void process_end_soon(struct process *process, enum process_ending ending, int status, int64_t end_ns);
 void process_end_next(struct collector *collector);
 

@@ -186,9 +186,8 @@ static struct process *introduce(struct collector *collector, const struct wire_
         return known;
     }
     if (known && known->ending == PROCESS_RUNS) {
-        int64_t now = collector_now(collector);
-        process_end(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0,
-                    !is_reused && known->exec_ns != PROCESS_NO_TIME ? known->exec_ns : now);
+        process_end_soon(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0, collector_now(collector));
+        process_unwatch(known);
     }
     /* What it calls its parent is another's number here, if it is in another pid namespace. */
     pid_t parent = hello->pid == (uint32_t)pid ? (pid_t)(hello->parent_pid & 0xffffff) : procfs_parent(pid);
@@ -246,7 +245,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
         refuse(collector, socket, pid, error);
         return;
     }
-    process->own_pid = hello->pid;
+    process_set_own_pid(process, hello->pid);
     if (!process->is_primary && hello->pid == (uint32_t)pid) { /* in our pid namespace */
         arena->adopter = (uint32_t)getpid();
         arena->orphan_parent = (uint32_t)collector->orphan_parent;

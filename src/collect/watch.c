@@ -211,7 +211,7 @@ void process_kill_all(struct collector *collector, int signal)
     /* Seen before the first signal: what a handler starts to clean up is not to be hit. */
     struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
     for (struct process *process = collector->processes.first; process; process = process->next) {
-        if (process->ending != PROCESS_RUNS)
+        if (process->ending != PROCESS_RUNS || process->is_over)
             continue;
         if (process->pidfd >= 0)
             syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0);

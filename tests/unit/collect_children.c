@@ -186,6 +186,47 @@ static void test_exec_that_fails(void **state)
     assert_int_equal(scene->result.unrecorded, 0);
 }
 
+/* It had used 200 ns of CPU time when it called exec, and 900 ns at its end. */
+static void test_cpu_time_of_a_program_that_never_attached(void **state)
+{
+    struct scene *scene = *state;
+    struct process *first = scene->parent;
+    first->exec_ns = 100;
+    first->exec_cpu_ns = 200;
+    first->cpu_ns = 900;
+    process_end(first, PROCESS_EXITED, 0, 500);
+    const struct process *next = process_find(scene->collector, PARENT);
+    assert_ptr_not_equal(next, first);
+    assert_int_equal(first->ending, PROCESS_EXECED);
+    assert_true(first->end_ns == 100 && next->start_ns == 100 && next->end_ns == 500);
+    assert_int_equal(first->cpu_ns - first->cpu_before_ns, 200);
+    assert_int_equal(next->cpu_ns - next->cpu_before_ns, 700);
+}
+
+/* In a pid namespace of their own: each is found by what it calls itself, among a few. */
+static void test_thousands_of_children_by_their_own_numbers(void **state)
+{
+    enum { CHILDREN = 20000 };
+    struct scene *scene = *state;
+    scene->parent->own_pid = 1;
+    for (int i = 0; i < CHILDREN; i++)
+        process_set_own_pid(process_add(scene->collector, CHILD + i, PARENT, "exec"), (uint32_t)(2 + i));
+    size_t longest = 0;
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        size_t length = 0;
+        for (const struct process *process = scene->collector->processes.by_own_pid[i]; process; process = process->next_same_own_pid)
+            length++;
+        longest = length > longest ? length : longest;
+    }
+    assert_in_range(longest, 1, 40);
+    for (int i = 0; i < CHILDREN; i++)
+        children_told_status(scene->parent, 2 + i, 1000, (i % 100) << 8, 0);
+    for (int i = 0; i < CHILDREN; i++) {
+        const struct process *child = process_find(scene->collector, CHILD + i);
+        assert_true(child->parent_said && child->wait_status == (i % 100) << 8);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +240,8 @@ int main(void)
         TEST(test_parents_outside_of_the_tree),
         TEST(test_parents_that_lead_to_the_tree),
         TEST(test_exec_that_fails),
+        TEST(test_cpu_time_of_a_program_that_never_attached),
+        TEST(test_thousands_of_children_by_their_own_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,58 @@ static void a_flush_that_nobody_waits_for_holds_up_no_other(void **state)
     close(second);
 }
 
+/* ---- A program that has left much to read ---------------------------------------------------------------------------------- */
+
+/* Every chunk full of calls, in a row. */
+static uint64_t fill(struct wire_header *arena)
+{
+    const uint32_t words = WIRE_HEAD_WORDS + 2, calls = WIRE_CHUNK_DATA / 8 / words;
+    struct wire_chunk *chunks = wire_chunks(arena);
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        struct wire_chunk *chunk = &chunks[WIRE_NOTE_CHUNKS + i];
+        for (uint32_t j = 0; j < calls; j++)
+            *(struct wire_record *)(chunk->data + j * words * 8) = (struct wire_record){.type = WIRE_OSRT_CALL, .words = (uint16_t)words, .ticks = 2000 + j};
+        atomic_store(&chunk->next, i + 1 < CHUNKS ? WIRE_NOTE_CHUNKS + i + 1 : WIRE_NONE);
+        atomic_store(&chunk->committed, calls * words * 8);
+    }
+    struct wire_thread *slot = &wire_threads(arena)[0];
+    atomic_store(&slot->first_chunk[WIRE_LANE_THREAD], WIRE_NOTE_CHUNKS);
+    atomic_store(&slot->first_chunk[WIRE_LANE_HANDLER], WIRE_NONE);
+    atomic_store(&slot->state, WIRE_THREAD_LIVE);
+    atomic_store(&arena->threads_taken, 1);
+    return (uint64_t)CHUNKS * calls;
+}
+
+/* …before it became another one. That one is let in at once, and the rest is read in rounds. */
+static void the_next_program_in_a_process_does_not_wait(void **state)
+{
+    struct scene *scene = *state;
+    struct collector *collector = scene->collector;
+    struct process *first = process_add(collector, getpid(), 0, "launch"); /* as the kernel will name us */
+    first->is_child = 1;
+    process_attach(first, scene->process->arena, scene->process->arena_bytes, CHUNKS);
+    scene->process->arena = NULL;
+    uint64_t calls = fill(first->arena);
+    int client = connect_silently(scene);
+    struct wire_hello hello = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .origin = WIRE_ORIGIN_EXEC};
+    memcpy(hello.token, collector->session.token, sizeof hello.token);
+    assert_int_equal(send(client, &hello, sizeof hello, 0), sizeof hello);
+    turn(scene);
+    assert_int_equal(answer_to(client), 1);
+    struct process *next = process_find(collector, getpid());
+    assert_ptr_not_equal(next, first);
+    assert_true(next->image == 1 && next->is_child && process_has_agent(next));
+    assert_int_equal(first->ending, PROCESS_RUNS); /* there is more of it than one round may take */
+    int rounds = 0;
+    for (; first->ending == PROCESS_RUNS; rounds++)
+        process_end_next(collector);
+    assert_in_range(rounds, 1, 16);
+    assert_int_equal(first->ending, PROCESS_EXECED);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, calls);
+    assert_ptr_equal(process_find(collector, getpid()), next);
+    close(client);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
 
 int main(void)
@@ -244,7 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE_TEST(silent_connections_keep_nobody_out), SCENE_TEST(one_that_speaks_before_it_gives_way_is_heard),
         SCENE_TEST(a_stranger_without_the_token_is_turned_away), SCENE_TEST(flushes_come_one_after_the_other),
-        SCENE_TEST(a_flush_that_nobody_waits_for_holds_up_no_other),
+        SCENE_TEST(a_flush_that_nobody_waits_for_holds_up_no_other), SCENE_TEST(the_next_program_in_a_process_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
