@@ -67,6 +67,7 @@ struct agent {
     _Atomic uint32_t calling;       /* threads between agent_begin_calls() and agent_end_calls() */
     uint32_t left;                  /* agent_leave() was called here or in a process that this one was forked from */
     uint32_t filtered;               /* … because of a seccomp filter: programs that it starts are not followed */
+    _Atomic uint32_t filtered_children_used; /* of the next, so many have ever been in use: 0 in nearly every program */
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* os_process.h */
     char session[256];              /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];             /* path of the agent itself */

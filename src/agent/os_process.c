@@ -71,7 +71,8 @@ pid_t os_hook_fork(void)
 
 static struct agent_filtered_child *find_filtered_child(void)
 {
-    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+    uint32_t used = atomic_load_explicit(&agent.filtered_children_used, memory_order_relaxed);
+    for (uint32_t i = 0; i < used; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];
         uint32_t owner = atomic_load_explicit(&child->owner, memory_order_relaxed);
         if (owner && !(owner & FUTEX_OWNER_DIED) && atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
@@ -100,10 +101,12 @@ static void hold(struct agent_filtered_child *child, pid_t pid)
 
 void os_note_filtered_child(pid_t pid)
 {
-    for (int i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+    for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];
-        uint32_t owner = atomic_load(&child->owner);
+        uint32_t owner = atomic_load(&child->owner), used = atomic_load(&agent.filtered_children_used);
         if (!(owner & FREE_MASK) && atomic_compare_exchange_strong(&child->owner, &owner, CLAIMED)) {
+            while (used <= i && !atomic_compare_exchange_weak(&agent.filtered_children_used, &used, i + 1))
+                ;
             hold(child, pid);
             break;
         }
