@@ -350,7 +350,8 @@ static void set_up_alone(void)
     struct agent_thread *self = cuda_hide();
     cuda_block_signals(&before);
     cuda.starting = 1;
-    set_up();
+    if (atomic_load(&cuda.state) == CUDA_ABSENT) /* not OVER: the program may have begun to use CUPTI meanwhile */
+        set_up();
     cuda.starting = 0;
     cuda_restore_signals(&before);
     cuda_show(self);
@@ -363,11 +364,10 @@ EXPORT int InitializeInjection(void);
 
 int InitializeInjection(void)
 {
-    static _Atomic uint32_t entered;
     agent_start();
     int saved_errno = errno;
     struct agent_thread *thread = agent_thread();
-    if (thread && (agent.sources & WIRE_BIT(CUDA)) && atomic_load(&cuda.state) == CUDA_ABSENT && !atomic_exchange(&entered, 1))
+    if (thread && (agent.sources & WIRE_BIT(CUDA)) && !atomic_exchange(&cuda.entered, 1))
         set_up_alone();
     errno = saved_errno;
     return 1;
@@ -375,7 +375,7 @@ int InitializeInjection(void)
 
 void cuda_after_fork_in_child(void)
 {
-    if (atomic_load(&cuda.state) != CUDA_ABSENT)
+    if (atomic_load(&cuda.entered)) /* also where another thread was still setting CUPTI up */
         atomic_store(&cuda.state, CUDA_OVER);
     atomic_store(&cuda.switching, 0);
 }

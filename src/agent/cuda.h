@@ -46,6 +46,7 @@ enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in
 struct cuda {
     _Atomic uint32_t state;          /* enum cuda_state; changed under `switching` */
     _Atomic uint32_t switching;      /* one thread at a time changes what is enabled */
+    _Atomic uint32_t entered;        /* CUDA has come to life, here or in a process that this one was forked from */
     _Atomic uint32_t stage;          /* enum cuda_stage */
     _Atomic uint32_t epoch;          /* counts the times that recording began */
     _Atomic uint32_t by_records;     /* CUPTI writes the records of the chosen calls: cuda_api.c */
