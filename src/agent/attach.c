@@ -239,9 +239,9 @@ static void tell_why(const struct session *session, int result)
 {
     if (result == -EAGAIN || result == -ETIMEDOUT) {
         mark_silent(session->path);
-        mark_unrecorded(session->path, WIRE_MARK_NO_ANSWER);
+        mark_unrecorded(session->path, WIRE_CAUSE_NO_ANSWER);
     } else if (result == -EMFILE || result == -ENFILE) {
-        mark_unrecorded(session->path, WIRE_MARK_NO_DESCRIPTOR);
+        mark_unrecorded(session->path, WIRE_CAUSE_NO_DESCRIPTOR);
     }
 }
 
@@ -253,7 +253,7 @@ int attach_arena(enum wire_origin origin)
     if (result < 0)
         return result;
     if (mark_is_silent(session.path)) {
-        mark_unrecorded(session.path, WIRE_MARK_NO_ANSWER);
+        mark_unrecorded(session.path, WIRE_CAUSE_NO_ANSWER);
         return -ETIMEDOUT;
     }
     result = ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);

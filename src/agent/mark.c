@@ -46,12 +46,12 @@ static char *put_hex(char *to, uint64_t number)
 }
 
 /* The time is in the name, as a pid comes back. */
-void mark_unrecorded(const char *socket_path, enum wire_mark_cause cause)
+void mark_unrecorded(const char *socket_path, enum wire_cause cause)
 {
     static const char *const causes[] = {
-#define MARK_CAUSE(name, text, reason) [WIRE_MARK_##name] = text,
-        WIRE_MARK_CAUSES(MARK_CAUSE)
-#undef MARK_CAUSE
+#define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = text,
+        WIRE_CAUSES(CAUSE)
+#undef CAUSE
     };
     char name[sizeof WIRE_MARK_UNRECORDED + 32] = WIRE_MARK_UNRECORDED;
     struct timespec now = { 0 };

@@ -8,6 +8,6 @@
 int mark_is_silent(const char *socket_path);
 void mark_silent(const char *socket_path);
 
-void mark_unrecorded(const char *socket_path, enum wire_mark_cause cause);
+void mark_unrecorded(const char *socket_path, enum wire_cause cause);
 
 #endif

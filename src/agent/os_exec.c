@@ -260,7 +260,7 @@ enum change { UNCHANGED, WITH_AGENT, WITHOUT_AGENT };
 struct plan {
     enum change change;
     pid_t caller;        /* 0: it is not attached */
-    uint16_t cause;      /* of WIRE_EXEC and WIRE_CHILD */
+    enum wire_cause cause; /* of WIRE_EXEC and WIRE_CHILD */
     struct found found;
     struct image image;
 };
@@ -271,14 +271,14 @@ static void look_at_program(struct image *image, const struct request *request)
     image_look(image, request->file, is_file ? NULL : request->path, request->searched);
 }
 
-/* Why the new program is not to have the agent, or 0. Its loader would complain of what it cannot load on the program's stderr. */
-static uint16_t cause_against(const struct image *image)
+/* Why the new program is not to have the agent, if so. Its loader would complain of what it cannot load on the program's stderr. */
+static enum wire_cause cause_against(const struct image *image)
 {
     if (image->is_foreign)
-        return WIRE_MARK_FOREIGN + 1;
+        return WIRE_CAUSE_FOREIGN;
     if (image->is_out_of_descriptors)
-        return WIRE_MARK_NO_DESCRIPTOR + 1;
-    return sys_access(agent.library, R_OK) < 0 ? WIRE_MARK_UNREADABLE + 1 : 0;
+        return WIRE_CAUSE_NO_DESCRIPTOR;
+    return sys_access(agent.library, R_OK) < 0 ? WIRE_CAUSE_UNREADABLE : WIRE_CAUSE_UNKNOWN;
 }
 
 static int is_complete(const struct plan *plan)
@@ -299,14 +299,14 @@ static void make_plan(struct plan *plan, const struct request *request)
     look_at(&plan->found, request->environment);
     if (plan->found.session && strcmp(plan->found.session, agent.session) != 0) /* another capture's, begun inside this one */
         return;
-    plan->cause = WIRE_MARK_FILTERED + 1;
+    plan->cause = WIRE_CAUSE_FILTERED;
     if (!os_is_filtered() && !seccomp_is_new()) {
         look_at_program(&plan->image, request);
         plan->cause = cause_against(&plan->image);
     }
     plan->change = plan->cause ? WITHOUT_AGENT : is_complete(plan) ? UNCHANGED : WITH_AGENT;
     if (!plan->cause && plan->image.is_static)
-        plan->cause = WIRE_MARK_STATIC + 1;
+        plan->cause = WIRE_CAUSE_STATIC;
 }
 
 /* ---- A changed environment ------------------------------------------------------------------------------------------- */
@@ -413,7 +413,7 @@ static int execute(const struct request *request)
     int own = pid && (uint32_t)pid == agent.pid;
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     if (own)
-        emit_note(WIRE_EXEC, plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
+        emit_note(WIRE_EXEC, (uint16_t)plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
         os_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
     else
@@ -423,7 +423,7 @@ static int execute(const struct request *request)
     if (own)
         emit_note(WIRE_EXEC_FAILED, (uint16_t)error, NULL, 0, NULL);
     else if (pid)
-        os_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), 0, NULL);
+        os_note_child(pid, WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     else
         os_clear_silent_exec();
     if (thread) {

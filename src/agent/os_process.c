@@ -12,10 +12,10 @@
 #include "os_process.h"
 #include "sys.h"
 
-void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cause, const char *path)
+void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_cause cause, const char *path)
 {
     uint64_t words[] = { (uint64_t)pid, what, since };
-    emit_note(WIRE_CHILD, cause, words, 3, path);
+    emit_note(WIRE_CHILD, (uint16_t)cause, words, 3, path);
 }
 
 static int is_silent(void)
@@ -23,14 +23,14 @@ static int is_silent(void)
     return agent.left && agent.pid && agent.arena;
 }
 
-void os_set_silent_exec(uint16_t cause, const char *path)
+void os_set_silent_exec(enum wire_cause cause, const char *path)
 {
     if (!is_silent())
         return;
     size_t length = strnlen(path, WIRE_SILENT_PATH - 1);
     memcpy(agent.arena->silent_path, path, length);
     agent.arena->silent_path[length] = 0;
-    atomic_store(&agent.arena->silent_exec, cause + 1u);
+    atomic_store(&agent.arena->silent_exec, WIRE_SILENT_EXEC | cause);
 }
 
 void os_clear_silent_exec(void)
@@ -58,7 +58,7 @@ pid_t os_hook_fork(void)
     uint64_t since = is_told ? agent_ticks() : 0;
     pid_t child = timed_fork();
     if (child > 0 && is_told && agent_attached())
-        os_note_child(child, WIRE_CHILD_FORKED, since, 0, NULL);
+        os_note_child(child, WIRE_CHILD_FORKED, since, WIRE_CAUSE_UNKNOWN, NULL);
     return child;
 }
 
@@ -111,7 +111,7 @@ void os_note_filtered_child(pid_t pid)
             break;
         }
     }
-    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_MARK_FILTERED + 1, NULL);
+    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL);
 }
 
 void os_forget_filtered_child(void)
@@ -119,7 +119,7 @@ void os_forget_filtered_child(void)
     struct agent_filtered_child *child = find_filtered_child();
     if (!child)
         return;
-    os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), 0, NULL);
+    os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     sys_set_robust_list(NULL);
     atomic_store(&child->owner, 0);
 }
@@ -219,7 +219,7 @@ static void note_exit(int status)
 {
     pid_t pid = os_attached_pid();
     if (pid && (uint32_t)pid != agent.pid) {
-        os_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), 0, NULL);
+        os_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     } else if (pid) {
         /* The time too: its parent may have reaped it before anyone can look. */
         uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };

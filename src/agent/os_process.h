@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "../wire/marks.h"
 #include "agent.h"
 
 /* Attached, and not a vfork child that borrows its parent's memory. */
@@ -12,13 +13,13 @@ int os_is_own_process(void);
 /* The number of the calling process where it is attached: not agent.pid, if it is a vfork child. 0: it is not. */
 pid_t os_attached_pid(void);
 
-/* Tells of a child, in its parent's name; cause: of WIRE_CHILD. Only where the process is attached, or a vfork child of one.
+/* Tells of a child, in its parent's name. Only where the process is attached, or a vfork child of one.
  * since: the time before the call that has made it, which may have come and gone by now. */
-void os_note_child(pid_t pid, enum wire_child what, uint64_t since, uint16_t cause, const char *path);
+void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_cause cause, const char *path);
 
-/* Of a process that has left, the word that it calls exec; cause: of WIRE_EXEC. No system call. A vfork child of such a process cannot be
+/* Of a process that has left, the word that it calls exec. No system call. A vfork child of such a process cannot be
  * told from it: the word is taken back when exec fails, and when the process waits for a child or exits. */
-void os_set_silent_exec(uint16_t cause, const char *path);
+void os_set_silent_exec(enum wire_cause cause, const char *path);
 void os_clear_silent_exec(void);
 
 /* A vfork child runs in its parent's memory, as the thread that has called vfork(). One that has installed a seccomp filter may be

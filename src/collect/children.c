@@ -18,7 +18,8 @@ struct child {
     int64_t start_ns, end_ns;        /* end: PROCESS_NO_TIME, if it was not heard of */
     int64_t path_id;
     uint32_t next_same_hash;         /* as in the buckets */
-    unsigned cause, heard_at;        /* the tick when something was last heard */
+    enum wire_cause cause;
+    unsigned heard_at;               /* the tick when something was last heard */
     int execs, is_borrowed;
     int is_told;                     /* by an agent */
     int is_settled;
@@ -89,7 +90,7 @@ static struct child *take_child(struct collector *collector, pid_t pid, pid_t pa
 
 /* ---- What is heard --------------------------------------------------------------------------------------------------------- */
 
-void children_hear(struct collector *collector, const struct child_news *news)
+void children_add(struct collector *collector, const struct child_news *news)
 {
     struct process *process = find_process(collector, news->pid, news->time_ns);
     if (process) {
@@ -118,7 +119,7 @@ static void set_end(struct collector *collector, struct child *child, int64_t ti
         child->end_ns = time_ns;
 }
 
-void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns)
+void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
 {
     struct child *child = find_child(collector, pid);
     if (child)
@@ -144,7 +145,7 @@ static int knows(struct collector *collector, pid_t pid)
     return pid == getpid() || process_find(collector, pid) || (child && is_of_tree(collector, child));
 }
 
-void children_meet_parents(struct collector *collector, pid_t parent_pid)
+void children_add_parents(struct collector *collector, pid_t parent_pid)
 {
     pid_t parents[64]; /* a daemon may have started it, which is none of the tree */
     size_t count = 0, most = sizeof parents / sizeof *parents;
@@ -154,7 +155,7 @@ void children_meet_parents(struct collector *collector, pid_t parent_pid)
     if (pid <= 1 || !knows(collector, pid))
         return;
     for (; count > 0; pid = parents[count])
-        children_hear(collector, &(struct child_news){.pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector)});
+        children_add(collector, &(struct child_news){.pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector)});
 }
 
 /* ---- What agents tell -------------------------------------------------------------------------------------------------------- */
@@ -164,29 +165,30 @@ static int is_in_our_namespace(const struct process *process)
     return process->own_pid == (uint32_t)process->pid;
 }
 
-void children_told(struct process *parent, struct child_news *news)
+void children_add_from_agent(struct process *parent, struct child_news *news)
 {
     news->parent_pid = parent->pid;
     if (!is_in_our_namespace(parent))
         return;
-    children_hear(parent->collector, news);
+    children_add(parent->collector, news);
     struct child *child = find_child(parent->collector, news->pid);
     if (child)
         child->is_told = 1;
     if (child && news->what == WIRE_CHILD_STAYS) {
         child->execs = 0;
-        child->path_id = child->cause = child->name[0] = 0;
+        child->cause = WIRE_CAUSE_UNKNOWN;
+        child->path_id = child->name[0] = 0;
     }
 }
 
-void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread)
+void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread)
 {
     struct collector *collector = parent->collector;
     int is_ours = is_in_our_namespace(parent);
     struct child *child = is_ours ? find_child(collector, number) : NULL;
     struct process *process = child ? NULL : is_ours ? process_find(collector, number) : process_find_child(parent, (uint32_t)number);
     if (process && process != parent)
-        process_hear_status(process, status);
+        process_set_wait_status(process, status);
     if (!child && !process && is_ours && !may_be_thread)
         child = take_child(collector, number, parent->pid, time_ns);
     if (!child)
@@ -203,7 +205,7 @@ static void hand_over(struct process *process, const struct child *child)
     process->is_borrowed |= !process->is_recorded && child->is_borrowed;
     process->cause = process->cause ? process->cause : child->cause;
     if (child->has_status)
-        process_hear_status(process, child->status);
+        process_set_wait_status(process, child->status);
 }
 
 static void name_it(struct collector *collector, struct process *process, const struct child *child)
@@ -277,13 +279,13 @@ void children_settle(struct collector *collector, int is_end)
 
 /* ---- The count ------------------------------------------------------------------------------------------------------------- */
 
-static enum wire_mark_cause cause_of(const struct process *process)
+static enum wire_cause cause_of(const struct process *process)
 {
     if (process->filters > process->collector->session.filters)
-        return WIRE_MARK_FILTERED;
+        return WIRE_CAUSE_FILTERED;
     if (process == process->collector->primary && process->collector->program_cause)
-        return (enum wire_mark_cause)(process->collector->program_cause - 1);
-    return process->cause && process->cause <= WIRE_MARK_CAUSE_COUNT ? (enum wire_mark_cause)(process->cause - 1) : WIRE_MARK_NOT_ATTACHED;
+        return process->collector->program_cause;
+    return process->cause ? process->cause : WIRE_CAUSE_NOT_ATTACHED;
 }
 
 void children_count_unrecorded(struct collector *collector)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../wire/marks.h"
 #include "../wire/wire.h"
 
 struct collector;
@@ -25,24 +26,24 @@ struct child_news {
     pid_t pid, parent_pid; /* parent 0: not known */
     int64_t time_ns;       /* no later than what is told: it may have come and gone since */
     enum wire_child what;
-    unsigned cause;       /* of WIRE_CHILD */
+    enum wire_cause cause;
     int64_t path_id;      /* of the program that it becomes; in the writer's string pool; 0: not known */
     const char *name;     /* the same in short; NULL: not known */
 };
 
-/* One that was forked, or becomes another program. In any order, and of processes that are none of the tree's, too. */
-void children_hear(struct collector *collector, const struct child_news *news);
+/* One that was forked, or becomes another program, by whatever source. In any order, and of processes that are none of the tree's, too. */
+void children_add(struct collector *collector, const struct child_news *news);
 
 /* One has ended; nothing, if it was not heard of before. */
-void children_hear_end(struct collector *collector, pid_t pid, int64_t time_ns);
+void children_end(struct collector *collector, pid_t pid, int64_t time_ns);
 
 /* What an agent says of its own children. Their numbers in another pid namespace than ours say nothing here, but for those of
  * processes that have an agent themselves. */
-void children_told(struct process *parent, struct child_news *news);
-void children_told_status(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
+void children_add_from_agent(struct process *parent, struct child_news *news);
+void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread);
 
 /* A process has come whose parent nobody has told of: its parents up to one of the tree, if they lead to one. */
-void children_meet_parents(struct collector *collector, pid_t parent_pid);
+void children_add_parents(struct collector *collector, pid_t parent_pid);
 
 /* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. */
 void children_settle(struct collector *collector, int is_end);

@@ -57,7 +57,7 @@ struct collector {
     struct process *primary;
     struct machine machine;
     struct procfs_tree strangers;    /* our children from before the program, and theirs */
-    unsigned program_cause;          /* why the program that we started takes no agent, which is told at once: of struct program */
+    enum wire_cause program_cause;        /* why the program that we started takes no agent, which is told at once: of struct program */
     int children_left;               /* processes of the program that we are the parent of; found out by wait */
     int flush_failed;                /* told once */
 

@@ -11,12 +11,17 @@
 #include "collector.h"
 
 static const struct { const char *text, *reason; } causes[] = {
-#define MARK_CAUSE(name, text, reason) [WIRE_MARK_##name] = {text, reason},
-    WIRE_MARK_CAUSES(MARK_CAUSE)
-#undef MARK_CAUSE
+#define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = {text, reason},
+    WIRE_CAUSES(CAUSE)
+#undef CAUSE
 };
 
-void marks_count(struct collector *collector, enum wire_mark_cause cause, const struct process *process)
+enum wire_cause marks_cause(uint32_t word)
+{
+    return word < WIRE_CAUSE_COUNT ? (enum wire_cause)word : WIRE_CAUSE_UNKNOWN;
+}
+
+void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process)
 {
     collector->result->unrecorded++;
     collector->session.unrecorded[cause]++;
@@ -50,9 +55,9 @@ static void count_link(struct collector *collector, int folder, const char *name
     ssize_t length = readlinkat(folder, name, text, sizeof text - 1);
     if (length <= 0 || unlinkat(folder, name, 0) != 0)
         return;
-    for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++)
+    for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
         if (strcmp(text, causes[i].text) == 0)
-            marks_count(collector, (enum wire_mark_cause)i, NULL);
+            marks_count(collector, (enum wire_cause)i, NULL);
     if (strlen(name) > sizeof WIRE_MARK_UNRECORDED - 1 + 16) /* the time stands before the pid, both in so many digits */
         marks_note(collector, (pid_t)strtoll(name + sizeof WIRE_MARK_UNRECORDED - 1 + 16, NULL, 16));
 }
@@ -73,7 +78,7 @@ void marks_read(struct collector *collector)
 
 void marks_tell(struct collector *collector)
 {
-    for (int i = 0; i < WIRE_MARK_CAUSE_COUNT; i++) {
+    for (int i = 0; i < WIRE_CAUSE_COUNT; i++) {
         uint64_t count = collector->session.unrecorded[i];
         const struct process *first = collector->session.first_unrecorded[i];
         char who[128] = "";

@@ -2,6 +2,7 @@
 #ifndef TACHO_COLLECT_MARKS_H
 #define TACHO_COLLECT_MARKS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "../wire/marks.h"
@@ -9,8 +10,11 @@
 struct collector;
 struct process;
 
+/* A cause as an agent tells it; UNKNOWN, if it makes no sense. */
+enum wire_cause marks_cause(uint32_t word);
+
 /* One is not recorded, for this reason. process: NULL, if all that is known of it is its number: marks_note() keeps that. */
-void marks_count(struct collector *collector, enum wire_mark_cause cause, const struct process *process);
+void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process);
 void marks_note(struct collector *collector, pid_t pid);
 
 /* Was it counted by its number already? Each number stands for one. */

@@ -41,7 +41,7 @@ static void tell_of_child(struct collector *collector, const struct perf_record 
 {
     news->pid = (pid_t)record->pid;
     news->time_ns = time_of(collector, record);
-    children_hear(collector, news);
+    children_add(collector, news);
 }
 
 static void process_begins(struct collector *collector, const struct perf_record *record)
@@ -76,7 +76,7 @@ static void process_ends(struct collector *collector, const struct perf_record *
     if (record->pid != record->tid)
         return;
     samples_ended(collector, (pid_t)record->pid);
-    children_hear_end(collector, (pid_t)record->pid, time_of(collector, record));
+    children_end(collector, (pid_t)record->pid, time_of(collector, record));
 }
 
 static void program_runs(struct collector *collector, const struct perf_record *record)

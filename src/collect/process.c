@@ -266,9 +266,9 @@ void process_describe_unseen(struct process *process)
     snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid);
     process->filters = procfs_filters(process->pid);
     if (program_is_static(path))
-        process->cause = WIRE_MARK_STATIC + 1;
-    else if (process->cause == WIRE_MARK_STATIC + 1) /* it was, and has become another program since */
-        process->cause = 0;
+        process->cause = WIRE_CAUSE_STATIC;
+    else if (process->cause == WIRE_CAUSE_STATIC) /* it was, and has become another program since */
+        process->cause = WIRE_CAUSE_UNKNOWN;
     process_describe(process);
 }
 
@@ -451,7 +451,7 @@ static struct process *split_at_exec(struct process *process, enum process_endin
 }
 
 /* One that has left could only leave word that it called exec, without the time. */
-static void hear_silent_exec(struct process *process)
+static void take_silent_exec(struct process *process)
 {
     uint32_t word = process->arena && process->has_left ? atomic_load(&process->arena->silent_exec) : 0;
     char path[WIRE_SILENT_PATH];
@@ -461,7 +461,7 @@ static void hear_silent_exec(struct process *process)
     const char *name = strrchr(path, '/');
     process->exec_ns = process->left_ns;
     process->exec_cpu_ns = -1;
-    process->exec_cause = word - 1;
+    process->exec_cause = marks_cause(word & ~WIRE_SILENT_EXEC);
     process->exec_path_id = path[0] ? collector_string(process->collector, path) : 0;
     snprintf(process->exec_name, sizeof process->exec_name, "%.63s", name ? name + 1 : path);
 }
@@ -471,7 +471,7 @@ static void tell_if_unmapped(struct process *process, enum process_ending ending
 {
     if (!process->arena || process->threads_seen || ending != PROCESS_EXITED)
         return;
-    marks_count(process->collector, WIRE_MARK_NO_MEMORY, process);
+    marks_count(process->collector, WIRE_CAUSE_NO_MEMORY, process);
     collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
                    (int)process->pid, process->name);
 }
@@ -507,7 +507,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     drain_finish(process, threads_end_ns);
     if (ending != PROCESS_EXECED)
-        hear_silent_exec(process);
+        take_silent_exec(process);
     if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
         split_at_exec(process, ending, status, end_ns);
         return;
@@ -587,7 +587,7 @@ void process_status(struct process *process, int wait_status)
                 signalled ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), collector_now(process->collector));
 }
 
-void process_hear_status(struct process *process, int wait_status)
+void process_set_wait_status(struct process *process, int wait_status)
 {
     process->parent_said = 1;
     process->wait_status = wait_status;

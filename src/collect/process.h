@@ -12,6 +12,7 @@
 
 #include "call_chains.h"
 #include "machine.h"
+#include "../wire/marks.h"
 #include "../wire/wire.h"
 
 struct collector;
@@ -77,7 +78,7 @@ struct process {
     int is_recorded, is_borrowed;  /* its agent has come; it is a vfork child, which runs in its parent's memory and with its agent */
     int has_left;                  /* its agent was silenced: WIRE_LEAVE… */
     int64_t left_ns;               /* …then, or when the kernel told of an exec after that */
-    unsigned cause;                /* why it, or a child that it has now, is not recorded: enum wire_mark_cause + 1; 0: not known */
+    enum wire_cause cause;         /* why it, or a child that it has now, is not recorded */
     int64_t start_ns, end_ns;
     enum process_ending ending;
     int status;                    /* exit status or signal, by ending */
@@ -89,7 +90,7 @@ struct process {
     int parent_said, wait_status;  /* its parent did */
     int64_t exec_ns;               /* it called exec, and nothing was heard since; PROCESS_NO_TIME: no */
     int64_t exec_path_id, exec_cpu_ns;
-    unsigned exec_cause;           /* as cause, for the next program */
+    enum wire_cause exec_cause;    /* as cause, for the next program */
     char exec_name[64];
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: not known */
     char name[64];
@@ -172,7 +173,7 @@ void process_end_next(struct collector *collector);
 void process_status(struct process *process, int wait_status);
 
 /* What its parent's wait call said, before or after process_end(). */
-void process_hear_status(struct process *process, int wait_status);
+void process_set_wait_status(struct process *process, int wait_status);
 
 /* May something that could be done without keep this descriptor, or are those above it too few for agents that come in? */
 int process_descriptor_is_spare(const struct collector *collector, int descriptor);

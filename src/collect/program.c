@@ -10,7 +10,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "../wire/marks.h"
 #include "../wire/sanitizer.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -166,7 +165,7 @@ static void inspect_interpreter(struct program *program, const struct image *ima
 {
     if (find_part(image, PT_INTERP))
         return;
-    program->cause = WIRE_MARK_STATIC + 1;
+    program->cause = WIRE_CAUSE_STATIC;
     warn(program, "a static program", "it takes no agent, so its calls and ranges are not recorded; CPU samples are, and dynamic programs that it starts");
 }
 
@@ -219,7 +218,7 @@ static void inspect_rights(struct program *program, int file)
                 (getuid() != 0 && fgetxattr(file, "security.capability", NULL, 0) > 0);
     if (!gains)
         return;
-    program->cause = WIRE_MARK_NOT_ATTACHED + 1;
+    program->cause = WIRE_CAUSE_NOT_ATTACHED;
     warn(program, "a setuid program (set-user-ID, set-group-ID or file capabilities)",
          "the loader keeps the agent out, so its calls and ranges are not recorded; run tacho as that user to record it");
 }

@@ -5,13 +5,14 @@
 #include <stddef.h>
 
 #include "../base/error.h"
+#include "../wire/marks.h"
 
 #define PROGRAM_PATH_MAX 4096
 
 struct program {
     char path[PROGRAM_PATH_MAX];   /* what execve() gets */
     char warning[512];             /* one sentence about what will not be recorded, or "" */
-    unsigned cause;                /* why it takes no agent: enum wire_mark_cause + 1; 0: it does. The warning says so, too */
+    enum wire_cause cause;         /* why it takes no agent; UNKNOWN: it does. The warning says so, too */
     char first_library[256];       /* a sanitizer's runtime, which must come before the agent; or "" */
     int no_preload;                /* the agent would keep it from starting */
     int is_script;                 /* a shell would read it if the kernel cannot run it */

@@ -6,6 +6,7 @@
 
 #include "collector.h"
 #include "cuda.h"
+#include "marks.h"
 #include "nvtx.h"
 #include "osrt.h"
 #include "stacks.h"
@@ -84,7 +85,7 @@ static void exec_begins(const struct origin *origin, const struct wire_record *r
     origin->process->exec_ns = time_of(origin, record);
     origin->process->exec_cpu_ns = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : -1;
     origin->process->exec_path_id = text_id(origin, record, words, 1);
-    origin->process->exec_cause = record->a;
+    origin->process->exec_cause = marks_cause(record->a);
     copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
 }
 
@@ -109,7 +110,7 @@ static void child_status(const struct origin *origin, const struct wire_record *
         return;
     int status = (int)record->body[1];
     if (WIFEXITED(status) || WIFSIGNALED(status))
-        children_told_status(origin->process, (pid_t)record->body[0], time_of(origin, record), status, record->a);
+        children_end_from_agent(origin->process, (pid_t)record->body[0], time_of(origin, record), status, record->a);
 }
 
 static void child(const struct origin *origin, const struct wire_record *record, uint32_t words)
@@ -120,9 +121,9 @@ static void child(const struct origin *origin, const struct wire_record *record,
     copy_name(name, sizeof name, record, words, 3);
     struct child_news news = {
         .pid = (pid_t)record->body[0], .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
-        .what = (enum wire_child)record->body[1], .cause = record->a, .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
+        .what = (enum wire_child)record->body[1], .cause = marks_cause(record->a), .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
     };
-    children_told(origin->process, &news);
+    children_add_from_agent(origin->process, &news);
 }
 
 static void module_row(const struct origin *origin, const struct process_module *module, int64_t end_ns)
@@ -202,7 +203,7 @@ static void leaves(const struct origin *origin, const struct wire_record *record
         return;
     process->has_left = 1;
     process->left_ns = time_of(origin, record);
-    process->cause = record->a == WIRE_LIMIT_FILTER ? WIRE_MARK_FILTERED + 1 : 0;
+    process->cause = record->a == WIRE_LIMIT_FILTER ? WIRE_CAUSE_FILTERED : WIRE_CAUSE_UNKNOWN;
     snprintf(sentence, sizeof sentence, "Recording of %s (pid %d) stopped: %s.", process->name, (int)process->pid, texts[record->a]);
     collector_diagnostic(origin->collector, time_of(origin, record), 2, process->global_pid, sentence);
 }

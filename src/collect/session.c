@@ -191,14 +191,14 @@ static struct process *introduce(struct collector *collector, const struct wire_
     }
     /* What it calls its parent is another's number here, if it is in another pid namespace. */
     pid_t parent = hello->pid == (uint32_t)pid ? (pid_t)(hello->parent_pid & 0xffffff) : procfs_parent(pid);
-    children_meet_parents(collector, parent);
+    children_add_parents(collector, parent);
     return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
 static void refuse(struct collector *collector, int socket, pid_t pid, int error)
 {
     send_welcome(socket, -error, 0, -1);
-    marks_count(collector, WIRE_MARK_NO_MEMORY, NULL);
+    marks_count(collector, WIRE_CAUSE_NO_MEMORY, NULL);
     marks_note(collector, pid);
     if (!collector->session.refused_told++)
         collector_warn(collector, 0, "A process was not recorded: no shared memory could be made for it (%s).", strerror(error));

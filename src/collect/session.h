@@ -27,8 +27,8 @@ struct session {
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;
     int refused_told;
-    uint64_t unrecorded[WIRE_MARK_CAUSE_COUNT]; /* processes that are not recorded (marks.h)… */
-    const struct process *first_unrecorded[WIRE_MARK_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
+    uint64_t unrecorded[WIRE_CAUSE_COUNT]; /* processes that are not recorded (marks.h)… */
+    const struct process *first_unrecorded[WIRE_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
     pid_t *marked;                 /* pids of those that were counted before they were known, in their own namespace */
     size_t marked_count, marked_capacity;
 };

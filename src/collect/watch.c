@@ -123,7 +123,7 @@ static void reap_one(struct collector *collector, pid_t pid)
     collector->result->cpu_ns += ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
                                  ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
     if (!process) {
-        children_hear_end(collector, pid, collector_now(collector));
+        children_end(collector, pid, collector_now(collector));
         return;
     }
     if (process->is_primary) {

@@ -2,7 +2,7 @@
  * symbolic links, since to make one, and to see that one is there, takes no descriptor.
  *
  *     silent            the collector did not answer in time; whoever sees this does not wait for it
- *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_MARK_CAUSES                  */
+ *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_CAUSES                       */
 #ifndef TACHO_WIRE_MARKS_H
 #define TACHO_WIRE_MARKS_H
 
@@ -10,9 +10,9 @@
 #define WIRE_MARK_UNRECORDED "unrecorded-"
 
 /* Why a process is not recorded: name, the cause in the report, and the reason in words for the end of `tacho profile`. The
- * first three are left as marks. The next come with the record of an exec that did not pass the agent on. The rest the collector
- * finds out: no agent has come up in a process. */
-#define WIRE_MARK_CAUSES(X)                                                                                          \
+ * first three are left as marks. The next come with the record of a child, or of an exec that did not pass the agent on. The rest the
+ * collector finds out: no agent has come up in a process. */
+#define WIRE_CAUSES(X)                                                                                               \
     X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                              \
     X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                      \
     X(NO_MEMORY, "no-memory", "no memory could be mapped (ulimit -v)")                                                \
@@ -22,11 +22,12 @@
     X(STATIC, "static", "static programs take no agent")                                                              \
     X(NOT_ATTACHED, "not-attached", "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
 
-enum wire_mark_cause {
-#define WIRE_MARK_ID(name, text, reason) WIRE_MARK_##name,
-    WIRE_MARK_CAUSES(WIRE_MARK_ID)
-#undef WIRE_MARK_ID
-    WIRE_MARK_CAUSE_COUNT
+enum wire_cause {
+    WIRE_CAUSE_UNKNOWN, /* or none: it may well be recorded */
+#define WIRE_CAUSE_ID(name, text, reason) WIRE_CAUSE_##name,
+    WIRE_CAUSES(WIRE_CAUSE_ID)
+#undef WIRE_CAUSE_ID
+    WIRE_CAUSE_COUNT
 };
 
 #endif

@@ -135,6 +135,7 @@ struct wire_sample_settings {       /* where SAMPLES is among the sources */
 #define WIRE_SAMPLE_REGISTERS_MAX 33
 
 #define WIRE_SILENT_PATH 256
+#define WIRE_SILENT_EXEC 0x10000u
 
 /* Page 0 of the arena. Settings are written by the collector before the agent sees them and never change. */
 struct wire_header {
@@ -182,7 +183,7 @@ struct wire_header {
     _Atomic uint32_t map_error; /* why a part of the buffer, or memory for the agent's own use, could not be mapped; 0: it never happened */
 
     /* What a process does that has left (WIRE_LEAVE): words in memory take neither a system call nor the clock. */
-    _Atomic uint32_t silent_exec; /* 1 + what `a` of WIRE_EXEC would be; 0: it has not called exec, or that failed */
+    _Atomic uint32_t silent_exec; /* WIRE_SILENT_EXEC, with what `a` of WIRE_EXEC would be; 0: it has not called exec, or that failed */
     char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
 
     /* CUPTI's buffers, and the texts that their records point to: cuda.h. */
@@ -266,7 +267,7 @@ enum wire_type {
     WIRE_THREAD_NAME,    /* body: text */
     WIRE_THREAD_END,
     WIRE_THREAD_SUMS,    /* body: [ns on a CPU][times put on a CPU] so far */
-    WIRE_EXEC,           /* a: 0, or why the agent is not passed on: enum wire_mark_cause + 1; body: [ns of CPU time so far] text, the
+    WIRE_EXEC,           /* a: enum wire_cause, for which the agent is not passed on; body: [ns of CPU time so far] text, the
                           * path; the call may still fail */
     WIRE_EXEC_FAILED,    /* a: errno */
     WIRE_EXIT,           /* body: [status] of exit(), _exit() or a return from main, [ns of CPU time so far] */

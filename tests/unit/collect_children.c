@@ -64,12 +64,12 @@ static int strike_scene(void **state)
 
 static void tell(struct scene *scene, pid_t pid, int64_t time_ns, enum wire_child what, const char *name)
 {
-    children_told(scene->parent, &(struct child_news){.pid = pid, .time_ns = time_ns, .what = what, .name = name});
+    children_add_from_agent(scene->parent, &(struct child_news){.pid = pid, .time_ns = time_ns, .what = what, .name = name});
 }
 
 static void hear(struct scene *scene, pid_t pid, pid_t parent, int64_t time_ns, enum wire_child what)
 {
-    children_hear(scene->collector, &(struct child_news){.pid = pid, .parent_pid = parent, .time_ns = time_ns, .what = what,
+    children_add(scene->collector, &(struct child_news){.pid = pid, .parent_pid = parent, .time_ns = time_ns, .what = what,
                                                          .name = what == WIRE_CHILD_EXECS ? "program" : NULL});
 }
 
@@ -86,7 +86,7 @@ static void test_late_word_on_a_recorded_child(void **state)
     child->is_recorded = 1;
     process_end(child, PROCESS_LOST, 0, 150);
     tell(scene, CHILD, 100, WIRE_CHILD_EXECS, "true"); /* read at 200; the spawn began at 100 */
-    children_told_status(scene->parent, CHILD, 210, 3 << 8, 0);
+    children_end_from_agent(scene->parent, CHILD, 210, 3 << 8, 0);
     assert_int_equal(count_after_all(scene), 2);
     assert_int_equal(child->ending, PROCESS_EXITED);
     assert_int_equal(child->status, 3);
@@ -105,7 +105,7 @@ static void test_no_end_before_the_start(void **state)
     struct scene *scene = *state;
     hear(scene, CHILD, PARENT, 100, WIRE_CHILD_FORKED);
     tell(scene, CHILD, 100, WIRE_CHILD_EXECS, "true");
-    children_hear_end(scene->collector, CHILD, 90); /* by another clock */
+    children_end(scene->collector, CHILD, 90); /* by another clock */
     assert_int_equal(count_after_all(scene), 2);
     const struct process *child = process_find(scene->collector, CHILD);
     assert_true(child->start_ns == 100 && child->end_ns == 100);
@@ -154,7 +154,7 @@ static void test_processes_of_others(void **state)
 static void test_parents_outside_of_the_tree(void **state)
 {
     struct scene *scene = *state;
-    children_meet_parents(scene->collector, getppid());
+    children_add_parents(scene->collector, getppid());
     assert_int_equal(count_after_all(scene), 1);
 }
 
@@ -166,7 +166,7 @@ static void test_parents_that_lead_to_the_tree(void **state)
         pause();
         _exit(0);
     }
-    children_meet_parents(scene->collector, child); /* we stand for the collector */
+    children_add_parents(scene->collector, child); /* we stand for the collector */
     assert_int_equal(count_after_all(scene), 2);
     assert_int_equal(process_find(scene->collector, child)->parent_pid, getpid());
     kill(child, SIGKILL);
@@ -220,7 +220,7 @@ static void test_thousands_of_children_by_their_own_numbers(void **state)
     }
     assert_in_range(longest, 1, 40);
     for (int i = 0; i < CHILDREN; i++)
-        children_told_status(scene->parent, 2 + i, 1000, (i % 100) << 8, 0);
+        children_end_from_agent(scene->parent, 2 + i, 1000, (i % 100) << 8, 0);
     for (int i = 0; i < CHILDREN; i++) {
         const struct process *child = process_find(scene->collector, CHILD + i);
         assert_true(child->parent_said && child->wait_status == (i % 100) << 8);

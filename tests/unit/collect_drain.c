@@ -387,7 +387,7 @@ static void an_ended_process_keeps_no_memory_but_its_own(void **state)
     assert_null(scene->process->counts);
     assert_null(scene->process->readers);
     assert_null(scene->process->modules);
-    process_hear_status(scene->process, 3 << 8); /* late */
+    process_set_wait_status(scene->process, 3 << 8); /* late */
     assert_int_equal(scene->process->status, 3);
     assert_true(sizeof *scene->process <= 1024);
 }
