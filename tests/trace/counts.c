@@ -3,6 +3,7 @@
  *     counts burst THREADS N TEXT_LENGTH   ranges, marks, reads, writes and locks from several threads at once
  *     counts signals THREADS SIGNALS       the same, while a timer's handler does so too, on top of whatever it meets
  *     counts steps 1 N                     the same N times, while a handler does so too after each instruction (x86_64)
+ *     counts leaps 1 N                     a mark and a read that a handler leaves by siglongjmp after 1, 2, … N instructions (x86_64)
  *     counts fork CHILDREN N               a child each for N marks and N reads
  *     counts churn THREADS N               threads one after another, which also emit from their destructors
  *     counts left 1 N                      marks that a signal handler leaves by siglongjmp at any moment, then N more marks
@@ -28,6 +29,7 @@
 #include "nvtx_client.h"
 
 #define APART_BYTES 65536
+#define LEAPS_OF_A_THREAD 200
 
 struct counts { uint64_t nvtx, osrt; };
 static struct counts *counts; /* shared with forked children */
@@ -171,6 +173,54 @@ static void *emit_in_steps(void *argument)
     return argument;
 }
 
+static sigjmp_buf step_out;
+static volatile unsigned long steps_left, leaps;
+
+static void leap_after_steps(int signal)
+{
+    if (--steps_left == 0)
+        siglongjmp(step_out, signal);
+}
+
+static void leap(unsigned long instructions)
+{
+    char byte;
+
+    steps_left = instructions;
+    if (sigsetjmp(step_out, 1) == 0) {
+        set_trap_flag(1);
+        nvtx_mark("left");
+        must(read(zero, &byte, 1) == 1);
+        for (;;)
+            ;
+    }
+    nvtx_mark("after the leap");
+    must(read(zero, &byte, 0) == 0);
+    leaps++;
+}
+
+/* In one chunk each, which they have from the start: nobody but SIGTRAP comes while a thread changes chunks. */
+static void *make_leaps(void *argument)
+{
+    unsigned long first = *(unsigned long *)argument;
+
+    nvtx_mark("first");
+    for (unsigned long i = first; i < first + LEAPS_OF_A_THREAD && i <= rounds; i++)
+        leap(i);
+    return NULL;
+}
+
+static void run_leaps(void)
+{
+    struct sigaction action = { .sa_handler = leap_after_steps };
+    pthread_t thread;
+
+    sigaction(SIGTRAP, &action, NULL);
+    for (unsigned long first = 1; first <= rounds; first += LEAPS_OF_A_THREAD)
+        must(pthread_create(&thread, NULL, make_leaps, &first) == 0 && pthread_join(thread, NULL) == 0);
+    printf("leaps %lu\n", leaps);
+}
+
 static void run_steps(void)
 {
     struct sigaction action = { .sa_handler = on_step };
@@ -183,6 +233,10 @@ static void run_steps(void)
 static void run_steps(void)
 {
     must(0); /* no flag for it that a program could set */
+}
+static void run_leaps(void)
+{
+    must(0);
 }
 #endif
 
@@ -349,6 +403,8 @@ int main(int argc, char **argv)
         run_signals(first, rounds);
     else if (strcmp(argv[1], "steps") == 0)
         run_steps();
+    else if (strcmp(argv[1], "leaps") == 0)
+        run_leaps();
     else if (strcmp(argv[1], "fork") == 0)
         run_children(first);
     else if (strcmp(argv[1], "churn") == 0)

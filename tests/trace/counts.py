@@ -78,6 +78,24 @@ class Counts(lib.Case):
                                   "GROUP BY nestingLevel"))
         self.assertEqual(set(levels), {0, 1}, "the handler's calls are nested in those that it interrupts")
 
+    @unittest.skipUnless(platform.machine() == "x86_64", "the processor has no trap flag")
+    @unittest.skipIf(lib.SANITIZE, "the sanitizer's own code must not be interrupted")
+    def test_a_jump_from_each_instruction(self):
+        """Out of a mark and a read: the next ones are whole, and no call is taken for one inside the call that was left."""
+        report = self.profile(lib.program("counts"), "leaps", "1", "400",
+                              options=["-t", "nvtx,osrt", "--osrt-threshold", "0", "--osrt-backtrace-threshold", "1000000000"])
+        self.assertIn("leaps 400", self.output.stdout.splitlines())
+        name = "coalesce(text, (SELECT value FROM StringIds WHERE id = textId))"
+        marks = dict(report.rows(f"SELECT {name} AS name, count(*) FROM NVTX_EVENTS GROUP BY name"))
+        self.assertEqual((marks["first"], marks["after the leap"]), (2, 400))
+        self.assertIn(marks["left"], range(1, 400), "some were whole")
+        reads = report.rows("SELECT returnValue, nestingLevel, count(*) FROM OSRT_API WHERE nameId = (SELECT id FROM StringIds WHERE value = 'read') "
+                            "GROUP BY returnValue, nestingLevel")
+        self.assertEqual([(value, level) for value, level, _ in reads], [(0, 0), (1, 0)])
+        self.assertEqual(reads[0][2], 400)
+        self.assertEqual(report.count("nvtx", "lost"), 0)
+        self.assertEqual(report.count("nvtx", "damaged"), 0)
+
     def test_signals_with_a_tiny_buffer(self):
         self.compare(("signals", 3, 0), ("signals", 3, 3000 // SHARE), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])
 
