@@ -37,21 +37,6 @@ static void add_heading(struct text *out, const char *heading)
     text_addf(out, "\n%s\n", heading);
 }
 
-/* "3 events were lost and 1 process was not recorded" */
-static void add_losses(struct text *out, const struct losses *losses)
-{
-    if (losses->total) {
-        human_count(out, losses->total);
-        text_add(out, losses->total == 1 ? " event was lost" : " events were lost");
-    }
-    if (losses->total && losses->processes)
-        text_add(out, " and ");
-    if (losses->processes) {
-        human_count(out, losses->processes);
-        text_add(out, losses->processes == 1 ? " process was not recorded" : " processes were not recorded");
-    }
-}
-
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct losses losses;
@@ -77,7 +62,7 @@ static int add_file(struct text *out, struct report *report, const char *path, s
         text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
     } else if (losses.total || losses.processes) {
         text_add(out, "incomplete: ");
-        add_losses(out, &losses);
+        open_add_losses(out, &losses);
         text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n" : "; the file itself is whole\n");
     } else {
         text_add(out, health.recovered ? "recovered from a damaged or unfinished report: what was not in it is missing here\n" : "complete\n");

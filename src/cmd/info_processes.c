@@ -9,9 +9,10 @@
 #include "info.h"
 #include "rows.h"
 
-enum { START, END, PID, PARENT, IMAGE, EXE, COMMAND, ENDING, STATUS, SIGNAL, CPU, HOST, RANK, LOCAL_RANK, WORLD, ORIGIN };
+enum { START, END, PID, PARENT, IMAGE, EXE, COMMAND, ENDING, STATUS, SIGNAL, CPU, HOST, RANK, LOCAL_RANK, WORLD, ORIGIN, UNRECORDED };
 static const char *const names[] = { "start", "end", "globalPid", "parentGlobalPid", "image", "exe", "command", "ending",
-                                     "exitStatus", "signal", "cpuNs", "host", "rank", "localRank", "worldSize", "origin", NULL };
+                                     "exitStatus", "signal", "cpuNs", "host", "rank", "localRank", "worldSize", "origin",
+                                     "unrecorded", NULL };
 
 struct process {
     int64_t pid, image, parent, start_ns;
@@ -136,8 +137,13 @@ static void add_line(struct text *out, struct tree *tree, const struct process *
         text_add(out, ", CPU ");
         human_time(out, rows_number(&tree->rows, row, CPU, 0));
     }
-    if (strcmp(rows_text(&tree->rows, row, ORIGIN, &length), "found") == 0)
+    if (strcmp(rows_text(&tree->rows, row, ORIGIN, &length), "found") == 0 || !rows_is_null(&tree->rows, row, UNRECORDED))
         text_add(out, ", no agent");
+    if (!rows_is_null(&tree->rows, row, UNRECORDED)) {
+        const char *cause = rows_text(&tree->rows, row, UNRECORDED, &length);
+        text_add(out, ": ");
+        display_add(out, cause, length, 40);
+    }
     if (!rows_is_null(&tree->rows, row, RANK)) {
         text_addf(out, ", rank %" PRId64, rows_number(&tree->rows, row, RANK, 0));
         if (!rows_is_null(&tree->rows, row, WORLD))

@@ -56,22 +56,41 @@ static void add_damage(struct text *out, const struct report_health *health)
     text_add(out, "; figures may be too low");
 }
 
-static void add_losses(struct text *out, const struct losses *losses)
+/* "2 nvtx events (buffer-full), 1 osrt event (in-signal)", or processes: how many in all. */
+static uint64_t add_kind(struct text *out, const struct losses *losses, int is_of_processes)
 {
+    uint64_t total = 0;
     for (size_t i = 0; i < losses->count; i++) {
-        text_add(out, i ? ", " : "lacks ");
-        human_count(out, losses->items[i].count);
-        if (loss_is_of_processes(&losses->items[i]))
-            text_add(out, losses->items[i].count == 1 ? " process" : " processes");
-        else
-            text_addf(out, " %s event%s", losses->items[i].source, losses->items[i].count == 1 ? "" : "s");
-        text_addf(out, " (%s)", losses->items[i].cause);
+        const struct loss *loss = &losses->items[i];
+        if (loss_is_of_processes(loss) != is_of_processes)
+            continue;
+        text_add(out, total ? ", " : "");
+        human_count(out, loss->count);
+        text_add_char(out, ' ');
+        if (!is_of_processes) {
+            display_add(out, loss->source, strlen(loss->source), 40);
+            text_add_char(out, ' ');
+        }
+        text_add(out, is_of_processes ? "process" : "event");
+        text_add(out, loss->count == 1 ? "" : is_of_processes ? "es" : "s");
+        text_add(out, " (");
+        display_add(out, loss->cause, strlen(loss->cause), 40);
+        text_add_char(out, ')');
+        total += loss->count;
     }
-    if (losses->total)
-        text_add(out, losses->total == 1 && !losses->processes ? " that was lost" : " that were lost");
-    else
-        text_add(out, losses->processes == 1 ? " that was not recorded" : " that were not recorded");
-    text_add(out, "; figures are too low");
+    return total;
+}
+
+void open_add_losses(struct text *out, const struct losses *losses)
+{
+    uint64_t events = add_kind(out, losses, 0);
+    if (events)
+        text_add(out, events == 1 ? " was lost" : " were lost");
+    if (events && losses->processes)
+        text_add(out, " and ");
+    uint64_t processes = add_kind(out, losses, 1);
+    if (processes)
+        text_add(out, processes == 1 ? " was not recorded" : " were not recorded");
 }
 
 /* What an import could not take over. Names that we do not know are no loss to any table of ours, and not told here. */
@@ -134,7 +153,9 @@ void close_report(struct report *report, const char *path)
     if (sentence.length)
         say(path, &sentence);
     if (lost) {
-        add_losses(&sentence, &losses);
+        text_add(&sentence, "is incomplete: ");
+        open_add_losses(&sentence, &losses);
+        text_add(&sentence, "; figures are too low");
         say(path, &sentence);
     }
     if (!health.complete) {

@@ -2,7 +2,9 @@
 #ifndef TACHO_CMD_OPEN_H
 #define TACHO_CMD_OPEN_H
 
+#include "../analyze/losses.h"
 #include "../base/error.h"
+#include "../base/text.h"
 #include "../report/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
@@ -10,5 +12,8 @@ int open_report(const char *path, struct report **out, struct error *err);
 /* Closes it, and says on stderr what its reader must know: parts were damaged or not imported, events were
  * lost, its end is missing. Call it when all is read and printed: damage shows when a part is read. */
 void close_report(struct report *report, const char *path);
+
+/* "2 nvtx events (buffer-full) were lost and 1 process (static) was not recorded" */
+void open_add_losses(struct text *out, const struct losses *losses);
 
 #endif

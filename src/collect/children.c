@@ -279,7 +279,7 @@ void children_settle(struct collector *collector, int is_end)
 
 /* ---- The count ------------------------------------------------------------------------------------------------------------- */
 
-static enum wire_cause cause_of(const struct process *process)
+enum wire_cause children_cause_of(const struct process *process)
 {
     if (process->filters > process->collector->session.filters)
         return WIRE_CAUSE_FILTERED;
@@ -288,13 +288,16 @@ static enum wire_cause cause_of(const struct process *process)
     return process->cause ? process->cause : WIRE_CAUSE_NOT_ATTACHED;
 }
 
+int children_is_unrecorded(const struct process *process)
+{
+    return !process->is_recorded && !process->is_borrowed && !process->collector->options->no_preload;
+}
+
 void children_count_unrecorded(struct collector *collector)
 {
-    if (collector->options->no_preload)
-        return;
     for (struct process *process = collector->processes.first; process; process = process->next)
-        if (!process->is_recorded && !process->is_borrowed && !marks_has(collector, process))
-            marks_count(collector, cause_of(process), process);
+        if (children_is_unrecorded(process) && !marks_has(collector, process))
+            marks_count(collector, children_cause_of(process), process);
 }
 
 void children_free(struct collector *collector)

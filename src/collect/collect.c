@@ -210,6 +210,8 @@ static int start_program(struct collector *collector, struct launch *launch, str
     collector->primary->cpu_before_ns = collector->launch_cpu_ns;
     collector->primary->is_primary = collector->primary->is_child = 1;
     process_describe(collector->primary);
+    if (!collector->primary->command_id) /* it has ended by now */
+        collector->primary->command_id = collector_string(collector, collector->options->argv[0]);
     process_watch(collector->primary);
     return 0;
 }

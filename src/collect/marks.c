@@ -21,6 +21,11 @@ enum wire_cause marks_cause(uint32_t word)
     return word < WIRE_CAUSE_COUNT ? (enum wire_cause)word : WIRE_CAUSE_UNKNOWN;
 }
 
+const char *marks_text(enum wire_cause cause)
+{
+    return causes[cause].text;
+}
+
 void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process)
 {
     collector->result->unrecorded++;
@@ -81,13 +86,15 @@ void marks_tell(struct collector *collector)
     for (int i = 0; i < WIRE_CAUSE_COUNT; i++) {
         uint64_t count = collector->session.unrecorded[i];
         const struct process *first = collector->session.first_unrecorded[i];
-        char who[128] = "";
+        char who[128] = "", error[128] = "";
         if (count == 1 && first && first == collector->primary && collector->program_cause)
             continue; /* the warning of program_inspect() says more */
         if (first)
             snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
+        if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
+            snprintf(error, sizeof error, " (%s)", strerror(collector->session.refusal));
         if (count)
-            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s.%s", (unsigned long long)count,
-                           count == 1 ? " was" : "es were", causes[i].reason, who);
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s", (unsigned long long)count,
+                           count == 1 ? " was" : "es were", causes[i].reason, error, who);
     }
 }

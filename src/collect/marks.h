@@ -20,6 +20,9 @@ void marks_note(struct collector *collector, pid_t pid);
 /* Was it counted by its number already? Each number stands for one. */
 int marks_has(struct collector *collector, const struct process *process);
 
+/* The cause as it stands in the report. */
+const char *marks_text(enum wire_cause cause);
+
 /* Takes the marks that processes have left. */
 void marks_read(struct collector *collector);
 

@@ -91,7 +91,7 @@ static void set_ending(struct row_TACHO_PROCESS *row, const struct process *proc
         ROW_SET(row, TACHO_PROCESS, cpuNs, process->cpu_ns - process->cpu_before_ns);
 }
 
-static void process_row(const struct process *process)
+static void process_row(const struct process *process, int is_last)
 {
     struct collector *collector = process->collector;
     struct row_TACHO_PROCESS row = {0};
@@ -108,6 +108,8 @@ static void process_row(const struct process *process)
     set_ending(&row, process);
     ROW_SET(&row, TACHO_PROCESS, host, collector_string(collector, collector->machine.host));
     set_rank(&row, process);
+    if (is_last && children_is_unrecorded(process))
+        ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, marks_text(children_cause_of(process))));
     writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
 }
 
@@ -256,7 +258,7 @@ void process_describe(struct process *process)
     }
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
-    process_row(process);
+    process_row(process, 0);
     python_process_begins(process);
 }
 
@@ -467,13 +469,12 @@ static void take_silent_exec(struct process *process)
 }
 
 /* An agent takes a slot as soon as it has the arena. One that ran to its end without could not map it. */
-static void tell_if_unmapped(struct process *process, enum process_ending ending)
+static void note_if_unmapped(struct process *process, enum process_ending ending)
 {
     if (!process->arena || process->threads_seen || ending != PROCESS_EXITED)
         return;
-    marks_count(process->collector, WIRE_CAUSE_NO_MEMORY, process);
-    collector_warn(process->collector, process->global_pid, "Process %d (%s) was not recorded: its address space has no room for a buffer; raise ulimit -v.",
-                   (int)process->pid, process->name);
+    process->is_recorded = 0;
+    process->cause = WIRE_CAUSE_NO_MEMORY;
 }
 
 /* The agent maps the arena as it needs it. What it then loses is counted as lost to a full buffer. */
@@ -516,7 +517,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     python_process_ends(process);
     if (process->arena && process->threads_seen)
         process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
-    tell_if_unmapped(process, ending);
+    note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
     if (process->nvtx) {
         struct nvtx_counts counts;
@@ -547,7 +548,7 @@ void process_end(struct process *process, enum process_ending ending, int status
     add_to_result(process);
     free(process->counts); /* thousands of short processes may come, and their counts are most of what each takes */
     process->counts = process->reported = NULL;
-    process_row(process);
+    process_row(process, 1);
     if (ending != PROCESS_EXECED)
         name_row(process);
     process->collector->processes.live--;
@@ -597,7 +598,7 @@ void process_set_wait_status(struct process *process, int wait_status)
     int status = process->status;
     set_status(process, wait_status);
     if (process->ending != ending || process->status != status)
-        process_row(process); /* the last row counts */
+        process_row(process, 1); /* the last row counts */
 }
 
 /* ---- Modules -------------------------------------------------------------------------------------------------------------- */

@@ -192,11 +192,13 @@ static void inspect_elf(struct program *program, int file)
     if (read_at(file, &image.header, sizeof image.header, 0) != 0)
         return;
     if (image.header.e_ident[EI_CLASS] != ELFCLASS64) {
+        program->cause = WIRE_CAUSE_FOREIGN;
         warn(program, "a 32-bit program", "the agent is 64-bit, so only its start, end and CPU time are recorded");
         program->no_preload = 1; /* the loader would complain about it on stderr */
         return;
     }
     if (image.header.e_machine != OWN_MACHINE) {
+        program->cause = WIRE_CAUSE_FOREIGN;
         warn(program, "made for another architecture", "the agent cannot be loaded into it, so only its start, end and CPU time are recorded");
         program->no_preload = 1;
         return;

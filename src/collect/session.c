@@ -195,15 +195,6 @@ static struct process *introduce(struct collector *collector, const struct wire_
     return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
 }
 
-static void refuse(struct collector *collector, int socket, pid_t pid, int error)
-{
-    send_welcome(socket, -error, 0, -1);
-    marks_count(collector, WIRE_CAUSE_NO_MEMORY, NULL);
-    marks_note(collector, pid);
-    if (!collector->session.refused_told++)
-        collector_warn(collector, 0, "A process was not recorded: no shared memory could be made for it (%s).", strerror(error));
-}
-
 /* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */
 static void read_parent(struct collector *collector, const struct wire_hello *hello)
 {
@@ -219,14 +210,25 @@ static int has_given_up(int socket)
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void note_unrecorded(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+static struct process *note_unrecorded(struct collector *collector, const struct wire_hello *hello, pid_t pid)
 {
     struct process *process = introduce(collector, hello, pid);
     if (!process)
-        return;
+        return NULL;
     process_describe(process);
     if (process->pidfd < 0)
         process_watch(process);
+    return process;
+}
+
+static void refuse(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid, int error)
+{
+    struct process *process = note_unrecorded(collector, hello, pid);
+    if (process)
+        process->cause = WIRE_CAUSE_NO_SHARED_MEMORY;
+    if (!collector->session.refusal)
+        collector->session.refusal = error;
+    send_welcome(socket, -error, 0, -1);
 }
 
 static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
@@ -242,7 +244,7 @@ static void admit(struct collector *collector, int socket, const struct wire_hel
             munmap(arena, size.bytes);
             close(descriptor);
         }
-        refuse(collector, socket, pid, error);
+        refuse(collector, socket, hello, pid, error);
         return;
     }
     process_set_own_pid(process, hello->pid);

@@ -26,7 +26,7 @@ struct session {
     struct connection *connections; /* the newest first */
     uint32_t uids[8];              /* of processes that came with the token, the latest; uid_count of them so far */
     uint32_t uid_count;
-    int refused_told;
+    int refusal;                   /* errno, when no shared memory could be made for a process; 0: there always was some */
     uint64_t unrecorded[WIRE_CAUSE_COUNT]; /* processes that are not recorded (marks.h)… */
     const struct process *first_unrecorded[WIRE_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
     pid_t *marked;                 /* pids of those that were counted before they were known, in their own namespace */

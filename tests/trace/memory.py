@@ -101,6 +101,14 @@ class AddressSpace(lib.Case):
         self.assertIn("could not map more of its buffer (Cannot allocate memory)", self.output.stderr)
         self.assertIn("raise ulimit -v", self.output.stderr)
 
+    def test_no_address_space_for_any_of_the_buffer(self):
+        """There is room for the agent beside the program, and not for the 2 MB that its buffer begins with: it is said once, with the name."""
+        size = int(subprocess.run([MEMORY, "size"], capture_output=True, text=True, check=True).stdout)
+        done = self.run_tacho("sh", "-c", f'ulimit -v {size + 2304}; exec "$@"', "sh", MEMORY, "limits", options=["-t", "osrt", "-s", "none"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"1 process was not recorded: no address space was left for a buffer \(ulimit -v\)\. First: memory \(pid")
+        self.assertEqual(done.stderr.count("not recorded"), 1)
+
 
 class FileSize(lib.Case):
     """ulimit -f: memory that is shared is a file to the kernel."""
@@ -121,8 +129,9 @@ class FileSize(lib.Case):
     def test_a_program_that_cannot_be_recorded_runs_all_the_same(self):
         done = self.limited(16 * MEGABYTE, 16 * MEGABYTE, MEMORY, "limits", options=["-t", "osrt"])
         self.assertEqual((done.returncode, done.stdout), (0, f"{16 * MEGABYTE} {16 * MEGABYTE} default\n"), done.stderr)
-        self.assertIn("not recorded", done.stderr)
-        self.report()
+        self.assertIn("1 process was not recorded: the collector could make no shared memory for a buffer (File too large). First: memory (pid", done.stderr)
+        self.assertEqual(done.stderr.count("not recorded"), 1, "it is said once")
+        self.assertEqual(self.report().count("processes", "lost", "no-shared-memory"), 1)
 
 
 if __name__ == "__main__":

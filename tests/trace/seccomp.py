@@ -60,7 +60,7 @@ class Seccomp(lib.Case):
         report = self.same("instruction", "socket", SECCOMP, "work")
         self.assertEqual(report.ranges(), {"instruction": 1})
         info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True)
-        self.assertRegex(info.stdout, r"seccomp +\[exit 5, .*no agent\]")
+        self.assertRegex(info.stdout, r"seccomp +\[exit 5, .*no agent: filtered\]")
         self.assertRegex(self.output.stderr, r"2 processes were not recorded: a seccomp filter was installed during the capture\. First: seccomp \(pid")
 
     def test_filter_set_by_a_static_program(self):

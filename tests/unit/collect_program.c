@@ -15,6 +15,7 @@
 
 #include "../../src/collect/collect.h"
 #include "../../src/collect/program.h"
+#include "../../src/wire/marks.h"
 
 static char folder[64];
 
@@ -115,7 +116,8 @@ static void make_elf(const char *name, int elf_class, int machine, const char *i
 #define OTHER EM_X86_64
 #endif
 
-static void expect_warning(const char *name, const char *word, int no_preload)
+/* cause: UNKNOWN, if it takes the agent. */
+static void expect_warning(const char *name, const char *word, enum wire_cause cause)
 {
     struct program program;
     int status;
@@ -123,7 +125,8 @@ static void expect_warning(const char *name, const char *word, int no_preload)
     program_inspect(&program, "/usr/bin:/bin");
     if (*word ? !strstr(program.warning, word) : program.warning[0])
         fail_msg("\"%s\" instead of something with \"%s\"", program.warning, word);
-    assert_int_equal(program.no_preload, no_preload);
+    assert_int_equal(program.cause, cause);
+    assert_int_equal(program.no_preload, cause == WIRE_CAUSE_FOREIGN);
 }
 
 static void each_kind_of_program_is_told_apart(void **state)
@@ -132,10 +135,10 @@ static void each_kind_of_program_is_told_apart(void **state)
     make_elf("static", ELFCLASS64, OWN, NULL);
     make_elf("small", ELFCLASS32, EM_386, NULL);
     make_elf("foreign", ELFCLASS64, OTHER, "/lib/ld.so");
-    expect_warning("dynamic", "", 0);
-    expect_warning("static", "static program", 0);
-    expect_warning("small", "32-bit", 1);
-    expect_warning("foreign", "another architecture", 1);
+    expect_warning("dynamic", "", WIRE_CAUSE_UNKNOWN);
+    expect_warning("static", "static program", WIRE_CAUSE_STATIC);
+    expect_warning("small", "32-bit", WIRE_CAUSE_FOREIGN);
+    expect_warning("foreign", "another architecture", WIRE_CAUSE_FOREIGN);
 }
 
 static void scripts_are_judged_by_their_interpreter(void **state)
@@ -144,7 +147,7 @@ static void scripts_are_judged_by_their_interpreter(void **state)
     make_elf("static", ELFCLASS64, OWN, NULL);
     snprintf(line, sizeof line, "#! %s -x\n", in_folder("static"));
     make_file("script", line, strlen(line), 0755);
-    expect_warning("script", "static program", 0);
+    expect_warning("script", "static program", WIRE_CAUSE_STATIC);
 }
 
 static void damaged_headers_are_no_reason_to_fail(void **state)
