@@ -5,6 +5,7 @@
  *                           what is locked, and the address space before that
  *     memory lock_beside N  the same beside N threads that have made a mark and wait
  *     memory advice         for each mapping of the arena what the kernel was told of it, a line each
+ *     memory vforks N       by how much its address space grows, in kB, while N vfork children become programs with 1000 variables each
  *     memory allocate       how many blocks of 1 MB it can have
  *     memory limits         its limit for the size of files, and what SIGXFSZ does
  *     memory crowd N T      stops its parent, the collector, while it makes N marks and T threads with a mark each              */
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nvtx_client.h"
@@ -52,6 +54,32 @@ static void advice(void)
     }
     if (file)
         fclose(file);
+}
+
+static void vfork_once(char **variables)
+{
+    char *const arguments[] = { "true", NULL };
+    pid_t child = vfork();
+
+    if (child == 0) {
+        execve("/bin/true", arguments, variables);
+        _exit(1);
+    }
+    if (waitpid(child, NULL, 0) != child)
+        abort();
+}
+
+static long vforks(int count)
+{
+    static char *variables[1001];
+
+    for (int i = 0; i < 1000; i++)
+        variables[i] = "ITS_OWN=1";
+    vfork_once(variables);
+    long before = status_kb("VmSize:");
+    for (int i = 0; i < count; i++)
+        vfork_once(variables);
+    return status_kb("VmSize:") - before;
 }
 
 static int allocate(void)
@@ -138,6 +166,8 @@ int main(int argc, char **argv)
         printf("%ld\n", status_kb("VmLck:") - before);
     } else if (strcmp(mode, "advice") == 0) {
         advice();
+    } else if (strcmp(mode, "vforks") == 0 && argc > 2) {
+        printf("%ld\n", vforks(atoi(argv[2])));
     } else if (strcmp(mode, "allocate") == 0) {
         printf("%d\n", allocate());
     } else if (strcmp(mode, "limits") == 0) {

@@ -76,6 +76,10 @@ class AddressSpace(lib.Case):
                 self.assertEqual((bare[0], profiled[0]), (str(error), str(error)))
                 self.assertAlmostEqual(int(profiled[1]), int(bare[1]), delta=A_FEW_PAGES_KB)
 
+    def test_environments_of_vfork_children(self):
+        """The agent adds itself to a copy of each, in memory of the parent's, which the child cannot give back."""
+        self.assertEqual(self.both("vforks", "20"), ("0\n", "0\n"))
+
     def test_core_dumps_and_children(self):
         """dd: not dumped; dc: not inherited."""
         self.profile(MEMORY, "advice")
