@@ -122,7 +122,9 @@ struct agent_thread {
     uint32_t end_rounds;            /* destructor rounds seen */
     uintptr_t notes;                /* a note is being written, with this stack pointer: it may take a chunk that events may not */
     uint32_t timer;                 /* sample.c */
-    char *signal_stack;             /* sample_stack.c: NULL, or one of ours, in use or not */
+    struct stack_head *signal_stack; /* sample_stack.c: NULL, or the end of one of ours, in use or not */
+    uint64_t wait_mask;             /* os_signal.c: of the signals that the call blocks while it waits… */
+    uintptr_t wait_frame;           /* …from the hook with this frame; 0: there is none */
     uintptr_t call_frames[AGENT_CALL_FRAMES]; /* stack pointers of the hooks that the thread is in */
     uint32_t range_block;           /* the upper half of nvtxRangeStart ids, once range_serial is not 0 */
     struct agent_level nvtx[AGENT_NVTX_DOMAINS];

@@ -65,10 +65,6 @@ void sample_thread_end(struct agent_thread *thread);
 void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause); /* no more of the calling thread, which blocks the signal */
 void sample_leave(void);                       /* none in this process any more… */
 void sample_come_back(void);                   /* …or yet */
-/* The calling thread has an alternate stack with room for a sample, ours or its own; else why it cannot be sampled. */
-#define SAMPLE_HAS_STACK ((enum wire_fate)0)
-enum wire_fate sample_stack_give(struct agent_thread *thread);
-void sample_stack_take(struct agent_thread *thread);
 /* The program has a use for the signal: it gets it as it was, and there are no more samples. For handlers too; keeps errno. */
 #define SAMPLE_SIGNAL SIGURG
 #define SAMPLE_SIGNAL_BIT (UINT64_C(1) << (SAMPLE_SIGNAL - 1)) /* in a set of the kernel's */
@@ -76,6 +72,7 @@ struct sigaction;
 void sample_give_signal_back(void);
 int sample_is_handler(const struct sigaction *action); /* ours */
 int sample_has_signal(void);                   /* this process has our handler, which the program knows nothing of */
+int sample_is_over(void);                      /* the program has the signal, and may have had it before us */
 void sample_note_sums(void);                   /* how long the calling thread has run, if the capture wants to know */
 
 /* CUDA: what is enabled in CUPTI follows what is to be recorded, in a process that has CUDA; else these do nothing. */

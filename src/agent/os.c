@@ -2,12 +2,13 @@
 #include "os.h"
 
 #include "chain.h"
+#include "sample_stack.h"
 #include "sys.h"
 
 int os_is_on_this_stack(uintptr_t frame)
 {
-    stack_t alternate = { 0 };
-    sys_sigaltstack(NULL, &alternate);
+    stack_t alternate;
+    sample_stack_ask(&alternate);
     return !(alternate.ss_flags & SS_ONSTACK) || frame - (uintptr_t)alternate.ss_sp < alternate.ss_size;
 }
 

@@ -1,11 +1,14 @@
 /* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it sets a handler, ignores it
- * or waits for it, it gets the signal back; and as long as it has not, nothing that it asks tells of ours.
+ * or waits for it, it gets the signal back; and as long as it has not, nothing that it asks tells of ours. Handlers of other signals may
+ * have to be entered by way of ours (relay.c), of which nothing is told either.
  *
  * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself is not
  * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
+#include "relay.h"
+#include "sample_stack.h"
 #include "sys.h"
 
 /* ---- Setting a handler --------------------------------------------------------------------------------------------- */
@@ -19,15 +22,17 @@ static int is_default_already(int number, const void *handler)
 #define SIGACTION(symbol)                                                                                            \
     int os_hook_##symbol(int number, const struct sigaction *action, struct sigaction *old)                          \
     {                                                                                                                \
-        if (likely(number != SAMPLE_SIGNAL))                                                                         \
-            return OS_REAL(symbol)(number, action, old);                                                             \
+        const struct relay_action *before = relay_action(number);                                                    \
+        struct sigaction room;                                                                                       \
         if (action && is_default_already(number, (void *)action->sa_handler))                                        \
             action = NULL;                                                                                           \
-        else if (action)                                                                                             \
+        else if (action && number == SAMPLE_SIGNAL)                                                                  \
             sample_give_signal_back();                                                                               \
-        int result = OS_REAL(symbol)(number, action, old);                                                           \
+        int result = OS_REAL(symbol)(number, relay_wrap(number, action, &room), old);                                \
         if (result == 0 && old && sample_is_handler(old))                                                            \
             *old = (struct sigaction){ .sa_handler = SIG_DFL };                                                      \
+        else if (result == 0 && old)                                                                                 \
+            relay_show(before, old);                                                                                 \
         return result;                                                                                               \
     }
 SIGACTION(sigaction)
@@ -36,14 +41,15 @@ SIGACTION(__sigaction)
 #define SIGNAL(symbol)                                                                                               \
     void *os_hook_##symbol(int number, void *handler)                                                                \
     {                                                                                                                \
+        const struct relay_action *before = relay_action(number);                                                    \
         if (likely(number != SAMPLE_SIGNAL))                                                                         \
-            return OS_REAL(symbol)(number, handler);                                                                 \
+            return relay_show_handler(before, OS_REAL(symbol)(number, handler));                                     \
         if (is_default_already(number, handler))                                                                     \
             return (void *)SIG_DFL;                                                                                  \
         int was_ours = sample_has_signal();                                                                          \
         sample_give_signal_back();                                                                                   \
         void *old = OS_REAL(symbol)(number, handler);                                                                \
-        return was_ours && old != (void *)SIG_ERR ? (void *)SIG_DFL : old;                                           \
+        return was_ours && old != (void *)SIG_ERR ? (void *)SIG_DFL : relay_show_handler(before, old);               \
     }
 SIGNAL(signal)
 SIGNAL(bsd_signal)
@@ -101,13 +107,31 @@ static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
     return copy;
 }
 
+/* What a handler that ends the waiting is entered with follows from this mask, of which its frame does not tell (relay.c). */
+static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD)
+        return NULL;
+    thread->wait_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->wait_mask = *(const uint64_t *)mask;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->wait_frame = frame;
+    return thread;
+}
+
 #define WAIT_WITH(symbol, parameters, arguments)                                                                     \
     WAIT(symbol, parameters, arguments, MINUS_ONE)                                                                   \
     int os_hook_##symbol parameters                                                                                  \
     {                                                                                                                \
         sigset_t copy;                                                                                               \
         mask = without_samples(mask, &copy);                                                                         \
-        return timed_##symbol arguments;                                                                             \
+        struct agent_thread *thread = mask == &copy ? note_wait(mask, (uintptr_t)__builtin_frame_address(0)) : NULL; \
+        int result = timed_##symbol arguments;                                                                       \
+        if (thread)                                                                                                  \
+            thread->wait_frame = 0;                                                                                  \
+        return result;                                                                                               \
     }
 WAIT_WITH(sigsuspend, (const sigset_t *mask), (mask))
 WAIT_WITH(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask), (files, count, timeout, mask))
@@ -140,6 +164,7 @@ static void note_jump(void)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;
+    thread->wait_frame = 0;
     /* A call that was only about to begin counts as begun, so that os_resync() asks whether it was left. */
     if (thread->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
         atomic_store_explicit(&thread->slot->call_ticks, agent_ticks(), memory_order_relaxed);
@@ -154,4 +179,21 @@ static void note_jump(void)
 JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(siglongjmp)
-JUMP(__longjmp_chk)
+
+/* Does the kernel not know that this is an alternate stack, since it has one of ours? */
+static int is_on_hidden_stack(void)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    stack_t now;
+    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || !thread->signal_stack)
+        return 0;
+    sample_stack_ask(&now);
+    return (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+/* Allows a jump down the addresses from an alternate stack alone, for which it asks the kernel. */
+int os_hook___longjmp_chk(void *buffer, int value)
+{
+    note_jump();
+    return is_on_hidden_stack() ? OS_REAL(siglongjmp)(buffer, value) : OS_REAL(__longjmp_chk)(buffer, value);
+}

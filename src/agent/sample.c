@@ -7,9 +7,10 @@
  * only runs while the thread does, and the kernel sends its signal on the way back to user space: a call that sleeps is not
  * interrupted. SA_RESTART covers older kernels.
  *
- * The handler runs on an alternate stack, ours or the thread's own (sample_stack.c). The stack is copied by a system call that fails where
- * a plain read would fault. Nothing here allocates or takes a lock.                                                            */
+ * The handler runs on an alternate stack of ours (sample_stack.c), and blocks all signals: no handler of the program's runs there. The
+ * stack is copied by a system call that fails where a plain read would fault. Nothing here allocates or takes a lock.           */
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 
@@ -19,6 +20,8 @@
 #include "os.h"
 #include "os_process.h"
 #include "python.h"
+#include "relay.h"
+#include "sample_stack.h"
 #include "sys.h"
 
 #define SAMPLE_MAX 64u       /* periods that one sample may stand for: a thread that shares its CPU is seldom on it when the clock
@@ -54,19 +57,17 @@ static _Atomic uint32_t signal_owner; /* a forked child has its parent's handler
 
 /* ---- The handler ----------------------------------------------------------------------------------------------------------- */
 
-/* A thread that has a stack of its own for handlers may have a small one. */
-static int has_room(const char *here)
+/* An alternate stack that the program has set without libc may be a small one. */
+static int has_room(const stack_t *alternate, const char *here)
 {
-    stack_t alternate = { 0 };
-    sys_sigaltstack(NULL, &alternate);
-    return !(alternate.ss_flags & SS_ONSTACK) || (size_t)(here - (const char *)alternate.ss_sp) > PYTHON_STACK_NEEDS;
+    return (size_t)(here - (const char *)alternate->ss_sp) > PYTHON_STACK_NEEDS;
 }
 
 static void emit_sample(struct agent_thread *thread, const ucontext_t *context, uint64_t periods)
 {
     const struct wire_sample_settings *settings = &agent.arena->samples;
     uint32_t room = settings->stack_bytes & ~7u;
-    uint64_t python = has_room(__builtin_frame_address(0)) ? python_stack_now(thread, WIRE_PYTHON_SAMPLES) : 0;
+    uint64_t python = has_room(&context->uc_stack, __builtin_frame_address(0)) ? python_stack_now(thread, WIRE_PYTHON_SAMPLES) : 0;
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_SAMPLES, WIRE_SAMPLE, WIRE_HEAD_WORDS + 2 + REGISTERS + room / 8);
     if (!record)
@@ -112,6 +113,11 @@ int sample_has_signal(void)
     return OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) == 0 && sample_is_handler(&now);
 }
 
+int sample_is_over(void)
+{
+    return atomic_load_explicit(&signal_owner, memory_order_relaxed) == SIGNAL_PROGRAMS;
+}
+
 /* The handler, if no one else has one: 0, or -1. It is set once: a later time might be after the program has set its own. */
 static int take_signal(void)
 {
@@ -120,10 +126,12 @@ static int take_signal(void)
     if (owner != SIGNAL_FREE)
         return owner == SIGNAL_OURS ? 0 : -1;
     ours.sa_sigaction = take_sample;
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
     if (OS_REAL(sigaction)(SAMPLE_SIGNAL, NULL, &now) != 0)
         return -1;
     int is_free = sample_is_handler(&now) || (!(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL);
     if (is_free && OS_REAL(sigaction)(SAMPLE_SIGNAL, &ours, NULL) == 0) {
+        relay_begin();
         atomic_compare_exchange_strong(&signal_owner, &owner, SIGNAL_OURS);
         return 0;
     }
@@ -136,9 +144,7 @@ static int take_signal(void)
 
 static const char *const reasons[WIRE_FATE_COUNT] = {
     [WIRE_UNSAMPLED_TIMER] = "Some threads have no CPU samples: their timers would take more than half of the signals that the user may have "
-                             "pending (ulimit -i), or there was no memory for a stack.",
-    [WIRE_UNSAMPLED_STACK] = "Some threads have no CPU samples: they set an alternate signal stack (sigaltstack) that has no room for the kernel's "
-                             "signal frame and the handler of samples.",
+                             "pending (ulimit -i), or they could not get a signal stack.",
 };
 static _Atomic uint32_t told[WIRE_FATE_COUNT]; /* the process that it was told in: once is enough */
 

@@ -1,10 +1,15 @@
-/* The stack that handlers of samples run on (sample.c): each thread has one of ours while it has no alternate stack of its own, since a
- * coroutine may have no room for the kernel's signal frame.
+/* The stack that handlers of samples run on (sample.c). The kernel has one of ours for each sampled thread, whatever the program has set: a
+ * coroutine may have no room for the kernel's signal frame, and an alternate stack of the program's is the program's alone.
  *
- * The program does not see it: sigaltstack() answers as if there were none, and a thread that gives its own stack up gets ours again. What
- * the kernel says counts, and nothing that is remembered: the return from a handler puts back the stack that was there before it, and a
- * forked child has its parent's. So our stack has a mark by which it is known, below its end.                                       */
-#include <signal.h>
+ * The program does not see it: sigaltstack() answers with the stack that it has set, and its handlers with SA_ONSTACK are moved to where
+ * the kernel would have put them (relay.c). What the kernel says counts, and nothing that is remembered: the return from a handler puts
+ * back the stack that was there before it, and a forked child has its parent's. So the stack that the kernel has tells which one of the
+ * program's it stands for, by its size: the end is always the same, and the first address is the lowest and 16 bytes more for each of the
+ * last few stacks that the program has set. They are kept behind the end, with a mark by which our stack is known.
+ *
+ * Only calls of libc are seen. A stack that is set by a system call is the kernel's, and samples run on it.                           */
+#include "sample_stack.h"
+
 #include <sys/auxv.h>
 
 #include "core.h"
@@ -15,146 +20,198 @@
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
 #endif
-#define FRAME_USUAL 4096u    /* what kernels that do not tell can need: those with larger registers do */
-#define HANDLER_NEEDS 2048u  /* without Python's frames, for which the handler looks itself whether there is room */
-#define STACK_STEP 65536u    /* whole pages, whatever their size */
-/* What the handler needs is little; but a handler of the program's that wants an alternate stack gets this one. Only pages that are
- * used cost memory. */
-#define STACK_LEAST (4 * STACK_STEP)
-#define MARK UINT64_C(0x6b63617473207374)
-
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1 << 31)
 #endif
-#if defined(__aarch64__)
-#define KERNEL_LEAST 5120u
-#else
-#define KERNEL_LEAST 2048u
-#endif
+#define FRAME_USUAL 4096u    /* what kernels that do not tell can need: those with larger registers do */
+#define STACK_STEP 65536u    /* whole pages, whatever their size */
+#define KEPT 64u             /* a stack that was set so many ago, in a handler that has not returned since, is forgotten */
+#define KEPT_STEP 16u
+#define MARK UINT64_C(0x6b63617473207374)
 
-/* With all the registers that this CPU has. */
-static size_t frame_bytes(void)
-{
-    size_t bytes = getauxval(AT_MINSIGSTKSZ);
-    return bytes ? bytes : FRAME_USUAL;
-}
+/* Behind the end of our stack. */
+struct stack_head {
+    uint64_t mark;
+    uint32_t next;
+    stack_t kept[KEPT]; /* what the program has set; the first is none */
+};
 
+/* Room for a signal's frame, with all the registers that this CPU has, and for the handler. */
 static size_t stack_bytes(void)
 {
-    return STACK_LEAST + (frame_bytes() + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+    static _Atomic size_t bytes;
+    size_t known = atomic_load_explicit(&bytes, memory_order_relaxed);
+    if (unlikely(!known)) {
+        int saved_errno = errno; /* which an older kernel's answer sets */
+        size_t frame = getauxval(AT_MINSIGSTKSZ);
+        errno = saved_errno;
+        known = STACK_STEP + ((frame ? frame : FRAME_USUAL) + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+        atomic_store_explicit(&bytes, known, memory_order_relaxed);
+    }
+    return known;
 }
 
-static uint64_t *mark_of(const void *stack)
+static char *end_of(const stack_t *stack)
 {
-    return (uint64_t *)stack - 1;
+    return (char *)stack->ss_sp + stack->ss_size;
 }
+
+/* ---- What it stands for ------------------------------------------------------------------------------------------------------ */
 
 static int is_ours(const stack_t *stack)
 {
-    return stack->ss_size == stack_bytes() && sys_can_read(mark_of(stack->ss_sp)) && *mark_of(stack->ss_sp) == (MARK ^ (uintptr_t)stack->ss_sp);
+    size_t shorter = stack_bytes() - stack->ss_size;
+    const struct stack_head *head = (const void *)end_of(stack);
+    return shorter < KEPT * KEPT_STEP && shorter % KEPT_STEP == 0 && sys_can_read(head) && head->mark == (MARK ^ (uintptr_t)head);
+}
+
+const stack_t *sample_stack_stands_for(const stack_t *stack)
+{
+    const struct stack_head *head = (const void *)end_of(stack);
+    return is_ours(stack) ? &head->kept[(stack_bytes() - stack->ss_size) / KEPT_STEP] : NULL;
+}
+
+static int is_same(const stack_t *a, const stack_t *b)
+{
+    return a->ss_sp == b->ss_sp && a->ss_size == b->ss_size && a->ss_flags == b->ss_flags;
+}
+
+static stack_t ours_for(struct stack_head *head, const stack_t *program)
+{
+    stack_t kept = { .ss_sp = program->ss_sp, .ss_flags = program->ss_flags & ~SS_ONSTACK, .ss_size = program->ss_size };
+    uint32_t index = 0;
+    while (index < KEPT && !is_same(&head->kept[index], &kept))
+        index++;
+    if (index == KEPT) {
+        index = 1 + head->next++ % (KEPT - 1);
+        head->kept[index] = kept;
+    }
+    size_t bytes = stack_bytes() - index * KEPT_STEP;
+    int flags = kept.ss_flags & SS_DISABLE ? 0 : kept.ss_flags & SS_AUTODISARM;
+    return (stack_t){ .ss_sp = (char *)head - bytes, .ss_flags = flags, .ss_size = bytes };
+}
+
+int sample_stack_contains(const stack_t *stack, uintptr_t address)
+{
+    uintptr_t first = (uintptr_t)stack->ss_sp;
+    return !(stack->ss_flags & (SS_DISABLE | SS_AUTODISARM)) && address > first && address - first <= stack->ss_size;
+}
+
+static void show_as_set(stack_t *stack)
+{
+    const stack_t *program = sample_stack_stands_for(stack);
+    if (!program)
+        return;
+    *stack = *program;
+    if (sample_stack_contains(program, (uintptr_t)__builtin_frame_address(0)))
+        stack->ss_flags |= SS_ONSTACK;
+}
+
+void sample_stack_ask(stack_t *stack)
+{
+    *stack = (stack_t){ .ss_flags = SS_DISABLE };
+    sys_sigaltstack(NULL, stack);
+    show_as_set(stack);
+}
+
+/* The kernel gives a stack with SS_AUTODISARM up for as long as the handler runs. */
+void sample_stack_disarmed(const stack_t *stack)
+{
+    stack_t none = { .ss_flags = SS_DISABLE };
+    if (stack->ss_flags & SS_AUTODISARM) {
+        stack_t ours = ours_for((struct stack_head *)(void *)end_of(stack), &none);
+        sys_sigaltstack(&ours, NULL);
+    }
 }
 
 /* ---- Of a thread ----------------------------------------------------------------------------------------------------------- */
 
+static size_t mapping_bytes(void)
+{
+    return STACK_STEP + stack_bytes() + STACK_STEP;
+}
+
+static char *mapping_of(const struct stack_head *head)
+{
+    return (char *)(uintptr_t)head - stack_bytes() - STACK_STEP;
+}
+
 /* Below it is a part that cannot be written: whoever needs more must not write over others' memory. */
-static void *map_stack(void)
+static struct stack_head *map_stack(void)
 {
-    char *stack = window_map_inherited(STACK_STEP + stack_bytes());
-    if (!stack)
+    char *memory = window_map_inherited(mapping_bytes());
+    if (!memory)
         return NULL;
-    *mark_of(stack + STACK_STEP) = MARK ^ (uintptr_t)(stack + STACK_STEP);
-    sys_mprotect(stack, STACK_STEP, PROT_READ);
-    return stack + STACK_STEP;
-}
-
-static void unmap_stack(char *stack)
-{
-    window_unmap(stack - STACK_STEP, STACK_STEP + stack_bytes());
-}
-
-static enum wire_fate install(struct agent_thread *thread)
-{
-    if (!thread->signal_stack)
-        thread->signal_stack = map_stack();
-    stack_t ours = { .ss_sp = thread->signal_stack, .ss_size = stack_bytes() };
-    return ours.ss_sp && sys_sigaltstack(&ours, NULL) == 0 ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_TIMER;
+    struct stack_head *head = (void *)(memory + STACK_STEP + stack_bytes());
+    head->mark = MARK ^ (uintptr_t)head;
+    for (uint32_t i = 0; i < KEPT; i++)
+        head->kept[i].ss_flags = SS_DISABLE;
+    sys_mprotect(memory, STACK_STEP, PROT_NONE);
+    return head;
 }
 
 enum wire_fate sample_stack_give(struct agent_thread *thread)
 {
     stack_t now = { 0 };
     if (sys_sigaltstack(NULL, &now) != 0)
+        return WIRE_UNSAMPLED_TIMER;
+    if (is_ours(&now)) {
+        thread->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's */
         return SAMPLE_HAS_STACK;
-    if (now.ss_flags & SS_DISABLE)
-        return install(thread);
-    if (is_ours(&now))
-        thread->signal_stack = now.ss_sp; /* in a forked child it is the parent's */
-    return now.ss_size >= frame_bytes() + HANDLER_NEEDS ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_STACK;
+    }
+    if (!thread->signal_stack)
+        thread->signal_stack = map_stack();
+    if (!thread->signal_stack)
+        return WIRE_UNSAMPLED_TIMER;
+    stack_t ours = ours_for(thread->signal_stack, &now);
+    return sys_sigaltstack(&ours, NULL) == 0 ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_TIMER;
 }
 
-/* A thread that ends in a handler is on it still: then it stays. */
+/* Handlers of the program's may come later still. */
 void sample_stack_take(struct agent_thread *thread)
 {
-    stack_t now = { 0 }, none = { .ss_flags = SS_DISABLE };
-    char *stack = thread->signal_stack;
+    stack_t now = { 0 };
+    struct stack_head *head = thread->signal_stack;
     thread->signal_stack = NULL;
-    if (!stack || sys_sigaltstack(NULL, &now) != 0)
+    if (!head || sys_sigaltstack(NULL, &now) != 0)
         return;
-    if (now.ss_sp != stack || sys_sigaltstack(&none, NULL) == 0)
-        unmap_stack(stack);
+    const stack_t *program = sample_stack_stands_for(&now);
+    if (!program || sys_sigaltstack(program, NULL) == 0)
+        window_unmap(mapping_of(head), mapping_bytes());
 }
 
 /* ---- sigaltstack() --------------------------------------------------------------------------------------------------------- */
 
-/* On our stack the kernel refuses another, and would not on none: what the program sets in a handler ends with it in any case. */
-static int answer_on_ours(const stack_t *set)
+/* The kernel refuses another stack to whoever runs on the one that is set. */
+static int is_refused(const stack_t *set)
 {
-    int mode = set->ss_flags & ~SS_AUTODISARM;
-    if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE)
-        errno = EINVAL;
-    else if (mode != SS_DISABLE && set->ss_size < KERNEL_LEAST)
-        errno = ENOMEM;
-    else
+    stack_t now;
+    sample_stack_ask(&now);
+    if (!(now.ss_flags & SS_ONSTACK))
         return 0;
-    return -1;
+    errno = sys_can_read(set) ? EPERM : EFAULT;
+    return 1;
 }
 
-static int is_on_ours(void)
-{
-    stack_t now = { 0 };
-    return sys_sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK) && is_ours(&now);
-}
-
-static int set_stack(const stack_t *set, stack_t *old)
-{
-    int saved_errno = errno, result = OS_REAL(sigaltstack)(set, old);
-    if (result == 0 || errno != EPERM || !is_on_ours())
-        return result;
-    errno = saved_errno;
-    result = answer_on_ours(set);
-    if (result == 0 && old)
-        *old = (stack_t){ .ss_flags = SS_DISABLE };
-    return result;
-}
-
-/* No sample comes between the change and what follows from it. */
+/* No sample comes between the change and what follows from it, and no handler that could jump away. */
 static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
 {
-    uint64_t signals = SAMPLE_SIGNAL_BIT, before = 0;
-    sys_rt_sigprocmask(SIG_BLOCK, &signals, &before);
-    int result = set_stack(set, old);
+    uint64_t mask = sys_hold_signals();
+    int result = OS_REAL(sigaltstack)(set, old);
     enum wire_fate fate = sample_stack_give(thread);
     if (fate != SAMPLE_HAS_STACK)
         sample_thread_stop(thread, fate);
-    sys_rt_sigprocmask(SIG_SETMASK, &before, NULL);
+    sys_release_signals(mask);
     return result;
 }
 
 int os_hook_sigaltstack(const stack_t *set, stack_t *old)
 {
     struct agent_thread *thread = set && sample_has_signal() && os_is_own_process() ? agent_thread() : NULL;
+    if (set && is_refused(set))
+        return -1;
     int result = thread ? set_between_samples(thread, set, old) : OS_REAL(sigaltstack)(set, old);
-    if (result == 0 && old && is_ours(old))
-        *old = (stack_t){ .ss_flags = SS_DISABLE };
+    if (result == 0 && old)
+        show_as_set(old);
     return result;
 }

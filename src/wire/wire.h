@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 7 /* counts up whenever anything in src/wire is laid out differently */
+#define WIRE_VERSION 8 /* counts up whenever anything in src/wire is laid out differently */
 
 /* ---- Sources and what becomes of their events -------------------------------------------------------------- */
 
@@ -46,8 +46,7 @@ enum wire_source {
     X(LOST_GPU_BUFFER, "lost", "gpu-buffer-full") /* records in buffers that had no place in the arena */            \
     X(LOST_BLOCKED, "lost", "signal-blocked") /* samples of a thread that let no signal in */                        \
     X(UNSAMPLED_SIGNAL, "unsampled-threads", "signal-taken") /* threads, not events: the program has a use for the signal */ \
-    X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused theirs */                          \
-    X(UNSAMPLED_STACK, "unsampled-threads", "small-stack")   /* their alternate stacks have no room for a signal's handler */
+    X(UNSAMPLED_TIMER, "unsampled-threads", "no-timer")      /* the kernel refused theirs */
 
 enum wire_fate {
 #define WIRE_FATE_ID(name, fate, cause) WIRE_##name,

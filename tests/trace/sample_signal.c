@@ -168,7 +168,7 @@ static void run_threads(void)
     printf("child %d\n", status);
 }
 
-/* Threads with alternate stacks of their own: too small, just large enough, and given up again. Nothing lies below. */
+/* Threads with alternate stacks of their own: as small as the kernel lets them be, or just large enough. Nothing lies below. */
 #if defined(__aarch64__)
 enum { KERNEL_LEAST = 5120 };
 #else

@@ -333,13 +333,11 @@ class Signal(lib.Case):
                 self.assertGreater(self.taken, 5)
 
     def test_alternate_stacks(self):
-        """A thread whose alternate stack has no room for the signal's handler is not sampled, and counted; with just enough room it is."""
+        """A thread is sampled whatever alternate stack it has set, be it too small for any handler."""
         report = self.run_mode("stacks")
-        self.assertEqual(report.count("samples", "unsampled-threads", "small-stack"), 2)
-        self.assertIn("sigaltstack", self.text)
-        tids = [tid for tid, in report.rows("SELECT DISTINCT globalTid FROM COMPOSITE_EVENTS ORDER BY 1")]
-        self.assertEqual(len(tids), 1, "the third thread; the first one only waits")
-        self.assertGreater(self.taken, 2)
+        self.assertEqual(report.count("samples", "unsampled-threads"), 0)
+        tids = [tid for tid, in report.rows("SELECT DISTINCT globalTid FROM COMPOSITE_EVENTS")]
+        self.assertGreaterEqual(len(tids), 3, "the first thread only waits")
 
     def test_timers_leave_half_of_the_signals_to_the_program(self):
         """A program of many threads can still have timers of its own: at least half of those that it has without us."""

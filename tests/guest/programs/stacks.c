@@ -1,7 +1,9 @@
 /* Stacks: small ones of threads, those of signal handlers, those that a program makes itself. */
 #include "guest.h"
 
+#include <fenv.h>
 #include <poll.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 enum { SMALL = 16 << 10, PAINT = 0x5A };
@@ -124,6 +126,7 @@ static void *compute_with_stack(void *bytes)
     say_result("sigaltstack", sigaltstack(&stack, &old));
     say("before: flags %#x, %zu bytes", (unsigned)old.ss_flags, old.ss_size);
     compute();
+    raise(SIGURG);
     sigaltstack(NULL, &old);
     say("stack %s, %s bytes", old.ss_sp == stack.ss_sp ? "mine" : "another", old.ss_size == stack.ss_size ? "as many" : "other");
     return NULL;
@@ -351,8 +354,6 @@ PROGRAM(fiber_that_changes_threads)
 }
 
 /* A jump out of a handler, and out of the midst of calls. */
-#include <setjmp.h>
-
 static sigjmp_buf back;
 
 static void jump(int number)
@@ -376,5 +377,335 @@ PROGRAM(jumps_out_of_handlers)
     }
     signal(SIGALRM, SIG_DFL);
     say("jumps %d", jumps);
+    return 0;
+}
+
+/* ---- What alternate stacks are used for --------------------------------------------------------------------------------------- */
+
+/* Where samples come by timers they come by SIGURG: raise(SIGURG) is a sample's signal at the worst moment. By itself it does nothing. */
+static void handle(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+    sigaction(number, &action, NULL);
+}
+
+static void set_alternate(char *memory, size_t bytes)
+{
+    stack_t stack = { .ss_sp = memory, .ss_size = bytes };
+    sigaltstack(&stack, NULL);
+}
+
+static void give_up_alternate(void)
+{
+    stack_t none = { .ss_flags = SS_DISABLE };
+    sigaltstack(&none, NULL);
+}
+
+PROGRAM(data_on_an_alternate_stack)
+{
+    char *memory = painted(64 << 10);
+    int changed = 0;
+    set_alternate(memory, 64 << 10);
+    raise(SIGURG);
+    compute();
+    for (int i = 0; i < 64 << 10; i++)
+        changed += memory[i] != PAINT;
+    say("changed bytes: %d", changed);
+    munmap(memory, 64 << 10);
+    raise(SIGURG);
+    compute();
+    give_up_alternate();
+    return 0;
+}
+
+/* As QEMU and GNU Pth make coroutines: a handler on the new stack saves its place and returns, and is gone back to later. */
+static sigjmp_buf in_coroutine, out_of_coroutine;
+
+static void __attribute__((noinline)) begin_coroutine(int number)
+{
+    volatile int mine[4] = { 1, 22, 333, 4444 };
+    if (sigsetjmp(in_coroutine, 0) == 0)
+        return;
+    slow_calls();
+    raise(SIGURG);
+    say("in the coroutine: %d %d %d %d", mine[0], mine[1], mine[2], mine[3]);
+    siglongjmp(out_of_coroutine, 1);
+}
+
+static void run_coroutine(size_t bytes)
+{
+    set_alternate(painted(bytes), bytes);
+    handle(SIGUSR2, begin_coroutine, SA_ONSTACK);
+    raise(SIGUSR2);
+    raise(SIGURG);
+    slow_calls();
+    give_up_alternate();
+    if (sigsetjmp(out_of_coroutine, 0) == 0)
+        siglongjmp(in_coroutine, 1);
+    signal(SIGUSR2, SIG_DFL);
+}
+
+PROGRAM(coroutines_made_on_alternate_stacks)
+{
+    for (int i = 0; i < FIBERS; i++)
+        run_coroutine(SMALL);
+    return 0;
+}
+
+static void need_a_megabyte(int number)
+{
+    volatile char large[1 << 20];
+    for (size_t i = 0; i < sizeof large; i += 4096)
+        large[i] = PAINT;
+    raise(SIGURG);
+    say("a megabyte: %d", large[4096] == PAINT);
+}
+
+static void *handle_with_a_megabyte(void *unused)
+{
+    raise(SIGUSR1);
+    return unused;
+}
+
+PROGRAM(large_handler_without_an_alternate_stack)
+{
+    pthread_t thread;
+    handle(SIGUSR1, need_a_megabyte, SA_ONSTACK);
+    handle_with_a_megabyte(NULL);
+    pthread_create(&thread, NULL, handle_with_a_megabyte, NULL);
+    pthread_join(thread, NULL);
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+/* Preemptive user threads: the handler of a timer goes on with another of them, and comes back out of its own handler there. */
+static ucontext_t users[2];
+static int running, switches[2];
+
+static void preempt(int number)
+{
+    int me = running;
+    running = !me;
+    swapcontext(&users[me], &users[!me]);
+}
+
+static void work_until_preempted(void)
+{
+    for (int i = 0; i < TURNS; i++) {
+        volatile int before = i;
+        raise(SIGUSR1);
+        raise(SIGURG);
+        switches[running] += before == i;
+    }
+    setcontext(&scheduler);
+}
+
+PROGRAM(handlers_that_switch_contexts)
+{
+    volatile int ended = 0;
+    handle(SIGUSR1, preempt, SA_ONSTACK | SA_NODEFER);
+    for (int i = 0; i < 2; i++) {
+        getcontext(&users[i]);
+        users[i].uc_stack = (stack_t){ .ss_sp = painted(64 << 10), .ss_size = 64 << 10 };
+        makecontext(&users[i], work_until_preempted, 0);
+    }
+    getcontext(&scheduler);
+    if (!ended++)
+        setcontext(&users[0]);
+    say("switches %d and %d", switches[0], switches[1]);
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+/* All but a kilobyte of it. */
+static char *used_stack;
+
+static void use_up(int number)
+{
+    char *volatile mine = __builtin_alloca((size_t)((char *)__builtin_frame_address(0) - used_stack) - 1024);
+    *mine = PAINT;
+    raise(SIGURG);
+    handled = *mine == PAINT;
+}
+
+PROGRAM(alternate_stack_that_is_used_up)
+{
+    used_stack = painted(SMALL);
+    set_alternate(used_stack, SMALL);
+    handle(SIGUSR1, use_up, SA_ONSTACK);
+    raise(SIGUSR1);
+    say("came back: %d", (int)handled);
+    give_up_alternate();
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+/* ---- How handlers on alternate stacks are entered and left --------------------------------------------------------------------- */
+
+static int depth, to_come;
+
+static void say_handler(int number, siginfo_t *information, void *context)
+{
+    char here;
+    stack_t now = { 0 };
+    sigset_t mask;
+    ucontext_t *interrupted = context;
+    sigaltstack(NULL, &now);
+    sigprocmask(SIG_BLOCK, NULL, &mask);
+    say("signal %d of %d, value %d, flags %#x, here %d", number, information->si_signo,
+        information->si_code == SI_QUEUE ? information->si_value.sival_int : 0, (unsigned)now.ss_flags,
+        (size_t)(&here - (char *)now.ss_sp) < now.ss_size);
+    say("blocks %d %d %d, blocked before %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGUSR2), sigismember(&mask, SIGALRM),
+        sigismember(&interrupted->uc_sigmask, SIGHUP));
+    fesetround(FE_DOWNWARD);
+    sigaddset(&interrupted->uc_sigmask, SIGCONT);
+    depth++;
+    if (to_come-- > 0)
+        sigqueue(getpid(), SIGUSR2, (union sigval){ .sival_int = depth });
+    say("leaves depth %d", depth--);
+}
+
+static void say_action(int number)
+{
+    struct sigaction now = { 0 };
+    sigaction(number, NULL, &now);
+    const char *handler = now.sa_sigaction == say_handler ? "mine" : now.sa_handler == SIG_DFL ? "default" : "another";
+    say("action of %d: %s, flags %#x, blocks %d %d", number, handler, (unsigned)now.sa_flags & ~0x4000000u /* SA_RESTORER */,
+        sigismember(&now.sa_mask, SIGUSR1), sigismember(&now.sa_mask, SIGALRM));
+}
+
+static void say_handlers(int flags)
+{
+    struct sigaction action = { .sa_sigaction = say_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK | flags };
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigaddset(&action.sa_mask, SIGALRM);
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    say_action(SIGUSR1);
+    sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    fesetround(FE_UPWARD);
+    to_come = flags & (int)SA_RESETHAND ? 0 : 3;
+    sigqueue(getpid(), SIGUSR1, (union sigval){ .sival_int = 4711 });
+    say("rounds up: %d", fegetround() == FE_UPWARD);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    say("blocked after: %d %d %d", sigismember(&mask, SIGUSR1), sigismember(&mask, SIGHUP), sigismember(&mask, SIGCONT));
+    say_action(SIGUSR1);
+    say("was mine: %d", (void *)signal(SIGUSR1, SIG_DFL) == (void *)say_handler);
+    say_action(SIGUSR1);
+    signal(SIGUSR2, SIG_DFL);
+    fesetround(FE_TONEAREST);
+}
+
+static int say_handlers_in_child(void)
+{
+    say_handlers(0);
+    return 0;
+}
+
+/* Two that wait are entered at once, one within the other. */
+static void say_two_at_once(void)
+{
+    sigset_t both, before;
+    sigemptyset(&both);
+    sigaddset(&both, SIGUSR1);
+    sigaddset(&both, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &both, NULL);
+    struct sigaction action = { .sa_sigaction = say_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    raise(SIGURG);
+    sigprocmask(SIG_UNBLOCK, &both, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    sigemptyset(&both);
+    say_result("sigsuspend", sigsuspend(&both));
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    say_result("ppoll", ppoll(NULL, 0, NULL, &both));
+    sigpending(&both);
+    say("left %d %d", sigismember(&both, SIGUSR1), sigismember(&both, SIGUSR2));
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+}
+
+PROGRAM(handlers_on_alternate_stacks)
+{
+    say_handlers(0);
+    say_two_at_once();
+    set_alternate(painted(64 << 10), 64 << 10);
+    say_handlers(0);
+    say_handlers(SA_NODEFER);
+    say_handlers(SA_NODEFER | (int)SA_RESETHAND);
+    say_two_at_once();
+    in_child("child", say_handlers_in_child);
+    give_up_alternate();
+    return 0;
+}
+
+/* A fortified jump down the addresses is allowed from an alternate stack alone: libc asks the kernel where it is. */
+extern void __longjmp_chk(void *, int) __attribute__((weak, noreturn));
+
+static void jump_down(int number)
+{
+    if (__longjmp_chk)
+        __longjmp_chk(back, 1);
+    siglongjmp(back, 1);
+}
+
+static void *jump_from_above(void *above)
+{
+    volatile int jumps = 0;
+    set_alternate(above, SMALL);
+    while (sigsetjmp(back, 1) < 1 || ++jumps < 3)
+        raise(SIGUSR1);
+    give_up_alternate();
+    return jumps == 3 ? above : NULL;
+}
+
+PROGRAM(fortified_jumps_out_of_handlers)
+{
+    char *memory = painted((256 << 10) + SMALL);
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *result = NULL;
+    handle(SIGUSR1, jump_down, SA_ONSTACK);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, memory, 256 << 10);
+    pthread_create(&thread, &attributes, jump_from_above, memory + (256 << 10));
+    pthread_join(thread, &result);
+    say("jumped: %d", result != NULL);
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+/* As Go with cgo does: alternate stacks are the kernel's affair, and one that is there already is kept; handlers are libc's. */
+static stack_t known;
+
+static void look_where(int number)
+{
+    char here;
+    say("handler of %d on the stack that is known: %d", number, (size_t)(&here - (char *)known.ss_sp) < known.ss_size);
+}
+
+PROGRAM(runtime_that_sets_its_stack_without_libc)
+{
+    syscall(SYS_sigaltstack, NULL, &known);
+    if (known.ss_flags & SS_DISABLE) {
+        known = (stack_t){ .ss_sp = painted(32 << 10), .ss_size = 32 << 10 };
+        syscall(SYS_sigaltstack, &known, NULL);
+    }
+    handle(SIGUSR1, look_where, SA_ONSTACK);
+    handle(SIGURG, look_where, SA_ONSTACK);
+    raise(SIGUSR1);
+    raise(SIGURG);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGURG, SIG_DFL);
+    syscall(SYS_sigaltstack, &(stack_t){ .ss_flags = SS_DISABLE }, NULL);
     return 0;
 }

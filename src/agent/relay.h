@@ -1,0 +1,19 @@
+/* Handlers of the program's that ask for the alternate stack, where that is ours (relay.c). */
+#ifndef TACHO_AGENT_RELAY_H
+#define TACHO_AGENT_RELAY_H
+
+#include <signal.h>
+
+/* From now on threads have stacks of ours: handlers that were set already are entered by way of relay(), as all that are set later. */
+void relay_begin(void);
+
+/* What to give to the kernel for this action: the same, or another, which is put into room. NULL stays NULL. */
+const struct sigaction *relay_wrap(int number, const struct sigaction *action, struct sigaction *room);
+
+/* What the kernel answers, as the program has set it. The action is that of before the call, which may have set another. */
+struct relay_action;
+const struct relay_action *relay_action(int number);
+void relay_show(const struct relay_action *before, struct sigaction *old);
+void *relay_show_handler(const struct relay_action *before, void *old);
+
+#endif
