@@ -149,6 +149,14 @@ static void recycle_chunk(struct process *process, uint32_t index)
     wire_free_chunk(process->arena, index);
 }
 
+/* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the program has written
+ * over it: they are lost. */
+static void count_waiting_handlers(struct process *process, const struct reader *reader)
+{
+    if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
+        process->counts[WIRE_SOURCE_NVTX].damaged++;
+}
+
 static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
 {
     struct wire_thread *slot = &wire_threads(process->arena)[index];
@@ -158,6 +166,7 @@ static void recycle_slot(struct process *process, struct reader *reader, uint32_
         atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
     }
     take_counts(process, reader, slot);
+    count_waiting_handlers(process, reader);
     memset(slot->counts, 0, sizeof slot->counts); /* the thread has ended */
     end_thread(process, reader, collector_now(process->collector));
     atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
@@ -465,6 +474,8 @@ void drain_finish(struct process *process, int64_t end_ns)
             record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
                              &wire_threads(process->arena)[i], end_ns);
             take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+            if (end_ns != PROCESS_NO_TIME) /* else it goes on */
+                count_waiting_handlers(process, &process->readers[i]);
             end_thread(process, &process->readers[i], end_ns);
         }
     }

@@ -255,6 +255,26 @@ static void a_handler_ahead_of_its_thread_waits(void **state)
     report_close(finish(scene));
 }
 
+/* The program has written over the place: the thread never comes there. */
+static void handlers_whose_place_never_comes_are_counted(void **state)
+{
+    struct scene *scene = *state;
+    for (int i = 0; i < 2; i++) {
+        struct thread thread = begin_thread(scene, 77 + (uint32_t)i), handlers = thread;
+        handlers.lane = WIRE_LANE_HANDLER;
+        write_call(scene, &thread, 2000, 1, 0);
+        write_place(scene, &handlers, 4096);
+        write_call(scene, &handlers, 2001, 1, 0);
+        if (i == 0) /* the other thread runs when the process dies */
+            atomic_store(&wire_threads(scene->arena)[thread.slot].state, WIRE_THREAD_ENDED);
+        drain_process(scene->process, SIZE_MAX);
+        assert_int_equal(scene->process->counts[WIRE_SOURCE_NVTX].damaged, 1);
+    }
+    report_close(finish(scene));
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, 2);
+    assert_int_equal(scene->result.counts[WIRE_SOURCE_NVTX].lost_damaged, 2);
+}
+
 static void chunks_are_used_again(void **state)
 {
     struct scene *scene = *state;
@@ -746,6 +766,7 @@ int main(void)
         SCENE_TEST(the_last_switch_counts_even_if_there_was_no_place_for_it), SCENE_TEST(notes_have_chunks_when_events_have_none),
         SCENE_TEST(a_missed_switch_waits_for_those_before_it), SCENE_TEST(switches_behind_one_that_was_never_set_are_lost),
         SCENE_TEST(ranges_of_handlers_come_where_they_belong), SCENE_TEST(a_handler_ahead_of_its_thread_waits),
+        SCENE_TEST(handlers_whose_place_never_comes_are_counted),
         SCENE_TEST(free_chunks_are_no_fresh_ones), cmocka_unit_test(switches_are_full_when_all_are_unread),
         SCENE_TEST(an_unknown_record_is_counted_as_damage),
         SCENE_TEST(sizes_beyond_the_chunk_are_not_believed), SCENE_TEST(a_chain_that_is_a_circle_ends), SCENE_TEST(a_reader_does_not_stay_in_a_circle), SCENE_TEST(an_ended_process_keeps_no_memory_but_its_own),
