@@ -171,7 +171,10 @@ void children_add_from_agent(struct process *parent, struct child_news *news)
     if (!is_in_our_namespace(parent))
         return;
     children_add(parent->collector, news);
+    struct process *process = find_process(parent->collector, news->pid, news->time_ns);
     struct child *child = find_child(parent->collector, news->pid);
+    if (process && !process->is_recorded && news->what == WIRE_CHILD_STAYS)
+        process->cause = WIRE_CAUSE_UNKNOWN;
     if (child)
         child->is_told = 1;
     if (child && news->what == WIRE_CHILD_STAYS) {
@@ -279,25 +282,16 @@ void children_settle(struct collector *collector, int is_end)
 
 /* ---- The count ------------------------------------------------------------------------------------------------------------- */
 
-enum wire_cause children_cause_of(const struct process *process)
-{
-    if (process->filters > process->collector->session.filters)
-        return WIRE_CAUSE_FILTERED;
-    if (process == process->collector->primary && process->collector->program_cause)
-        return process->collector->program_cause;
-    return process->cause ? process->cause : WIRE_CAUSE_NOT_ATTACHED;
-}
-
-int children_is_unrecorded(const struct process *process)
-{
-    return !process->is_recorded && !process->is_borrowed && !process->collector->options->no_preload;
-}
-
 void children_count_unrecorded(struct collector *collector)
 {
-    for (struct process *process = collector->processes.first; process; process = process->next)
-        if (children_is_unrecorded(process) && !marks_has(collector, process))
-            marks_count(collector, children_cause_of(process), process);
+    for (struct process *process = collector->processes.first; process; process = process->next) {
+        if (!process_is_unrecorded(process))
+            continue;
+        enum wire_cause cause = marks_take(collector, process);
+        process_set_unrecorded(process, cause ? cause : process_cause(process));
+        marks_count(collector, process->unrecorded, process);
+    }
+    marks_count_rest(collector);
 }
 
 void children_free(struct collector *collector)

@@ -48,11 +48,7 @@ void children_add_parents(struct collector *collector, pid_t parent_pid);
 /* With every tick: those of whom nothing more was heard for one get their rows. At the end (`is_end`) all do. */
 void children_settle(struct collector *collector, int is_end);
 
-/* Is there no agent that has recorded it? And why not, as far as is known. */
-int children_is_unrecorded(const struct process *process);
-enum wire_cause children_cause_of(const struct process *process);
-
-/* At the very end: counts all processes that are not recorded, by cause. */
+/* At the very end: counts all processes that are not recorded, by cause, and writes the cause into their rows. */
 void children_count_unrecorded(struct collector *collector);
 
 void children_free(struct collector *collector);

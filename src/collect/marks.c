@@ -1,4 +1,5 @@
-/* Processes that could not attach: see wire/marks.h. What they left is counted and removed. */
+/* Processes that could not attach: see wire/marks.h. What they left is removed and kept here, and counted at the end:
+ * by then it is known which of the processes has left it. */
 #include "marks.h"
 
 #include <dirent.h>
@@ -36,35 +37,49 @@ void marks_count(struct collector *collector, enum wire_cause cause, const struc
         process_count_row(collector->primary, "processes", "lost", causes[cause].text, 1);
 }
 
-void marks_note(struct collector *collector, pid_t pid)
+static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
 {
     struct session *session = &collector->session;
-    if (array_reserve(&session->marked, &session->marked_capacity, session->marked_count + 1, sizeof *session->marked) == 0)
-        session->marked[session->marked_count++] = pid;
+    if (array_reserve(&session->marks, &session->mark_capacity, session->mark_count + 1, sizeof *session->marks) == 0)
+        session->marks[session->mark_count++] = (struct mark){.pid = pid, .cause = cause};
+    else
+        marks_count(collector, cause, NULL);
 }
 
-int marks_has(struct collector *collector, const struct process *process)
+enum wire_cause marks_take(struct collector *collector, const struct process *process)
 {
     struct session *session = &collector->session;
-    for (size_t i = 0; i < session->marked_count; i++)
-        if (session->marked[i] == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
-            session->marked[i] = session->marked[--session->marked_count];
-            return 1;
+    for (size_t i = 0; i < session->mark_count; i++)
+        if (session->marks[i].pid == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
+            enum wire_cause cause = session->marks[i].cause;
+            session->marks[i] = session->marks[--session->mark_count];
+            return cause;
         }
-    return 0;
+    return WIRE_CAUSE_UNKNOWN;
 }
 
-static void count_link(struct collector *collector, int folder, const char *name)
+void marks_count_rest(struct collector *collector)
+{
+    for (size_t i = 0; i < collector->session.mark_count; i++) {
+        const struct mark *mark = &collector->session.marks[i];
+        const struct process *process = process_find(collector, mark->pid);
+        if (!process || !process->unrecorded) /* else it is a second mark, left after exec */
+            marks_count(collector, mark->cause, NULL);
+    }
+    collector->session.mark_count = 0;
+}
+
+static void take_link(struct collector *collector, int folder, const char *name)
 {
     char text[32] = "";
     ssize_t length = readlinkat(folder, name, text, sizeof text - 1);
     if (length <= 0 || unlinkat(folder, name, 0) != 0)
         return;
+    size_t before = sizeof WIRE_MARK_UNRECORDED - 1 + 16; /* the time stands before the pid, both in so many digits */
+    pid_t pid = strlen(name) > before ? (pid_t)strtoll(name + before, NULL, 16) : 0;
     for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
         if (strcmp(text, causes[i].text) == 0)
-            marks_count(collector, (enum wire_cause)i, NULL);
-    if (strlen(name) > sizeof WIRE_MARK_UNRECORDED - 1 + 16) /* the time stands before the pid, both in so many digits */
-        marks_note(collector, (pid_t)strtoll(name + sizeof WIRE_MARK_UNRECORDED - 1 + 16, NULL, 16));
+            note(collector, (enum wire_cause)i, pid);
 }
 
 void marks_read(struct collector *collector)
@@ -75,7 +90,7 @@ void marks_read(struct collector *collector)
         if (strcmp(entry->d_name, WIRE_MARK_SILENT) == 0)
             unlinkat(dirfd(list), entry->d_name, 0); /* we are here again */
         else if (strncmp(entry->d_name, WIRE_MARK_UNRECORDED, sizeof WIRE_MARK_UNRECORDED - 1) == 0)
-            count_link(collector, dirfd(list), entry->d_name);
+            take_link(collector, dirfd(list), entry->d_name);
     }
     if (list)
         closedir(list);

@@ -13,12 +13,14 @@ struct process;
 /* A cause as an agent tells it; UNKNOWN, if it makes no sense. */
 enum wire_cause marks_cause(uint32_t word);
 
-/* One is not recorded, for this reason. process: NULL, if all that is known of it is its number: marks_note() keeps that. */
+/* One is not recorded, for this reason. process: NULL, if all that is known of it is its mark. */
 void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process);
-void marks_note(struct collector *collector, pid_t pid);
 
-/* Was it counted by its number already? Each number stands for one. */
-int marks_has(struct collector *collector, const struct process *process);
+/* The cause in the mark that it has left, which is then used up; UNKNOWN: it has left none. */
+enum wire_cause marks_take(struct collector *collector, const struct process *process);
+
+/* Those whose mark nobody has taken: nothing else is known of them. */
+void marks_count_rest(struct collector *collector);
 
 /* The cause as it stands in the report. */
 const char *marks_text(enum wire_cause cause);

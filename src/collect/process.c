@@ -91,7 +91,7 @@ static void set_ending(struct row_TACHO_PROCESS *row, const struct process *proc
         ROW_SET(row, TACHO_PROCESS, cpuNs, process->cpu_ns - process->cpu_before_ns);
 }
 
-static void process_row(const struct process *process, int is_last)
+static void process_row(const struct process *process)
 {
     struct collector *collector = process->collector;
     struct row_TACHO_PROCESS row = {0};
@@ -108,8 +108,8 @@ static void process_row(const struct process *process, int is_last)
     set_ending(&row, process);
     ROW_SET(&row, TACHO_PROCESS, host, collector_string(collector, collector->machine.host));
     set_rank(&row, process);
-    if (is_last && children_is_unrecorded(process))
-        ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, marks_text(children_cause_of(process))));
+    if (process->unrecorded)
+        ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, marks_text(process->unrecorded)));
     writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
 }
 
@@ -258,7 +258,7 @@ void process_describe(struct process *process)
     }
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
-    process_row(process, 0);
+    process_row(process);
     python_process_begins(process);
 }
 
@@ -272,6 +272,28 @@ void process_describe_unseen(struct process *process)
     else if (process->cause == WIRE_CAUSE_STATIC) /* it was, and has become another program since */
         process->cause = WIRE_CAUSE_UNKNOWN;
     process_describe(process);
+}
+
+/* ---- Those without an agent ------------------------------------------------------------------------------------------- */
+
+int process_is_unrecorded(const struct process *process)
+{
+    return !process->is_recorded && !process->is_borrowed && !process->collector->options->no_preload;
+}
+
+enum wire_cause process_cause(const struct process *process)
+{
+    if (process->filters > process->collector->session.filters)
+        return WIRE_CAUSE_FILTERED;
+    if (process == process->collector->primary && process->collector->program_cause)
+        return process->collector->program_cause;
+    return process->cause ? process->cause : WIRE_CAUSE_NOT_ATTACHED;
+}
+
+void process_set_unrecorded(struct process *process, enum wire_cause cause)
+{
+    process->unrecorded = cause;
+    process_row(process);
 }
 
 /* ---- Counts ------------------------------------------------------------------------------------------------------------- */
@@ -488,37 +510,10 @@ static void tell_if_partly_mapped(struct process *process)
                        error == EAGAIN ? "raise ulimit -l" : "raise ulimit -v or sysctl vm.max_map_count");
 }
 
-void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
+/* All records are read: what the sources still hold becomes rows and counts. */
+static void finish_sources(struct process *process)
 {
-    if (process->ending != PROCESS_RUNS)
-        return;
-    if (process->is_over) {
-        ending = process->over_ending;
-        status = process->over_status;
-        end_ns = process->over_ns;
-        process->is_over = 0;
-        process->collector->processes.over--;
-    } else {
-        process_sample_cpu(process);
-    }
-    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) { /* what came after is the next program's */
-        process->cpu_ns = process->exec_cpu_ns;
-        end_ns = process->exec_ns;
-    }
-    int64_t threads_end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
-    drain_finish(process, threads_end_ns);
-    if (ending != PROCESS_EXECED)
-        take_silent_exec(process);
-    if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
-        split_at_exec(process, ending, status, end_ns);
-        return;
-    }
-    capture_process_ends(process->collector, process, end_ns);
     python_process_ends(process);
-    if (process->arena && process->threads_seen)
-        process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
-    note_if_unmapped(process, ending);
-    tell_if_partly_mapped(process);
     if (process->nvtx) {
         struct nvtx_counts counts;
         nvtx_process_finish(process->nvtx, &counts);
@@ -533,6 +528,38 @@ void process_end(struct process *process, enum process_ending ending, int status
     if (process->cuda)
         finish_cuda(process);
     python_calls_process_ends(process);
+}
+
+void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
+{
+    if (process->ending != PROCESS_RUNS)
+        return;
+    if (process->is_over) {
+        ending = process->over_ending;
+        status = process->over_status;
+        end_ns = process->over_ns;
+        process->is_over = 0;
+        process->collector->processes.over--;
+    } else {
+        process_sample_cpu(process);
+    }
+    drain_finish(process, ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns);
+    if (ending == PROCESS_EXECED && process->exec_ns != PROCESS_NO_TIME) { /* what came after is the next program's */
+        process->cpu_ns = process->exec_cpu_ns;
+        end_ns = process->exec_ns;
+    }
+    if (ending != PROCESS_EXECED)
+        take_silent_exec(process);
+    if (process->exec_ns != PROCESS_NO_TIME && ending != PROCESS_EXECED && ending != PROCESS_RUNS && !process->exit_seen) {
+        split_at_exec(process, ending, status, end_ns);
+        return;
+    }
+    capture_process_ends(process->collector, process, end_ns);
+    if (process->arena && process->threads_seen)
+        process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
+    note_if_unmapped(process, ending);
+    tell_if_partly_mapped(process);
+    finish_sources(process);
     detach(process);
     free(process->readers);
     process->readers = NULL;
@@ -542,13 +569,13 @@ void process_end(struct process *process, enum process_ending ending, int status
     process->module_count = process->module_capacity = 0;
     stacks_process_ends(process);
     process_unwatch(process);
-    process->end_ns = threads_end_ns;
+    process->end_ns = ending == PROCESS_RUNS ? PROCESS_NO_TIME : end_ns;
     settle_status(process, ending, status);
     process_report_counts(process);
     add_to_result(process);
     free(process->counts); /* thousands of short processes may come, and their counts are most of what each takes */
     process->counts = process->reported = NULL;
-    process_row(process, 1);
+    process_row(process);
     if (ending != PROCESS_EXECED)
         name_row(process);
     process->collector->processes.live--;
@@ -598,7 +625,7 @@ void process_set_wait_status(struct process *process, int wait_status)
     int status = process->status;
     set_status(process, wait_status);
     if (process->ending != ending || process->status != status)
-        process_row(process, 1); /* the last row counts */
+        process_row(process); /* the last row counts */
 }
 
 /* ---- Modules -------------------------------------------------------------------------------------------------------------- */

@@ -28,13 +28,13 @@ struct torch_thread;
 #define PROCESS_NO_TIME INT64_MIN
 #define PROCESS_VM_ID (INT64_C(1) << 48) /* the machine's part of globalPid and globalTid */
 
-/* The collector's half of a thread's slot: how far its chain was read. */
-/* How far a lane of it is read. */
+/* How far one lane of a thread is read. */
 struct reader_lane {
     uint32_t chunk, offset;   /* the next byte; WIRE_NONE: no chunk yet */
     uint64_t read_bytes, goal_bytes; /* of records, in all; drain_set_goals() */
 };
 
+/* The collector's half of a thread's slot. */
 struct reader {
     uint32_t active;          /* a thread is in the slot and its first row is written */
     uint32_t damaged;         /* its chain makes no sense: not read any more */
@@ -79,6 +79,7 @@ struct process {
     int has_left;                  /* its agent was silenced: WIRE_LEAVE… */
     int64_t left_ns;               /* …then, or when the kernel told of an exec after that */
     enum wire_cause cause;         /* why it, or a child that it has now, is not recorded */
+    enum wire_cause unrecorded;    /* why it was not, in the report; UNKNOWN: it was, or the capture is not over */
     int64_t start_ns, end_ns;
     enum process_ending ending;
     int status;                    /* exit status or signal, by ending */
@@ -200,6 +201,13 @@ void process_find_unseen(struct collector *collector);
 /* CPU time so far, if the kernel still says; or as the process itself said when it was about to end. */
 void process_sample_cpu(struct process *process);
 void process_set_cpu(struct process *process, uint64_t ns);
+
+/* Is there no agent that has recorded it? And why not, as far as is known. */
+int process_is_unrecorded(const struct process *process);
+enum wire_cause process_cause(const struct process *process);
+
+/* Writes its row again, with why it was not recorded. Once all is known: this is the cause that it is counted under. */
+void process_set_unrecorded(struct process *process, enum wire_cause cause);
 
 /* Rows of TACHO_COUNT for what changed since the last time. */
 void process_report_counts(struct process *process);

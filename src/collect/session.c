@@ -532,9 +532,9 @@ void session_close(struct collector *collector)
         close(session->listener);
     if (session->file_listener >= 0)
         close(session->file_listener);
-    free(session->marked);
-    session->marked = NULL;
-    session->marked_count = session->marked_capacity = 0;
+    free(session->marks);
+    session->marks = NULL;
+    session->mark_count = session->mark_capacity = 0;
     folder_remove(&session->folder);
     session->accept = session->file_accept = NULL;
     session->listener = session->file_listener = -1;

@@ -14,6 +14,12 @@ struct collector;
 struct process;
 struct event;
 
+/* What a process has left that could not attach. */
+struct mark {
+    pid_t pid; /* in its own namespace */
+    enum wire_cause cause;
+};
+
 struct session {
     int listener, file_listener;   /* -1: none */
     struct event *accept, *file_accept;
@@ -29,8 +35,8 @@ struct session {
     int refusal;                   /* errno, when no shared memory could be made for a process; 0: there always was some */
     uint64_t unrecorded[WIRE_CAUSE_COUNT]; /* processes that are not recorded (marks.h)… */
     const struct process *first_unrecorded[WIRE_CAUSE_COUNT]; /* …and the first of them that is known; NULL: none */
-    pid_t *marked;                 /* pids of those that were counted before they were known, in their own namespace */
-    size_t marked_count, marked_capacity;
+    struct mark *marks;            /* those that were left so far */
+    size_t mark_count, mark_capacity;
 };
 
 int session_open(struct collector *collector, struct error *err);

@@ -17,6 +17,7 @@ class Attach(lib.Case):
         report = self.profile(ATTACH, "stopped", "5")
         self.assertEqual(self.output.stdout, "1\n", "children that waited")
         self.assertEqual(report.count("processes", "lost", "no-answer"), 5)
+        self.assertEqual(report.unrecorded(), {"no-answer": 5})
         self.assertEqual(report.produced("processes"), 5)
         self.assertIn("5 processes were not recorded", self.output.stderr)
         self.assertIn("incomplete: 5 processes (no-answer) were not recorded", self.health())
@@ -34,6 +35,7 @@ class Attach(lib.Case):
     def test_no_descriptor_left(self):
         report = self.profile(ATTACH, "full", "20", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 4096)))
         self.assertEqual(report.count("processes", "lost", "no-descriptor"), 20)
+        self.assertEqual(report.unrecorded(), {"no-descriptor": 20})
         self.assertEqual(report.produced("processes"), 20)
         self.assertIn("incomplete", self.health())
 
@@ -45,6 +47,7 @@ class Attach(lib.Case):
         self.assertEqual(self.output.stderr.count("shared object"), bare.stderr.count("shared object"), self.output.stderr)
         self.assertNotIn("LD_PRELOAD", self.output.stderr)
         self.assertEqual(report.count("processes", "lost", "no-descriptor"), 1)
+        self.assertEqual(report.unrecorded(), {"no-descriptor": 1})
 
     def test_collector_is_out_of_reach(self):
         """In another network and another /tmp no agent finds the collector: whoever started the program tells of it."""

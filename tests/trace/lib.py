@@ -132,6 +132,18 @@ class Report:
             return 0
         return self.value("SELECT coalesce(sum(count), 0) FROM TACHO_COUNT WHERE source = ?", source)
 
+    def causes(self, source):
+        """(cause, count) of the losses of a source."""
+        if not self.has("TACHO_COUNT"):
+            return {}
+        return dict(self.rows("SELECT cause, sum(count) FROM TACHO_COUNT WHERE source = ? AND fate = 'lost' GROUP BY cause", source))
+
+    def unrecorded(self):
+        """(cause, count) of the processes that have a row and were not recorded. The column is there only when there are some."""
+        if "unrecorded" not in [name for _, name, *_ in self.rows("PRAGMA table_info(TACHO_PROCESS)")]:
+            return {}
+        return dict(self.rows("SELECT unrecorded, count(*) FROM TACHO_PROCESS WHERE unrecorded IS NOT NULL GROUP BY unrecorded"))
+
     def ranges(self):
         """(name, count) of the finished NVTX ranges."""
         if not self.has("NVTX_EVENTS"):
@@ -194,7 +206,17 @@ class Case(unittest.TestCase):
         done = self.run_tacho(*arguments, **more)
         self.assertEqual(done.returncode, status, f"stdout: {done.stdout}\nstderr: {done.stderr}")
         self.output = done
-        return self.report(more.get("output", "report.tacho"))
+        report = self.report(more.get("output", "report.tacho"))
+        self.compare_unrecorded(report)
+        return report
+
+    def compare_unrecorded(self, report):
+        """What TACHO_PROCESS and TACHO_COUNT say about processes that were not recorded. A process that left a mark and had no row of its
+        own, because nobody else knew of it, is counted only."""
+        listed, counted = report.unrecorded(), report.causes("processes")
+        for cause in listed.keys() | counted.keys():
+            compare = self.assertLessEqual if cause in ("no-answer", "no-descriptor") else self.assertEqual
+            compare(listed.get(cause, 0), counted.get(cause, 0), f"rows of TACHO_PROCESS and TACHO_COUNT with cause {cause}")
 
     def until_recorded(self, seconds, profile, has):
         """The report of profile(seconds), a capture that ends after so long, once has(report): on a busy machine the program may not have begun

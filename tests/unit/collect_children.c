@@ -186,6 +186,19 @@ static void test_exec_that_fails(void **state)
     assert_int_equal(scene->result.unrecorded, 0);
 }
 
+/* The same of one that is known already: what its parent said of the program that it did not become holds no more. */
+static void test_exec_that_fails_in_a_known_process(void **state)
+{
+    struct scene *scene = *state;
+    struct process *child = process_add(scene->collector, CHILD, PARENT, "found");
+    child->start_ns = 50;
+    children_add_from_agent(scene->parent, &(struct child_news){.pid = CHILD, .time_ns = 100, .what = WIRE_CHILD_EXECS,
+                                                                .cause = WIRE_CAUSE_FILTERED, .name = "missing"});
+    assert_int_equal(child->cause, WIRE_CAUSE_FILTERED);
+    tell(scene, CHILD, 110, WIRE_CHILD_STAYS, NULL);
+    assert_int_equal(child->cause, WIRE_CAUSE_UNKNOWN);
+}
+
 /* It had used 200 ns of CPU time when it called exec, and 900 ns at its end. */
 static void test_cpu_time_of_a_program_that_never_attached(void **state)
 {
@@ -240,6 +253,7 @@ int main(void)
         TEST(test_parents_outside_of_the_tree),
         TEST(test_parents_that_lead_to_the_tree),
         TEST(test_exec_that_fails),
+        TEST(test_exec_that_fails_in_a_known_process),
         TEST(test_cpu_time_of_a_program_that_never_attached),
         TEST(test_thousands_of_children_by_their_own_numbers),
     };
