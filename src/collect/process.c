@@ -530,11 +530,25 @@ static void finish_sources(struct process *process)
     python_calls_process_ends(process);
 }
 
+/* The program that came into the process by exec, before this one was read to its end, begins where this one turns out to end. */
+static void hand_on(const struct process *process)
+{
+    struct process *next = process_find(process->collector, process->pid);
+    while (next && (next->pid != process->pid || next->image != process->image + 1))
+        next = next->next_same_hash;
+    if (!next)
+        return;
+    next->start_ns = process->end_ns;
+    next->cpu_before_ns = process->cpu_ns > 0 ? process->cpu_ns : 0;
+    process_row(next);
+}
+
 void process_end(struct process *process, enum process_ending ending, int status, int64_t end_ns)
 {
+    int was_over = process->is_over;
     if (process->ending != PROCESS_RUNS)
         return;
-    if (process->is_over) {
+    if (was_over) {
         ending = process->over_ending;
         status = process->over_status;
         end_ns = process->over_ns;
@@ -578,6 +592,8 @@ void process_end(struct process *process, enum process_ending ending, int status
     process_row(process);
     if (ending != PROCESS_EXECED)
         name_row(process);
+    else if (was_over)
+        hand_on(process);
     process->collector->processes.live--;
 }
 

@@ -24,6 +24,8 @@
 #define PID 4242
 #define SILENT 200
 #define SILENT_MAX 24 /* of our own user: see session.c */
+#define EXEC_TICKS 500000
+#define EXEC_CPU_NS 700
 
 struct scene {
     char path[64];
@@ -239,7 +241,7 @@ static void a_flush_that_nobody_waits_for_holds_up_no_other(void **state)
 
 /* ---- A program that has left much to read ---------------------------------------------------------------------------------- */
 
-/* Every chunk full of calls, in a row. */
+/* Every chunk full of calls, in a row, and at the end the exec. */
 static uint64_t fill(struct wire_header *arena)
 {
     const uint32_t words = WIRE_HEAD_WORDS + 2, calls = WIRE_CHUNK_DATA / 8 / words;
@@ -252,14 +254,18 @@ static uint64_t fill(struct wire_header *arena)
         atomic_store(&chunk->committed, calls * words * 8);
     }
     struct wire_thread *slot = &wire_threads(arena)[0];
+    struct wire_record *exec = (struct wire_record *)(chunks[WIRE_NOTE_CHUNKS + CHUNKS - 1].data + (calls - 1) * words * 8);
+    *exec = (struct wire_record){.type = WIRE_EXEC, .words = (uint16_t)words, .ticks = EXEC_TICKS};
+    exec->body[0] = EXEC_CPU_NS;
     atomic_store(&slot->first_chunk[WIRE_LANE_THREAD], WIRE_NOTE_CHUNKS);
     atomic_store(&slot->first_chunk[WIRE_LANE_HANDLER], WIRE_NONE);
     atomic_store(&slot->state, WIRE_THREAD_LIVE);
     atomic_store(&arena->threads_taken, 1);
-    return (uint64_t)CHUNKS * calls;
+    return (uint64_t)CHUNKS * calls - 1;
 }
 
-/* …before it became another one. That one is let in at once, and the rest is read in rounds. */
+/* …before it became another one. That one is let in at once, and the rest is read in rounds. The end of it says when exec was called:
+ * what came after, such as the work of the loader, belongs to the next program. */
 static void the_next_program_in_a_process_does_not_wait(void **state)
 {
     struct scene *scene = *state;
@@ -286,6 +292,10 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     assert_int_equal(first->ending, PROCESS_EXECED);
     assert_int_equal(scene->result.counts[WIRE_SOURCE_OSRT].recorded, calls);
     assert_ptr_equal(process_find(collector, getpid()), next);
+    assert_int_equal(first->end_ns, clock_map_time(&collector->clock, EXEC_TICKS));
+    assert_int_equal(next->start_ns, first->end_ns);
+    assert_int_equal(first->cpu_ns, EXEC_CPU_NS);
+    assert_int_equal(next->cpu_before_ns, EXEC_CPU_NS);
     close(client);
 }
 
