@@ -15,12 +15,12 @@
 #define WIRE_CAUSES(X)                                                                                               \
     X(NO_ANSWER, "no-answer", "the collector did not answer within 2 s")                                              \
     X(NO_DESCRIPTOR, "no-descriptor", "no file descriptor was left (ulimit -n)")                                      \
-    X(NO_MEMORY, "no-memory", "no address space was left for a buffer (ulimit -v)")                                   \
     X(FILTERED, "filtered", "a seccomp filter was installed during the capture")                                      \
     X(FOREIGN, "foreign", "32-bit programs and programs for other architectures take no agent")                       \
     X(UNREADABLE, "unreadable", "the agent cannot be read by another user or in another root")                        \
     X(STATIC, "static", "static programs take no agent")                                                              \
-    X(NO_SHARED_MEMORY, "no-shared-memory", "the collector could make no shared memory for a buffer")                 \
+    X(NO_MEMORY, "no-memory", "no address space was left for a buffer (ulimit -v)")                                   \
+    X(NO_SHARED_MEMORY, "no-shared-memory", "the collector could not create shared memory for a buffer")              \
     X(NOT_ATTACHED, "not-attached", "no agent came up, or it could not reach the collector (setuid programs, namespaces, containers)")
 
 enum wire_cause {

@@ -133,7 +133,7 @@ class FileSize(lib.Case):
     def test_a_program_that_cannot_be_recorded_runs_all_the_same(self):
         done = self.limited(16 * MEGABYTE, 16 * MEGABYTE, MEMORY, "limits", options=["-t", "osrt"])
         self.assertEqual((done.returncode, done.stdout), (0, f"{16 * MEGABYTE} {16 * MEGABYTE} default\n"), done.stderr)
-        self.assertIn("1 process was not recorded: the collector could make no shared memory for a buffer (File too large). First: memory (pid", done.stderr)
+        self.assertIn("1 process was not recorded: the collector could not create shared memory for a buffer (File too large). First: memory (pid", done.stderr)
         self.assertEqual(done.stderr.count("not recorded"), 1, "it is said once")
         self.assertEqual(self.report().count("processes", "lost", "no-shared-memory"), 1)
 
