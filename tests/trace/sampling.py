@@ -1,13 +1,11 @@
 """CPU samples and scheduling of a program that knows itself what it did: by perf events, and by timers where a seccomp filter refuses
 them, as containers do."""
 import csv
-import ctypes
 import io
 import math
 import os
 import resource
 import subprocess
-import sys
 
 import lib
 
@@ -287,98 +285,6 @@ class ByTimer(Sampled):
         for tid, weight, names in self.stacks(report):
             by_process.setdefault("burn_sixty" in names, []).append(weight)
         self.assertGreater(len(by_process.get(True, [])), 20)
-
-
-class Signal(lib.Case):
-    samples = True
-
-    """The program prints the same as without us, whatever use it has for the signal, and the report says why there are no samples."""
-
-    def run_mode(self, mode, **more):
-        program = lib.program("sample_signal")
-        bare = subprocess.run([program, mode], capture_output=True, text=True, check=True)
-        report = self.profile(program, mode, options=["-t", "none"], **{"preexec_fn": lib.refuse_perf_events, **more})
-        self.assertEqual(self.output.stdout, bare.stdout)
-        self.taken = report.value("SELECT count(*) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
-        self.text = " ".join(text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT"))
-        return report
-
-    def test_a_program_that_takes_it(self):
-        for mode, threads in (("handle", 5), ("ignore", 1), ("wait", 1), ("file", 1)):
-            with self.subTest(mode):
-                report = self.run_mode(mode)
-                self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), threads)
-                self.assertIn("began to use SIGURG", self.text)
-                self.assertEqual(self.text.count("SIGURG"), 1, "told once")
-
-    def test_a_program_that_was_started_with_it_ignored(self):
-        ignoring = f"trap '' URG; exec {lib.program('sample_signal')} coroutines"
-        report = self.profile("sh", "-c", ignoring, options=["-t", "none"], preexec_fn=lib.refuse_perf_events)
-        self.assertEqual(report.count("samples", "unsampled-threads", "signal-taken"), 2, "the shell, and the program")
-        texts = [text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")]
-        self.assertTrue(any("not taken in a program that uses SIGURG" in text for text in texts), texts)
-
-    def test_a_program_that_only_looks(self):
-        for mode in ("default", "suspend"):
-            with self.subTest(mode):
-                self.assertEqual(self.run_mode(mode).count("samples", "unsampled-threads"), 0)
-                self.assertNotIn("SIGURG", self.text)
-        self.run_mode("default")
-        self.assertGreater(self.taken, 5)
-
-    def test_small_stacks(self):
-        for mode in ("coroutines", "threads"):
-            with self.subTest(mode):
-                self.run_mode(mode)
-                self.assertGreater(self.taken, 5)
-
-    def test_alternate_stacks(self):
-        """A thread is sampled whatever alternate stack it has set, be it too small for any handler."""
-        report = self.run_mode("stacks")
-        self.assertEqual(report.count("samples", "unsampled-threads"), 0)
-        tids = [tid for tid, in report.rows("SELECT DISTINCT globalTid FROM COMPOSITE_EVENTS")]
-        self.assertGreaterEqual(len(tids), 3, "the first thread only waits")
-
-    def test_timers_leave_half_of_the_signals_to_the_program(self):
-        """A program of many threads can still have timers of its own: at least half of those that it has without us."""
-        program = """if True:
-            import ctypes, threading
-            libc, over, timers = ctypes.CDLL(None), threading.Event(), 0
-            threads = [threading.Thread(target=over.wait) for _ in range(100)]
-            for thread in threads:
-                thread.start()
-            timer = ctypes.c_void_p()
-            while libc.timer_create(1, None, ctypes.byref(timer)) == 0:
-                timers += 1
-            print(timers)
-            over.set()"""
-
-        def circumstances():
-            resource.setrlimit(resource.RLIMIT_SIGPENDING, (80, 80))
-            lib.refuse_perf_events()
-
-        def bare():
-            return int(subprocess.run([sys.executable, "-c", program], preexec_fn=circumstances, capture_output=True, text=True, check=True).stdout)
-
-        before, after = bare(), None
-        for _ in range(20):  # other programs of the same user, a test beside this one, may have timers meanwhile
-            report = self.profile(sys.executable, "-c", program, options=["-t", "none"], preexec_fn=circumstances)
-            before, after = after if after is not None else before, bare()
-            if before == after:
-                break
-        self.assertGreaterEqual(int(self.output.stdout), before // 2)
-        self.assertGreater(report.count("samples", "unsampled-threads", "no-timer"), 0)
-        self.assertTrue(report.rows("SELECT text FROM DIAGNOSTIC_EVENT WHERE text LIKE '%ulimit -i%'"))
-
-    def test_timers_that_are_refused(self):
-        """A timer takes one of the signals that a user may have waiting."""
-        def limit():
-            resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
-            lib.refuse_perf_events()
-        report = self.run_mode("threads", preexec_fn=limit)
-        self.assertEqual(self.taken, 0)
-        self.assertEqual(report.count("samples", "unsampled-threads", "no-timer"), 1 + 40 + 1 + 4)
-        self.assertIn("ulimit -i", self.text)
 
 
 if __name__ == "__main__":
