@@ -35,7 +35,7 @@ static void burn(double seconds)
 
 static void *burn_in_thread(void *unused)
 {
-    burn(0.1);
+    burn(0.03);
     return unused;
 }
 
