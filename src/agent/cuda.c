@@ -315,13 +315,17 @@ static void learn_sizes(void)
     }
 }
 
+/* ThreadSanitizer knows the threads that its own pthread_create() has made. In any other, ours too, memory that CUPTI asks for ends the
+ * program. */
+extern void __tsan_init(void) __attribute__((weak));
+
 static void set_up(void)
 {
     cuda.settings = agent.arena->cuda;
     if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
         return;
     cuda.pid = agent.pid;
-    const char *failure = cuda_library_load();
+    const char *failure = __tsan_init ? "The program is built with ThreadSanitizer, which allows no threads but the program's." : cuda_library_load();
     if (failure) {
         refuse(0, failure);
         return;

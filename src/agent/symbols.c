@@ -2,7 +2,8 @@
  * the question is where its own dlsym() is. Trusts the tables as the loader does.                                   */
 #include <elf.h>
 #include <link.h>
-#include <string.h>
+#include <stddef.h>
+#include <sys/auxv.h>
 
 #include "symbols.h"
 
@@ -13,36 +14,40 @@ struct tables {
 };
 
 /* glibc has put addresses here, other loaders leave what the file says: relative to where the object lies. */
-static const void *place(const struct dl_phdr_info *object, ElfW(Addr) address)
+static const void *place(uintptr_t base, ElfW(Addr) address)
 {
-    return (const void *)(address < object->dlpi_addr ? object->dlpi_addr + address : address);
+    return (const void *)(address < base ? base + address : address);
 }
 
-static struct tables read_tables(const struct dl_phdr_info *object)
+static struct tables read_tables(uintptr_t base, const ElfW(Dyn) *entry)
 {
     struct tables tables = { 0 };
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
-            continue;
-        for (const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr); entry->d_tag != DT_NULL; entry++) {
-            const void *at = place(object, entry->d_un.d_ptr);
-            if (entry->d_tag == DT_SYMTAB)
-                tables.symbols = at;
-            else if (entry->d_tag == DT_STRTAB)
-                tables.strings = at;
-            else if (entry->d_tag == DT_HASH)
-                tables.hash = at;
-            else if (entry->d_tag == DT_GNU_HASH)
-                tables.gnu_hash = at;
-        }
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        const void *at = place(base, entry->d_un.d_ptr);
+        if (entry->d_tag == DT_SYMTAB)
+            tables.symbols = at;
+        else if (entry->d_tag == DT_STRTAB)
+            tables.strings = at;
+        else if (entry->d_tag == DT_HASH)
+            tables.hash = at;
+        else if (entry->d_tag == DT_GNU_HASH)
+            tables.gnu_hash = at;
     }
     return tables;
+}
+
+/* Not strcmp(): a sanitizer's stands before it, and is not ready yet when its runtime first asks for a symbol. */
+static int is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
 }
 
 static int is_function(const struct tables *tables, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &tables->symbols[index];
-    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && strcmp(tables->strings + symbol->st_name, name) == 0;
+    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && is_same(tables->strings + symbol->st_name, name);
 }
 
 /* The index of a symbol, 0 if it is not there. */
@@ -73,13 +78,46 @@ static uint32_t find_by_hash(const struct tables *tables, const char *name)
     return 0;
 }
 
-void *library_symbol(const struct dl_phdr_info *object, const char *name)
+static void *find(uintptr_t base, const ElfW(Dyn) *dynamic, const char *name)
 {
-    struct tables tables = read_tables(object);
+    struct tables tables = read_tables(base, dynamic);
     if (!tables.symbols || !tables.strings)
         return NULL;
     uint32_t index = tables.gnu_hash ? find_by_gnu_hash(&tables, name) : tables.hash ? find_by_hash(&tables, name) : 0;
-    return index ? (void *)(object->dlpi_addr + tables.symbols[index].st_value) : NULL;
+    return index ? (void *)(base + tables.symbols[index].st_value) : NULL;
+}
+
+static const ElfW(Phdr) *find_header(const ElfW(Phdr) *headers, size_t count, uint32_t type)
+{
+    for (size_t i = 0; i < count; i++)
+        if (headers[i].p_type == type)
+            return &headers[i];
+    return NULL;
+}
+
+void *library_symbol(const struct dl_phdr_info *object, const char *name)
+{
+    const ElfW(Phdr) *dynamic = find_header(object->dlpi_phdr, object->dlpi_phnum, PT_DYNAMIC);
+    return dynamic ? find(object->dlpi_addr, (const void *)(object->dlpi_addr + dynamic->p_vaddr), name) : NULL;
+}
+
+void *library_symbol_of(const struct link_map *object, const char *name)
+{
+    return find(object->l_addr, object->l_ld, name);
+}
+
+const struct link_map *library_objects(void)
+{
+    const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR);
+    size_t count = headers ? getauxval(AT_PHNUM) : 0;
+    const ElfW(Phdr) *own = find_header(headers, count, PT_PHDR), *dynamic = find_header(headers, count, PT_DYNAMIC);
+    if (!own || !dynamic)
+        return NULL;
+    uintptr_t base = (uintptr_t)headers - own->p_vaddr;
+    for (const ElfW(Dyn) *entry = (const void *)(base + dynamic->p_vaddr); entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr)
+            return ((const struct r_debug *)entry->d_un.d_ptr)->r_map;
+    return NULL;
 }
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"), weak)); /* the linker's: where this library begins */

@@ -1,7 +1,8 @@
 /* dlsym(): whoever loads a library and asks for its functions by name gets the stubs, as those do who are linked with it.
  *
  * The real dlsym() looks at who called it when asked for the next or the default symbol: such calls go straight on, by a
- * jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. */
+ * jump (dlsym in enter_*.S). It cannot be found by dlsym(), so the tables of the objects are read. Sanitizers' runtimes ask before they are
+ * ready for a call of dl_iterate_phdr(), which they stand before: the loader's list is walked instead, where it can be found. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -30,7 +31,12 @@ library_dlsym_function *library_find_dlsym(void)
 {
     int saved_errno = errno;
     struct search search = { .own_base = library_own_base() };
-    dl_iterate_phdr(look_for_dlsym, &search);
+    const struct link_map *object = library_objects();
+    if (!object)
+        dl_iterate_phdr(look_for_dlsym, &search);
+    for (; object && !search.found; object = object->l_next)
+        if (object->l_addr != search.own_base)
+            search.found = library_symbol_of(object, "dlsym");
     atomic_store(&library_real_dlsym, (library_dlsym_function *)search.found);
     errno = saved_errno;
     return (library_dlsym_function *)search.found;
