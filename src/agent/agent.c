@@ -36,11 +36,18 @@ static enum agent_state state(void)
     return atomic_load_explicit(&agent_switch.state, memory_order_acquire);
 }
 
+static void stay_off(void)
+{
+    if (!agent.left)
+        sample_not_in_child();
+    set_state(AGENT_OFF);
+}
+
 /* A connection that cannot be made must not be tried again at every hook. */
 static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
 {
     if (attach_arena(origin) != 0) {
-        set_state(AGENT_OFF);
+        stay_off();
         return;
     }
     library_prepare();
@@ -144,7 +151,7 @@ static void restart(void)
     if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
         attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
     else
-        set_state(AGENT_OFF);
+        stay_off();
 }
 
 /* Called by fork() itself, or found out by the first hook when the child was made behind libc's back. */

@@ -65,6 +65,7 @@ void sample_thread_end(struct agent_thread *thread);
 void sample_thread_stop(struct agent_thread *thread, enum wire_fate cause); /* no more of the calling thread, which blocks the signal */
 void sample_leave(void);                       /* none in this process any more… */
 void sample_come_back(void);                   /* …or yet */
+void sample_not_in_child(void);                /* the calling process was forked by a sampled one, and is not attached */
 /* The program has a use for the signal: it gets it as it was, and there are no more samples. For handlers too; keeps errno. */
 #define SAMPLE_SIGNAL SIGURG
 #define SAMPLE_SIGNAL_BIT (UINT64_C(1) << (SAMPLE_SIGNAL - 1)) /* in a set of the kernel's */

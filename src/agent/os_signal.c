@@ -101,9 +101,9 @@ WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struc
  * kernel's is of one word, and so is what some programs give. */
 static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 {
-    if (!mask || !sample_has_signal() || !sys_can_read(mask))
+    if (!mask || !relay_has_begun() || os_is_filtered_child() || !sys_can_read(mask))
         return mask;
-    *(uint64_t *)copy = *(const uint64_t *)mask | SAMPLE_SIGNAL_BIT;
+    *(uint64_t *)copy = *(const uint64_t *)mask | (sample_has_signal() ? SAMPLE_SIGNAL_BIT : 0);
     return copy;
 }
 
@@ -180,7 +180,7 @@ JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(siglongjmp)
 
-/* Does the kernel not know that this is an alternate stack, since it has one of ours? */
+/* Whether the thread runs on an alternate stack of the program's, of which the kernel does not know. */
 static int is_on_hidden_stack(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -191,7 +191,7 @@ static int is_on_hidden_stack(void)
     return (now.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* Allows a jump down the addresses from an alternate stack alone, for which it asks the kernel. */
+/* glibc's check allows a jump to a lower address only from an alternate stack, and asks the kernel. */
 int os_hook___longjmp_chk(void *buffer, int value)
 {
     note_jump();

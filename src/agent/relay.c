@@ -196,18 +196,20 @@ static ptrdiff_t move_frame(ucontext_t *context, char *frame)
     char *place = place_of(program, context, frame, (size_t)(end - frame));
     memcpy(place, frame, (size_t)(end - frame));
     relocate((void *)((char *)context + (place - frame)), frame, end, place - frame);
-    sample_stack_disarmed(ours);
+    sample_stack_disarm(ours);
     return place - frame;
 }
 
 /* Before the kernel entered relay(). A call that waits with a mask of its own is not over then, but the frame has the mask of after it. */
 static uint64_t mask_before(const ucontext_t *context)
 {
-    const struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     uint64_t mask;
     int has_waited = (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD && thread->wait_frame - stack_pointer(context) < WAIT_BYTES;
-    if (has_waited && result_of_call(context) == -EINTR)
+    if (has_waited && result_of_call(context) == -EINTR) {
+        thread->wait_frame = 0; /* the call is over when the handler returns, but its result still stands in the register */
         return thread->wait_mask;
+    }
     memcpy(&mask, &context->uc_sigmask, sizeof mask);
     return mask;
 }
@@ -247,15 +249,20 @@ static void keep_action(int number, const struct sigaction *action)
     atomic_store_explicit(&latest[number], version, memory_order_release);
 }
 
-/* A vfork child has actions of its own, but its parent's memory. One of a process that has left cannot be told from it. */
+int relay_has_begun(void)
+{
+    return atomic_load_explicit(&has_begun, memory_order_relaxed) && !agent.left;
+}
+
+/* A vfork child has actions of its own, but its parent's memory. */
 static int is_to_wrap(int number, const struct sigaction *action)
 {
     void *handler = (void *)action->sa_handler;
-    if (!atomic_load_explicit(&has_begun, memory_order_relaxed) || number <= 0 || (uint32_t)number >= SIGNALS)
+    if (!relay_has_begun() || number <= 0 || (uint32_t)number >= SIGNALS)
         return 0;
     if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == (void *)relay)
         return 0;
-    return agent.left || os_is_own_process();
+    return os_is_own_process();
 }
 
 const struct sigaction *relay_wrap(int number, const struct sigaction *action, struct sigaction *room)
@@ -270,14 +277,46 @@ const struct sigaction *relay_wrap(int number, const struct sigaction *action, s
     return room;
 }
 
+static const struct sigaction *unwrap(int number, const struct sigaction *action, struct sigaction *room)
+{
+    if (action->sa_sigaction != relay)
+        return action;
+    *room = *action;
+    relay_show(relay_action(number), room);
+    return room;
+}
+
+static int is_same(const struct sigaction *a, const struct sigaction *b)
+{
+    return a->sa_sigaction == b->sa_sigaction && a->sa_flags == b->sa_flags && memcmp(&a->sa_mask, &b->sa_mask, sizeof(uint64_t)) == 0;
+}
+
+/* An action that another thread has set in the meantime stays. */
+static void change_actions(const struct sigaction *(*change)(int number, const struct sigaction *action, struct sigaction *room))
+{
+    int saved_errno = errno; /* libc keeps some numbers to itself */
+    for (int number = 1; number < (int)SIGNALS; number++) {
+        struct sigaction now, room, before;
+        if (number == SAMPLE_SIGNAL || OS_REAL(sigaction)(number, NULL, &now) != 0 || change(number, &now, &room) != &room)
+            continue;
+        if (OS_REAL(sigaction)(number, &room, &before) == 0 && !is_same(&before, &now))
+            OS_REAL(sigaction)(number, change(number, &before, &room), NULL);
+    }
+    errno = saved_errno;
+}
+
 void relay_begin(void)
 {
     atomic_store_explicit(&has_begun, 1, memory_order_relaxed);
-    for (int number = 1; number < (int)SIGNALS; number++) {
-        struct sigaction now, room;
-        if (number != SAMPLE_SIGNAL && OS_REAL(sigaction)(number, NULL, &now) == 0 && relay_wrap(number, &now, &room) == &room)
-            OS_REAL(sigaction)(number, &room, NULL);
-    }
+    change_actions(relay_wrap);
+}
+
+int relay_end(void)
+{
+    if (!atomic_exchange(&has_begun, 0))
+        return 0;
+    change_actions(unwrap);
+    return 1;
 }
 
 /* After SA_RESETHAND the kernel has the default, and the rest as it was. */

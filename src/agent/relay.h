@@ -7,6 +7,10 @@
 /* From now on threads have stacks of ours: handlers that were set already are entered by way of relay(), as all that are set later. */
 void relay_begin(void);
 
+/* The kernel gets the program's own handlers back, before a time when no system call of ours may be made. Whether there was a need. */
+int relay_end(void);
+int relay_has_begun(void); /* and not ended */
+
 /* What to give to the kernel for this action: the same, or another, which is put into room. NULL stays NULL. */
 const struct sigaction *relay_wrap(int number, const struct sigaction *action, struct sigaction *room);
 

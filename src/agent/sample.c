@@ -123,6 +123,8 @@ static int take_signal(void)
 {
     struct sigaction now, ours = { .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
     uint32_t owner = atomic_load(&signal_owner);
+    if (owner == SIGNAL_OURS && !relay_has_begun()) /* in a child of a process that was forked and not attached */
+        relay_begin();
     if (owner != SIGNAL_FREE)
         return owner == SIGNAL_OURS ? 0 : -1;
     ours.sa_sigaction = take_sample;
@@ -270,14 +272,38 @@ static void set_timers(uint64_t period_ns)
     }
 }
 
+static int has_ended_relay;
+
+/* Other threads keep our stack, since each can change its own alone: their handlers with SA_ONSTACK run there. So does the caller where the
+ * program may believe that the stack is its own (relay.c). */
+static int end_relay(void)
+{
+    int has_ended = relay_end();
+    if (has_ended && !sample_is_over())
+        sample_stack_give_back();
+    return has_ended;
+}
+
 void sample_leave(void)
 {
     set_timers(0);
+    has_ended_relay = end_relay();
 }
 
 void sample_come_back(void)
 {
+    if (has_ended_relay) {
+        relay_begin();
+        if ((uintptr_t)agent_self > (uintptr_t)AGENT_NO_THREAD && agent_self->signal_stack)
+            sample_stack_give(agent_self);
+    }
     set_timers(agent.arena->samples.period_ns);
+}
+
+/* A forked child has one thread, and its parent's handlers and stack. */
+void sample_not_in_child(void)
+{
+    end_relay();
 }
 
 void sample_give_signal_back(void)

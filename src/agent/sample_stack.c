@@ -15,6 +15,7 @@
 #include "core.h"
 #include "os.h"
 #include "os_process.h"
+#include "relay.h"
 #include "sys.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -115,7 +116,7 @@ void sample_stack_ask(stack_t *stack)
 }
 
 /* The kernel gives a stack with SS_AUTODISARM up for as long as the handler runs. */
-void sample_stack_disarmed(const stack_t *stack)
+void sample_stack_disarm(const stack_t *stack)
 {
     stack_t none = { .ss_flags = SS_DISABLE };
     if (stack->ss_flags & SS_AUTODISARM) {
@@ -167,16 +168,21 @@ enum wire_fate sample_stack_give(struct agent_thread *thread)
     return sys_sigaltstack(&ours, NULL) == 0 ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_TIMER;
 }
 
+int sample_stack_give_back(void)
+{
+    stack_t now = { 0 };
+    if (sys_sigaltstack(NULL, &now) != 0)
+        return 0;
+    const stack_t *program = sample_stack_stands_for(&now);
+    return !program || sys_sigaltstack(program, NULL) == 0;
+}
+
 /* Handlers of the program's may come later still. */
 void sample_stack_take(struct agent_thread *thread)
 {
-    stack_t now = { 0 };
     struct stack_head *head = thread->signal_stack;
     thread->signal_stack = NULL;
-    if (!head || sys_sigaltstack(NULL, &now) != 0)
-        return;
-    const stack_t *program = sample_stack_stands_for(&now);
-    if (!program || sys_sigaltstack(program, NULL) == 0)
+    if (head && sample_stack_give_back())
         window_unmap(mapping_of(head), mapping_bytes());
 }
 
@@ -208,10 +214,11 @@ static int set_between_samples(struct agent_thread *thread, const stack_t *set, 
 int os_hook_sigaltstack(const stack_t *set, stack_t *old)
 {
     struct agent_thread *thread = set && sample_has_signal() && os_is_own_process() ? agent_thread() : NULL;
-    if (set && is_refused(set))
+    int may_be_ours = relay_has_begun() && !os_is_filtered_child();
+    if (set && may_be_ours && is_refused(set))
         return -1;
     int result = thread ? set_between_samples(thread, set, old) : OS_REAL(sigaltstack)(set, old);
-    if (result == 0 && old)
+    if (result == 0 && old && may_be_ours)
         show_as_set(old);
     return result;
 }

@@ -157,6 +157,37 @@ PROGRAM(strict_mode)
     return 0;
 }
 
+static void tell(int unused)
+{
+    if (write(1, "handled\n", 8) != 8)
+        syscall(SYS_exit, 96);
+}
+
+/* A handler is entered and left without more system calls than the kernel's own. */
+static int handle_behind_filter(void)
+{
+    static char memory[64 << 10];
+    stack_t stack = { .ss_sp = memory, .ss_size = sizeof memory };
+    struct sigaction action = { .sa_handler = tell, .sa_flags = SA_ONSTACK };
+    struct sock_fprog of_masks = filter_of((const int[]){ SYS_rt_sigprocmask }, 1);
+    int ends[2];
+    if (pipe(ends) != 0 || sigaltstack(&stack, NULL) != 0 || sigaction(SIGPIPE, &action, NULL) != 0)
+        return 97;
+    close(ends[0]);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &of_masks, 0, 0) != 0)
+        return 98;
+    syscall(SYS_exit_group, write(ends[1], "x", 1) == -1 ? 5 : 95);
+    return 0;
+}
+
+
+PROGRAM(handler_behind_a_filter)
+{
+    in_child("child", handle_behind_filter);
+    return 0;
+}
+
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
 static int exec_bad_pointers(void)

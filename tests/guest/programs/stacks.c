@@ -648,6 +648,38 @@ PROGRAM(handlers_on_alternate_stacks)
     return 0;
 }
 
+static void ring(int number)
+{
+}
+
+/* SIGURG is the program's then, and there are no samples; its other handlers are entered as before. */
+PROGRAM(handlers_in_a_program_that_uses_sigurg)
+{
+    set_alternate(painted(64 << 10), 64 << 10);
+    handle(SIGURG, ring, 0);
+    say_two_at_once();
+    signal(SIGURG, SIG_DFL);
+    give_up_alternate();
+    return 0;
+}
+
+/* Handlers from before and from after; the last is refused. */
+PROGRAM(handlers_of_a_program_that_gives_up_privileges)
+{
+    set_alternate(painted(64 << 10), 64 << 10);
+    handle(SIGALRM, where, SA_ONSTACK);
+    of_main = __builtin_frame_address(0);
+    say_result("seccomp", prctl(PR_SET_SECCOMP, 4711));
+    raise(SIGALRM);
+    say_two_at_once();
+    say_result("no_new_privs", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    raise(SIGALRM);
+    say_two_at_once();
+    say("was mine: %d", (void *)signal(SIGALRM, SIG_DFL) == (void *)where);
+    give_up_alternate();
+    return 0;
+}
+
 /* A fortified jump down the addresses is allowed from an alternate stack alone: libc asks the kernel where it is. */
 extern void __longjmp_chk(void *, int) __attribute__((weak, noreturn));
 
