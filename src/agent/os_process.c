@@ -95,12 +95,13 @@ static void hold(struct agent_filtered_child *child, pid_t pid)
     child->list.list_op_pending = NULL;
     atomic_store(&child->thread, (uintptr_t)&agent_self);
     atomic_store(&child->owner, (uint32_t)pid);
-    if (!sys_has_robust_list()) /* else it is none of vfork(), and has locks of its own */
+    if (!sys_get_robust_list()) /* else it is none of vfork(), and has locks of its own */
         sys_set_robust_list(&child->list);
 }
 
 void os_note_filtered_child(pid_t pid)
 {
+    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL); /* which may take a chunk, and that a system call */
     for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
         struct agent_filtered_child *child = &agent.filtered_children[i];
         uint32_t owner = atomic_load(&child->owner), used = atomic_load(&agent.filtered_children_used);
@@ -111,7 +112,6 @@ void os_note_filtered_child(pid_t pid)
             break;
         }
     }
-    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL);
 }
 
 void os_forget_filtered_child(void)
@@ -120,7 +120,8 @@ void os_forget_filtered_child(void)
     if (!child)
         return;
     os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
-    sys_set_robust_list(NULL);
+    if (sys_get_robust_list() == &child->list)
+        sys_set_robust_list(NULL);
     atomic_store(&child->owner, 0);
 }
 

@@ -231,11 +231,11 @@ static inline int sys_set_robust_list(const struct robust_list_head *list)
 {
     return (int)sys_call3(SYS_set_robust_list, (long)list, sizeof *list, 0);
 }
-static inline int sys_has_robust_list(void)
+static inline const struct robust_list_head *sys_get_robust_list(void)
 {
     const struct robust_list_head *list = NULL;
     size_t bytes;
-    return sys_call3(SYS_get_robust_list, 0, (long)&list, (long)&bytes) == 0 && list;
+    return sys_call3(SYS_get_robust_list, 0, (long)&list, (long)&bytes) == 0 ? list : NULL;
 }
 static inline int sys_futex_wake(const _Atomic uint32_t *word, int threads)
 {

@@ -8,6 +8,7 @@
  *                                       filter kills; then becomes "seccomp work" itself
  *     seccomp vfork-unwaited            the same with the last one alone, for which no one waits: SIGCHLD is ignored
  *     seccomp vfork-privileges          gives up privileges and does the same
+ *     seccomp many                      so many vfork children with a filter that what is told of them alone fills a chunk; status 5
  *     seccomp tsync                     asks for a filter in all threads, which fails since one has a filter of its own; status 5
  *     seccomp question                  asks for filters as libseccomp does, which limits nothing; status 5
  *
@@ -32,6 +33,7 @@
 /* The last ones are a loader's calls, or those of fork() in libc, too: no program can start behind a filter for these. */
 static const unsigned agent_calls[] = { SYS_socket, SYS_connect, SYS_madvise, SYS_gettid, SYS_getpid, SYS_getpriority, SYS_prctl, SYS_clock_gettime,
                                         SYS_process_vm_readv, SYS_mremap, SYS_openat, SYS_pread64, SYS_faccessat, SYS_rt_sigprocmask, SYS_sigaltstack };
+enum { MANY = 1700 };
 enum { CALLS = sizeof agent_calls / sizeof *agent_calls, LOADER_CALLS = 5 };
 
 static long call_kernel(long number, long a, long b, long c)
@@ -176,6 +178,19 @@ static int filter_vfork_children(const char *self, int is_waited_for)
     return 1;
 }
 
+/* Nothing else is recorded meanwhile: no one waits for them. */
+static int filter_many(void)
+{
+    volatile int filtered = 0;
+    signal(SIGCHLD, SIG_IGN);
+    for (int i = 0; i < MANY; i++)
+        if (vfork() == 0) {
+            filtered += build("prctl", "loader") == 0;
+            call_kernel(SYS_exit_group, 0, 0, 0);
+        }
+    return filtered == MANY ? 5 : 77;
+}
+
 int main(int argc, char **argv)
 {
     nvtx_push(argc > 1 ? argv[1] : "");
@@ -186,6 +201,8 @@ int main(int argc, char **argv)
         return filter_vfork_children(argv[0], 0);
     if (argc == 2 && strncmp(argv[1], "vfork", 5) == 0)
         return filter_vfork_children(argv[0], 1);
+    if (argc == 2 && strcmp(argv[1], "many") == 0)
+        return filter_many();
     if (argc == 2 && strcmp(argv[1], "tsync") == 0)
         return tsync();
     if (argc == 2)
