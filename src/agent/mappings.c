@@ -22,7 +22,7 @@ enum {
 
 static struct mapping {
     _Atomic uintptr_t word; /* 0: free */
-    size_t bytes;
+    _Atomic size_t bytes;
 } table[ENTRIES];
 
 static struct mapping *probe(const void *address, uint32_t step)
@@ -39,7 +39,7 @@ void mapping_add(const void *address, size_t bytes, enum mapping_kind kind)
         if (!atomic_compare_exchange_strong(&mapping->word, &word, CLAIMED))
             continue;
         size_t page_bytes = getauxval(AT_PAGESZ);
-        mapping->bytes = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+        atomic_store(&mapping->bytes, (bytes + page_bytes - 1) / page_bytes * page_bytes);
         atomic_store(&mapping->word, (uintptr_t)address | (kind == MAPPING_INHERITED ? INHERITED : 0));
         return;
     }
@@ -76,14 +76,20 @@ void mappings_after_fork_in_child(void)
     }
 }
 
+static uintptr_t start_of(struct mapping *mapping)
+{
+    return atomic_load(&mapping->word) & ~(uintptr_t)FLAGS;
+}
+
 int mapping_after(uintptr_t address, uintptr_t *first, uintptr_t *end)
 {
     int found = 0;
     for (uint32_t i = 0; i < ENTRIES; i++) {
-        uintptr_t start = atomic_load(&table[i].word) & ~(uintptr_t)FLAGS;
-        if (start && start + table[i].bytes > address && (!found || start < *first)) {
+        uintptr_t start = start_of(&table[i]);
+        size_t bytes = atomic_load(&table[i].bytes);
+        if (start && start == start_of(&table[i]) && start + bytes > address && (!found || start < *first)) {
             *first = start;
-            *end = start + table[i].bytes;
+            *end = start + bytes;
             found = 1;
         }
     }
@@ -95,7 +101,7 @@ static void unlock(struct mapping *mapping)
     uintptr_t word = atomic_load(&mapping->word);
     if (!(word & ~(uintptr_t)FLAGS) || word & HELD || !atomic_compare_exchange_strong(&mapping->word, &word, word | HELD))
         return;
-    size_t bytes = mapping->bytes;
+    size_t bytes = atomic_load(&mapping->bytes);
     char *address = (char *)(word & ~(uintptr_t)FLAGS);
     sys_munlock(address, bytes);
     word |= HELD;
@@ -105,8 +111,11 @@ static void unlock(struct mapping *mapping)
     sys_munmap(address, bytes);
 }
 
+/* A handler that jumps out would leave an entry held for ever. */
 void mappings_unlock(void)
 {
+    uint64_t mask = sys_hold_signals();
     for (uint32_t i = 0; i < ENTRIES; i++)
         unlock(&table[i]);
+    sys_release_signals(mask);
 }

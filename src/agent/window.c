@@ -23,8 +23,8 @@ static void *map_unlocked(int flags, int descriptor, uint64_t offset, size_t byt
     void *memory = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, descriptor, (int64_t)offset);
     if (sys_failed(memory))
         return tell_failure(memory);
+    mapping_add(memory, bytes, kind); /* first: whoever locks all of it between the two unlocks what is in the table */
     sys_munlock(memory, bytes);
-    mapping_add(memory, bytes, kind);
     return memory;
 }
 
