@@ -199,7 +199,8 @@ static void leap(unsigned long instructions)
     leaps++;
 }
 
-/* In one chunk each, which they have from the start: nobody but SIGTRAP comes while a thread changes chunks. */
+/* Each thread stays within one chunk, which it has from the start: a change of chunks holds back all signals but synchronous ones
+ * (sys_hold_signals()), so only the SIGTRAP of this test could jump out of its midst. */
 static void *make_leaps(void *argument)
 {
     unsigned long first = *(unsigned long *)argument;

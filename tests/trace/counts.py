@@ -94,7 +94,6 @@ class Counts(lib.Case):
         self.assertEqual([(value, level) for value, level, _ in reads], [(0, 0), (1, 0)])
         self.assertEqual(reads[0][2], 400)
         self.assertEqual(report.count("nvtx", "lost"), 0)
-        self.assertEqual(report.count("nvtx", "damaged"), 0)
 
     def test_signals_with_a_tiny_buffer(self):
         self.compare(("signals", 3, 0), ("signals", 3, 3000 // SHARE), options=["--osrt-threshold", "0", "--buffer-limit", "256K"])

@@ -54,7 +54,7 @@ class AddressSpace(lib.Case):
         self.assertEqual(report.count("nvtx", "recorded"), 300001)
 
     def test_locked_memory_beside_threads(self):
-        """Nor what other threads have of the agent: the stacks of their handlers, 384 KiB each, and room for names of ranges."""
+        """Nor what other threads have of the agent: the stacks of their handlers, and room for names of ranges."""
         for how in ({"options": ["-t", "nvtx,osrt", "-s", "none"]}, {"options": ["-s", "process-tree"], "preexec_fn": lib.refuse_perf_events}):
             with self.subTest(**how):
                 bare, profiled = self.both("lock_beside", "16", **how)
@@ -106,7 +106,8 @@ class AddressSpace(lib.Case):
         self.assertIn("raise ulimit -v", self.output.stderr)
 
     def test_no_address_space_for_any_of_the_buffer(self):
-        """There is room for the agent beside the program, and not for the 2 MB that its buffer begins with: it is said once, with the name."""
+        """There is room for the agent beside the program (1.5 MB), and not for the 2 MB that its buffer begins with: it is said once, with the
+        name."""
         size = int(subprocess.run([MEMORY, "size"], capture_output=True, text=True, check=True).stdout)
         done = self.run_tacho("sh", "-c", f'ulimit -v {size + 2304}; exec "$@"', "sh", MEMORY, "limits", options=["-t", "osrt", "-s", "none"])
         self.assertEqual(done.returncode, 0, done.stderr)

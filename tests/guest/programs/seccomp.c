@@ -206,14 +206,14 @@ static int exec_bad_pointers(void)
 static int spawn_bad_pointers(void)
 {
     struct sock_fprog all = filter();
-    char *argv[] = { "true", NULL }, *gone = mmap(NULL, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *variables[] = { gone, NULL };
+    char *unreadable = mmap(NULL, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no hole: posix_spawn() might map its stack there */
+    char *argv[] = { "true", NULL }, *variables[] = { unreadable, NULL };
     pid_t child;
-    munmap(gone, 1 << 16);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all, 0, 0) != 0)
         return 98;
-    say("path: %d", posix_spawn(&child, gone, NULL, NULL, argv, environ));
-    say("environment: %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, (char **)gone));
+    say("path: %d", posix_spawn(&child, unreadable, NULL, NULL, argv, environ));
+    say("environment: %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, (char **)unreadable));
     say("variable: %d", posix_spawn(&child, "/bin/true", NULL, NULL, argv, variables));
     return 0;
 }
