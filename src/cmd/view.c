@@ -196,6 +196,6 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_view = {
     .name = "view", .arguments = "FILE", .summary = "look at the timeline in a browser",
     .about = "Serves the timeline of a report (or of another profiler's file) on this machine, and opens the browser where there is one. Under "
-             "ssh it prints the line that forwards the port. Only who has the printed address, with its token, is answered.",
+             "ssh it prints the line that forwards the port. Requests without the token of the printed address are rejected.",
     .options = options, .files = "tacho,sqlite,json,gz,zst", .run = run,
 };
