@@ -105,6 +105,14 @@ int procfs_filters(pid_t pid)
     return filters < 0 ? 0 : filters;
 }
 
+uint64_t procfs_address_space(void)
+{
+    struct text pages = {0};
+    uint64_t count = procfs_read("/proc/self/statm", &pages) == 0 ? strtoull(text_string(&pages), NULL, 10) : 0;
+    text_free(&pages);
+    return count * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 /* "SigQ:\tWAITING/MOST" */
 uint32_t procfs_spare_signals(pid_t pid)
 {

@@ -36,6 +36,7 @@
 #define BUFFER_MIN (UINT64_C(4) << 20)
 #define BUFFER_MAX (UINT64_C(64) << 30)
 #define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
+#define OWN_SHARE 256 /* … and of our own address space, where it is limited: others may come */
 #define BACKLOG 4096
 #define PARENT_BYTES (1u << 20) /* read of the parent's records before a child is answered: some milliseconds at most */
 #define FLUSH_PATIENCE_SECONDS 60
@@ -88,15 +89,26 @@ static struct arena_size size_with(uint64_t bytes, int cuda)
     return size;
 }
 
-/* A process maps of its buffer what it fills, which must leave its address space to itself. And our limit for the size of
- * files is one for shared memory. */
+/* The most that limits of address space allow a buffer: the process maps of it what it fills, we map all buffers whole. */
+static uint64_t most_by_address_space(pid_t pid)
+{
+    struct rlimit limit;
+    uint64_t most = prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 ? limit.rlim_cur / LIMIT_SHARE : UINT64_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return most;
+    uint64_t used = procfs_address_space(), left = limit.rlim_cur > used ? (limit.rlim_cur - used) / OWN_SHARE : 0;
+    return left < most ? left : most;
+}
+
+/* Our limit for the size of files is one for shared memory. */
 static struct arena_size size_for(const struct collector *collector, pid_t pid)
 {
     int cuda = !!(collector->options->sources & WIRE_BIT(CUDA));
     uint64_t bytes = collector->session.buffer_bytes;
     struct rlimit limit;
-    if (!collector->options->buffer_limit_bytes && prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur / LIMIT_SHARE < bytes)
-        bytes = clamp(limit.rlim_cur / LIMIT_SHARE);
+    uint64_t most = collector->options->buffer_limit_bytes ? UINT64_MAX : most_by_address_space(pid);
+    if (most < bytes)
+        bytes = clamp(most);
     struct arena_size size = size_with(bytes, cuda), least = size_with(BUFFER_MIN, cuda);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.bytes > limit.rlim_cur) {
         uint64_t more = limit.rlim_cur > least.bytes ? limit.rlim_cur - least.bytes : 0;

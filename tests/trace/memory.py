@@ -3,6 +3,7 @@ limits that are meant for the program do not stop the collector."""
 import errno
 import resource
 import subprocess
+import sys
 import unittest
 
 import lib
@@ -38,6 +39,20 @@ class AddressSpace(lib.Case):
         self.assertGreater(int(self.output.stdout), int(bare) - 16)
         self.assertEqual(report.count("notes", "lost"), 0)
         self.assertNotIn("was not recorded", self.output.stderr)
+
+    def test_many_processes_and_a_small_address_space_for_all(self):
+        """The limit is for the collector too, which maps the buffers of all processes that are there at a time."""
+        program = """if True:
+            import subprocess
+            cats = [subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for _ in range(10)]
+            for cat in cats:
+                cat.stdin.write(b"x")
+                assert cat.stdout.read(1) == b"x"
+            for cat in cats:
+                cat.stdin.close()
+                cat.wait()"""
+        report = self.profile(sys.executable, "-c", program, preexec_fn=limit(resource.RLIMIT_AS, 2 << 30, 2 << 30))
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_PROCESS WHERE unrecorded IS NULL AND origin != 'fork'"), 1 + 10)
 
     def test_locked_memory(self):
         """mlockall() locks the program's memory: not the agent's code, nor its buffers, nor the stack that its signal handler has."""
