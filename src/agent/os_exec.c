@@ -311,15 +311,15 @@ static void make_plan(struct plan *plan, const struct request *request)
 
 /* ---- A changed environment ------------------------------------------------------------------------------------------- */
 
-struct changed {
+struct layout {
     environment_change *change;
     const char *runtime;
     size_t pointers, words; /* room for pointers, and for all of it */
 };
 
-static int run_in(char **room, const struct request *request, const struct plan *plan, const struct changed *changed)
+static int run_in(char **room, const struct request *request, const struct plan *plan, const struct layout *layout)
 {
-    changed->change(room, (char *)(room + changed->pointers), request, &plan->found, changed->runtime);
+    layout->change(room, (char *)(room + layout->pointers), request, &plan->found, layout->runtime);
     return request->run(request, room);
 }
 
@@ -340,20 +340,20 @@ static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
     return scratch;
 }
 
-static int run_on_stack(const struct request *request, const struct plan *plan, const struct changed *changed)
+static int run_on_stack(const struct request *request, const struct plan *plan, const struct layout *layout)
 {
-    char *room[changed->words];
-    return run_in(room, request, plan, changed);
+    char *room[layout->words];
+    return run_in(room, request, plan, layout);
 }
 
 /* A vfork child that succeeds leaves the mapping to its parent. */
-static int run_in_mapping(const struct request *request, const struct plan *plan, const struct changed *changed)
+static int run_in_mapping(const struct request *request, const struct plan *plan, const struct layout *layout)
 {
-    size_t bytes = changed->words * 8;
+    size_t bytes = layout->words * 8;
     char **room = agent.left || os_is_filtered_child() ? (char **)-ENOMEM : sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(room))
         return request->run(request, request->environment);
-    int result = run_in(room, request, plan, changed);
+    int result = run_in(room, request, plan, layout);
     sys_munmap(room, bytes);
     return result;
 }
@@ -363,12 +363,12 @@ static int run_changed(const struct request *request, const struct plan *plan, e
     const struct found *found = &plan->found;
     size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) +
                    sizeof PRELOAD_VARIABLE + strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
-    struct changed changed = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
-    changed.words = changed.pointers + (texts + 7) / 8;
-    struct agent_scratch *scratch = take_scratch(plan, changed.words * 8);
+    struct layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
+    layout.words = layout.pointers + (texts + 7) / 8;
+    struct agent_scratch *scratch = take_scratch(plan, layout.words * 8);
     if (!scratch)
-        return (changed.words * 8 <= STACK_MAX ? run_on_stack : run_in_mapping)(request, plan, &changed);
-    int result = run_in(scratch->memory, request, plan, &changed);
+        return (layout.words * 8 <= STACK_MAX ? run_on_stack : run_in_mapping)(request, plan, &layout);
+    int result = run_in(scratch->memory, request, plan, &layout);
     atomic_signal_fence(memory_order_seq_cst);
     scratch->taken = 0;
     return result;

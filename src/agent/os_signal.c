@@ -22,7 +22,7 @@ static int is_default_already(int number, const void *handler)
 #define SIGACTION(symbol)                                                                                            \
     int os_hook_##symbol(int number, const struct sigaction *action, struct sigaction *old)                          \
     {                                                                                                                \
-        const struct relay_action *before = relay_action(number);                                                    \
+        const struct relay_action *before = relay_latest(number);                                                    \
         struct sigaction room;                                                                                       \
         if (action && is_default_already(number, (void *)action->sa_handler))                                        \
             action = NULL;                                                                                           \
@@ -41,7 +41,7 @@ SIGACTION(__sigaction)
 #define SIGNAL(symbol)                                                                                               \
     void *os_hook_##symbol(int number, void *handler)                                                                \
     {                                                                                                                \
-        const struct relay_action *before = relay_action(number);                                                    \
+        const struct relay_action *before = relay_latest(number);                                                    \
         if (likely(number != SAMPLE_SIGNAL))                                                                         \
             return relay_show_handler(before, OS_REAL(symbol)(number, handler));                                     \
         if (is_default_already(number, handler))                                                                     \

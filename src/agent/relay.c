@@ -1,14 +1,14 @@
-/* Handlers of the program's that ask for the alternate stack (SA_ONSTACK), where samples come by timers: the kernel has a stack of ours
- * then (sample_stack.c), and would enter them there. So it enters relay() instead, which moves the kernel's signal frame to where it would
- * be without us, and goes on with the program's handler. The handler returns to the kernel by the moved frame, and nothing is left on our
- * stack: it may jump out, switch contexts or never return.
+/* The program's handlers that ask for the alternate stack (SA_ONSTACK), where samples come by timers: the kernel has a stack of ours
+ * then (sample_stack.c), and would enter them there. So it enters relay_entry() instead, which moves the kernel's signal frame to where it
+ * would be without us, and goes on with the program's handler. The handler returns to the kernel by the moved frame, and nothing is left on
+ * our stack: it may jump out, switch contexts or never return.
  *
  * The frame is all that lies between the stack pointer at the entry and the end of our stack. It may be moved in steps that keep its
  * alignment, because it has no addresses of itself but those that relocate() knows. No signal comes before it is in its place: the kernel
- * blocks them all when it enters relay(), which blocks those that the handler is to be entered with as soon as it has left our stack. A
- * fault while it is moved ends the program, as it does where the kernel finds no room for a frame.
+ * blocks them all when it enters relay_entry(), which blocks those that the handler is to be entered with as soon as it has left our stack.
+ * A fault while it is moved ends the program, as it does where the kernel finds no room for a frame.
  *
- * A handler that is entered elsewhere is run where it is: the thread has no stack of ours, or another handler has called relay().     */
+ * A handler that is entered elsewhere is run where it is: the thread has no stack of ours, or another handler has called relay_entry(). */
 #include "relay.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static struct relay_action actions[SIGNALS][VERSIONS];
 static _Atomic uint32_t taken[SIGNALS], latest[SIGNALS]; /* versions */
 static _Atomic int has_begun;
 
-/* What relay() goes on with. */
+/* relay_move() fills this; relay_entry() loads it into registers and jumps to the handler. */
 struct entry {
     char *stack;
     void *handler;
@@ -44,28 +44,30 @@ struct entry {
     void *information, *context;
     uint64_t mask;
 };
-_Static_assert(offsetof(struct entry, context) == 32 && offsetof(struct entry, mask) == 40, "relay() knows where they are");
+_Static_assert(offsetof(struct entry, stack) == 0 && offsetof(struct entry, handler) == 8 && offsetof(struct entry, number) == 16 &&
+                   offsetof(struct entry, information) == 24 && offsetof(struct entry, context) == 32 &&
+                   offsetof(struct entry, mask) == 40 && sizeof(struct entry) == 48, "relay_entry() knows where they are");
 
-__attribute__((visibility("hidden"))) void relay(int number, siginfo_t *information, void *context);
-__attribute__((visibility("hidden"), used)) void relay_place(int number, siginfo_t *information, ucontext_t *context, char *stack,
-                                                             struct entry *entry);
+__attribute__((visibility("hidden"))) void relay_entry(int number, siginfo_t *information, void *context);
+__attribute__((visibility("hidden"), used)) void relay_move(int number, siginfo_t *information, ucontext_t *context, char *stack,
+                                                            struct entry *entry);
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------------------- */
 
-/* relay() uses no register that a function must keep, since it may be called as one. After the last system call signals may come, and
- * samples with them, which use our stack from its end: nothing there is read any more. */
+/* relay_entry() uses no register that a function must keep, since it may be called as one. After the last system call signals may come,
+ * and samples with them, which use our stack from its end: nothing there is read any more. */
 #if defined(__x86_64__)
 enum { RED_ZONE = 128, IS_ROOM_CHECKED = 1, CONTEXT_OFFSET = 8 };
 __asm__(".pushsection .text\n"
-        ".globl relay\n"
-        ".hidden relay\n"
-        ".type relay, @function\n"
-        "relay:\n"
+        ".globl relay_entry\n"
+        ".hidden relay_entry\n"
+        ".type relay_entry, @function\n"
+        "relay_entry:\n"
         "    endbr64\n"
         "    movq %rsp, %rcx\n"
         "    subq $72, %rsp\n"
         "    movq %rsp, %r8\n"
-        "    call relay_place\n"
+        "    call relay_move\n"
         "    movq 8(%rsp), %r8\n"
         "    movq 16(%rsp), %r9\n"
         "    movq 24(%rsp), %rax\n"
@@ -84,7 +86,7 @@ __asm__(".pushsection .text\n"
         "    movl %r9d, %edi\n"
         "    xorl %eax, %eax\n"
         "    jmp *%r8\n"
-        ".size relay, . - relay\n"
+        ".size relay_entry, . - relay_entry\n"
         ".popsection\n");
 
 static uintptr_t stack_pointer(const ucontext_t *context)
@@ -107,17 +109,17 @@ static void relocate(ucontext_t *context, const char *from, const char *end, ptr
 #elif defined(__aarch64__)
 enum { RED_ZONE = 0, IS_ROOM_CHECKED = 0, CONTEXT_OFFSET = sizeof(siginfo_t) };
 __asm__(".pushsection .text\n"
-        ".globl relay\n"
-        ".hidden relay\n"
-        ".type relay, @function\n"
-        "relay:\n"
+        ".globl relay_entry\n"
+        ".hidden relay_entry\n"
+        ".type relay_entry, @function\n"
+        "relay_entry:\n"
         "    hint #34\n" /* bti c */
         "    mov x3, sp\n"
         "    sub sp, sp, #80\n"
         "    stp x29, x30, [sp, #48]\n"
         "    str x3, [sp, #64]\n"
         "    mov x4, sp\n"
-        "    bl relay_place\n"
+        "    bl relay_move\n"
         "    ldp x9, x10, [sp]\n"
         "    ldp x11, x12, [sp, #16]\n"
         "    ldr x13, [sp, #32]\n"
@@ -137,7 +139,7 @@ __asm__(".pushsection .text\n"
         "    mov x2, x13\n"
         "    mov x16, x10\n"
         "    br x16\n"
-        ".size relay, . - relay\n"
+        ".size relay_entry, . - relay_entry\n"
         ".popsection\n");
 
 static uintptr_t stack_pointer(const ucontext_t *context)
@@ -169,7 +171,7 @@ static void relocate(ucontext_t *context, const char *from, const char *end, ptr
 #endif
 
 /* Where the kernel would have put the frame; nowhere, if it would not. */
-static char *place_of(const stack_t *program, const ucontext_t *context, const char *frame, size_t bytes)
+static char *frame_address(const stack_t *program, const ucontext_t *context, const char *frame, size_t bytes)
 {
     uintptr_t below = stack_pointer(context) - RED_ZONE, first = (uintptr_t)program->ss_sp;
     int is_inside = sample_stack_contains(program, below), is_entered = !is_inside && !(program->ss_flags & SS_DISABLE);
@@ -181,26 +183,28 @@ static char *place_of(const stack_t *program, const ucontext_t *context, const c
 
 /* Go sets its alternate stacks without libc, and keeps one that the kernel has already, ours: its handlers must run there. It is known by
  * SIGURG, which it always takes, and then there are no more samples to make room for. */
-static int is_to_stay(const stack_t *program)
+static int must_stay_on_ours(const stack_t *program)
 {
     return (program->ss_flags & SS_DISABLE) && sample_is_over();
 }
 
-/* By how much. */
+/* Returns the distance that the frame was moved by, 0 if it stays. */
 static ptrdiff_t move_frame(ucontext_t *context, char *frame)
 {
     const stack_t *ours = &context->uc_stack, *program = sample_stack_stands_for(ours);
     char *end = (char *)ours->ss_sp + ours->ss_size;
-    if (!program || frame < (char *)ours->ss_sp || frame >= end || is_to_stay(program))
+    if (!program || frame < (char *)ours->ss_sp || frame >= end || must_stay_on_ours(program))
         return 0;
-    char *place = place_of(program, context, frame, (size_t)(end - frame));
+    char *place = frame_address(program, context, frame, (size_t)(end - frame));
     memcpy(place, frame, (size_t)(end - frame));
     relocate((void *)((char *)context + (place - frame)), frame, end, place - frame);
     sample_stack_disarm(ours);
     return place - frame;
 }
 
-/* Before the kernel entered relay(). A call that waits with a mask of its own is not over then, but the frame has the mask of after it. */
+/* The mask that was in effect when the signal came. A call that waits with a mask of its own is not over then, but the frame has the mask
+ * of after it. Only the first handler is entered so; but if that has no SA_ONSTACK, it is not seen here, and a signal that comes
+ * right after its return is taken for the first. */
 static uint64_t mask_before(const ucontext_t *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
@@ -214,9 +218,9 @@ static uint64_t mask_before(const ucontext_t *context)
     return mask;
 }
 
-void relay_place(int number, siginfo_t *information, ucontext_t *context, char *stack, struct entry *entry)
+void relay_move(int number, siginfo_t *information, ucontext_t *context, char *stack, struct entry *entry)
 {
-    const struct relay_action *action = relay_action(number);
+    const struct relay_action *action = relay_latest(number);
     ptrdiff_t distance = 0;
     if ((char *)context == stack + CONTEXT_OFFSET) { /* by the kernel */
         entry->mask = mask_before(context) | action->mask | (action->flags & SA_NODEFER ? 0 : BIT(number));
@@ -233,7 +237,7 @@ void relay_place(int number, siginfo_t *information, ucontext_t *context, char *
 
 /* ---- Actions ------------------------------------------------------------------------------------------------------------------ */
 
-const struct relay_action *relay_action(int number)
+const struct relay_action *relay_latest(int number)
 {
     uint32_t signal = number > 0 && (uint32_t)number < SIGNALS ? (uint32_t)number : 0;
     return &actions[signal][atomic_load_explicit(&latest[signal], memory_order_acquire)];
@@ -260,7 +264,7 @@ static int is_to_wrap(int number, const struct sigaction *action)
     void *handler = (void *)action->sa_handler;
     if (!relay_has_begun() || number <= 0 || (uint32_t)number >= SIGNALS)
         return 0;
-    if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == (void *)relay)
+    if (!(action->sa_flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == (void *)relay_entry)
         return 0;
     return os_is_own_process();
 }
@@ -271,7 +275,7 @@ const struct sigaction *relay_wrap(int number, const struct sigaction *action, s
         return action;
     keep_action(number, action);
     *room = *action;
-    room->sa_sigaction = relay;
+    room->sa_sigaction = relay_entry;
     room->sa_flags |= SA_SIGINFO;
     memset(&room->sa_mask, 0xff, sizeof room->sa_mask);
     return room;
@@ -279,10 +283,10 @@ const struct sigaction *relay_wrap(int number, const struct sigaction *action, s
 
 static const struct sigaction *unwrap(int number, const struct sigaction *action, struct sigaction *room)
 {
-    if (action->sa_sigaction != relay)
+    if (action->sa_sigaction != relay_entry)
         return action;
     *room = *action;
-    relay_show(relay_action(number), room);
+    relay_show(relay_latest(number), room);
     return room;
 }
 
@@ -324,7 +328,7 @@ void relay_show(const struct relay_action *before, struct sigaction *old)
 {
     uint64_t mask;
     memcpy(&mask, &old->sa_mask, sizeof mask);
-    if (old->sa_sigaction == relay)
+    if (old->sa_sigaction == relay_entry)
         old->sa_handler = (void (*)(int))before->handler;
     else if (old->sa_handler != SIG_DFL || mask != ALL_BLOCKED)
         return;
@@ -334,5 +338,5 @@ void relay_show(const struct relay_action *before, struct sigaction *old)
 
 void *relay_show_handler(const struct relay_action *before, void *old)
 {
-    return old == (void *)relay ? before->handler : old;
+    return old == (void *)relay_entry ? before->handler : old;
 }
