@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <sys/epoll.h>
 #include <ucontext.h>
 
 enum { SMALL = 16 << 10, PAINT = 0x5A };
@@ -221,6 +222,26 @@ PROGRAM(alternate_stack_as_it_is_set)
     pthread_create(&thread, NULL, look_in_thread, NULL);
     pthread_join(thread, NULL);
     look_in_child();
+    signal(SIGUSR1, SIG_DFL);
+    return 0;
+}
+
+/* A thread that sets one after the other. */
+PROGRAM(many_alternate_stacks)
+{
+    enum { STACKS = 80 };
+    char *memory = painted(STACKS * SMALL);
+    struct sigaction action = { .sa_handler = slow_handler, .sa_flags = SA_ONSTACK };
+    int sum = 0;
+    sigaction(SIGUSR1, &action, NULL);
+    for (int i = 0; i < STACKS; i++) {
+        sigaltstack(&(stack_t){ .ss_sp = memory + i * SMALL, .ss_size = SMALL }, NULL);
+        handled = 0;
+        raise(SIGUSR1);
+        sum += handled;
+    }
+    say("handled on the alternate stack: %d", sum);
+    sigaltstack(&(stack_t){ .ss_flags = SS_DISABLE }, NULL);
     signal(SIGUSR1, SIG_DFL);
     return 0;
 }
@@ -628,6 +649,14 @@ static void say_two_at_once(void)
     raise(SIGUSR1);
     raise(SIGUSR2);
     say_result("ppoll", ppoll(NULL, 0, NULL, &both));
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    say_result("pselect", pselect(0, NULL, NULL, NULL, NULL, &both));
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    raise(SIGUSR1);
+    raise(SIGUSR2);
+    say_result("epoll_pwait", epoll_pwait(epoll, &(struct epoll_event){ 0 }, 1, -1, &both));
+    close(epoll);
     sigpending(&both);
     say("left %d %d", sigismember(&both, SIGUSR1), sigismember(&both, SIGUSR2));
     signal(SIGUSR1, SIG_DFL);
