@@ -376,6 +376,7 @@ void agent_thread_begin(void);         /* a new thread, called from the pthread_
 void agent_set_thread_name(const char *name);
 void agent_capture_begin(enum wire_capture cause); /* the program asks for recording: now in this process, soon in all */
 void agent_capture_end(enum wire_capture cause);
+void os_exec_child_ended(pid_t child); /* which may have become a program in memory of this thread's */
 void os_exec_prepare(void);          /* takes out of this process's environment what was for its start alone; once */
 void os_resolve(void);               /* real functions behind the hooks; once, before anything is recorded */
 

@@ -323,21 +323,31 @@ static int run_in(char **room, const struct request *request, const struct plan 
     return request->run(request, room);
 }
 
-/* A vfork child that has become its program never gives it back: its parent finds that by the pid. What the process itself has taken, or
- * the same child, is in use by a hook that a handler has interrupted. */
+/* The thread's, if nobody has it: a hook that a handler has interrupted, or a child that shares the thread's memory, at the same time if it
+ * is none of vfork(). A child that has become its program never gives it back, and cannot be told from one that is about to: its parent
+ * does, once the child has ended (os_exec_child_ended()). */
 static struct agent_scratch *take_scratch(const struct plan *plan, size_t bytes)
 {
     struct agent_thread *thread = plan->caller ? agent_thread() : NULL;
     struct agent_scratch *scratch = thread ? &thread->scratch[AGENT_SCRATCH_OF_EXEC] : NULL;
-    if (!scratch || bytes > AGENT_SCRATCH_BYTES || scratch->taken == (uintptr_t)plan->caller || (scratch->taken && scratch->taken == agent.pid))
+    uintptr_t nobody = 0;
+    if (!scratch || bytes > AGENT_SCRATCH_BYTES ||
+        !__atomic_compare_exchange_n(&scratch->taken, &nobody, (uintptr_t)plan->caller, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return NULL;
     if (!scratch->memory && !os_is_filtered_child())
         scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
-    if (!scratch->memory)
-        return NULL;
-    scratch->taken = (uintptr_t)plan->caller;
-    atomic_signal_fence(memory_order_seq_cst);
-    return scratch;
+    if (scratch->memory)
+        return scratch;
+    __atomic_store_n(&scratch->taken, 0, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+void os_exec_child_ended(pid_t child)
+{
+    struct agent_thread *thread = agent_thread();
+    uintptr_t holder = (uintptr_t)child;
+    if (thread)
+        __atomic_compare_exchange_n(&thread->scratch[AGENT_SCRATCH_OF_EXEC].taken, &holder, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static int run_on_stack(const struct request *request, const struct plan *plan, const struct layout *layout)
@@ -369,8 +379,7 @@ static int run_changed(const struct request *request, const struct plan *plan, e
     if (!scratch)
         return (layout.words * 8 <= STACK_MAX ? run_on_stack : run_in_mapping)(request, plan, &layout);
     int result = run_in(scratch->memory, request, plan, &layout);
-    atomic_signal_fence(memory_order_seq_cst);
-    scratch->taken = 0;
+    __atomic_store_n(&scratch->taken, 0, __ATOMIC_RELEASE);
     return result;
 }
 

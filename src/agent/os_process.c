@@ -134,6 +134,7 @@ static void note_status(pid_t pid, int status, int options)
 {
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
         os_clear_silent_exec();
+        os_exec_child_ended(pid);
         uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
         emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
     }

@@ -250,6 +250,7 @@ static void keep_action(int number, const struct sigaction *action)
     kept->handler = (void *)action->sa_handler;
     kept->flags = action->sa_flags;
     memcpy(&kept->mask, &action->sa_mask, sizeof kept->mask);
+    kept->mask &= ALL_BLOCKED; /* as the kernel does */
     atomic_store_explicit(&latest[number], version, memory_order_release);
 }
 

@@ -193,6 +193,45 @@ PROGRAM(clone_that_shares)
     return 0;
 }
 
+/* Several at a time, in the memory of one thread, each with variables of its own. */
+struct sharing_child {
+    char stack[32 << 10] __attribute__((aligned(16)));
+    char texts[100][16], number[8], *variables[101];
+};
+
+static int exec_with_variables(void *argument)
+{
+    struct sharing_child *child = argument;
+    char *const words[] = { "sh", "-c", "[ $V0 = $1 ] && [ $V50 = $1 ] && [ $V99 = $1 ]", "sh", child->number, NULL };
+    execve("/bin/sh", words, child->variables);
+    _exit(77);
+}
+
+PROGRAM(children_that_share_memory)
+{
+    static struct sharing_child children[4];
+    int wrong = 0;
+    for (int round = 0; round < 30; round++) {
+        pid_t pids[4];
+        for (int i = 0; i < 4; i++) {
+            snprintf(children[i].number, sizeof children[i].number, "%d", round * 4 + i);
+            for (int k = 0; k < 100; k++) {
+                snprintf(children[i].texts[k], sizeof children[i].texts[k], "V%d=%d", k, round * 4 + i);
+                children[i].variables[k] = children[i].texts[k];
+            }
+        }
+        for (int i = 0; i < 4; i++)
+            pids[i] = clone(exec_with_variables, children[i].stack + sizeof children[i].stack, CLONE_VM | SIGCHLD, &children[i]);
+        for (int i = 0; i < 4; i++) {
+            int status = -1;
+            waitpid(pids[i], &status, 0);
+            wrong += status != 0;
+        }
+    }
+    say("wrong %d", wrong);
+    return 0;
+}
+
 /* Children that nobody waits for leave nothing to wait for. */
 PROGRAM(children_ignored)
 {

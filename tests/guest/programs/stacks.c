@@ -591,8 +591,8 @@ static void say_action(int number)
     struct sigaction now = { 0 };
     sigaction(number, NULL, &now);
     const char *handler = now.sa_sigaction == say_handler ? "mine" : now.sa_handler == SIG_DFL ? "default" : "another";
-    say("action of %d: %s, flags %#x, blocks %d %d", number, handler, (unsigned)now.sa_flags & ~0x4000000u /* SA_RESTORER */,
-        sigismember(&now.sa_mask, SIGUSR1), sigismember(&now.sa_mask, SIGALRM));
+    say("action of %d: %s, flags %#x, blocks %d %d %d", number, handler, (unsigned)now.sa_flags & ~0x4000000u /* SA_RESTORER */,
+        sigismember(&now.sa_mask, SIGUSR1), sigismember(&now.sa_mask, SIGALRM), sigismember(&now.sa_mask, SIGKILL));
 }
 
 static void say_handlers(int flags)
@@ -602,6 +602,7 @@ static void say_handlers(int flags)
     sigemptyset(&mask);
     sigprocmask(SIG_SETMASK, &mask, NULL);
     sigaddset(&action.sa_mask, SIGALRM);
+    sigaddset(&action.sa_mask, SIGKILL); /* which the kernel leaves out */
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGUSR2, &action, NULL);
     say_action(SIGUSR1);
