@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,6 +229,7 @@ static void *load_by(const char *loader, const char *path)
 
 int main(int argc, char **argv)
 {
+    setrlimit(RLIMIT_CPU, &(struct rlimit){ 60, 60 }); /* it waits for the agent for ever where there is none */
     static const struct { const char *name; void (*run)(void); } scenes[] = {
         { "plain", plain }, { "hostile", hostile }, { "threads", threads }, { "forks", forks }, { "dies", dies }, { "observed", observed },
         { "memory", memory }, { "forks amid the load", plain },
