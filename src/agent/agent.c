@@ -238,7 +238,7 @@ struct agent_thread *agent_thread_slow(void)
     if (!find_out())
         return NULL;
     struct agent_thread *thread = agent_self;
-    if ((uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD)
+    if (agent_is_thread(thread))
         return thread;
     if (thread || !agent_begin_calls())
         return NULL;

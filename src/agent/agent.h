@@ -39,6 +39,7 @@ struct agent_switch {
 };
 extern struct agent_switch agent_switch;
 
+#define AGENT_PAGE_LEAST 4096u     /* bytes: pages are as large as this or larger */
 #define AGENT_FILTERED_CHILDREN 16 /* vfork children behind a filter of their own, at one time */
 struct agent_filtered_child {
     _Atomic uintptr_t thread;       /* that has called vfork(): the address of its agent_self */
@@ -143,6 +144,11 @@ extern __thread struct agent_thread *agent_self __attribute__((tls_model("initia
 #define AGENT_HIDDEN_THREAD ((struct agent_thread *)2)
 #define AGENT_NO_THREAD ((struct agent_thread *)3) /* the largest that is no pointer */
 
+static inline int agent_is_thread(const struct agent_thread *self)
+{
+    return (uintptr_t)self > (uintptr_t)AGENT_NO_THREAD;
+}
+
 /* Slow paths; they keep errno. */
 struct agent_thread *agent_enter_slow(uint32_t source_bits);  /* first call, after fork, first call of a thread */
 struct agent_thread *agent_thread_slow(void);                 /* the thread, if it can have a slot, whatever is recording */
@@ -155,7 +161,7 @@ static inline struct agent_thread *agent_enter(uint32_t source_bits)
     if (!(atomic_load_explicit(&agent.arena->recording, memory_order_relaxed) & source_bits))
         return NULL;
     struct agent_thread *thread = agent_self;
-    if (unlikely((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD))
+    if (unlikely(!agent_is_thread(thread)))
         return agent_enter_slow(source_bits);
     return thread;
 }
@@ -166,7 +172,7 @@ static inline struct agent_thread *agent_thread(void)
     if (unlikely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) != AGENT_ATTACHED))
         return agent_thread_slow();
     struct agent_thread *thread = agent_self;
-    if (unlikely((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD))
+    if (unlikely(!agent_is_thread(thread)))
         return agent_thread_slow();
     return thread;
 }

@@ -83,7 +83,7 @@ static inline struct agent_thread *cuda_hide(void)
 {
     struct agent_thread *self = agent_self;
     if (self != AGENT_OWN_THREAD) {
-        cuda.hidden = self > AGENT_NO_THREAD ? self : NULL;
+        cuda.hidden = agent_is_thread(self) ? self : NULL;
         agent_self = AGENT_HIDDEN_THREAD;
     }
     return self;

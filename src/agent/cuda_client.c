@@ -29,7 +29,7 @@ static void yield_to_program(void)
 static int may_pass(void)
 {
     if (!agent_thread() || !(agent.sources & WIRE_BIT(CUDA)) || atomic_load(&cuda.state) == CUDA_OVER ||
-        agent_self <= AGENT_NO_THREAD)
+        !agent_is_thread(agent_self))
         return 1;
     if (agent.arena->cuda.flags & WIRE_CUDA_YIELD) {
         yield_to_program();

@@ -9,14 +9,13 @@
 #define ENTRIES 8192u /* 2 to the power of ENTRY_BITS */
 #define ENTRY_BITS 13
 #define PROBES 64u    /* from where the hash says */
-#define PAGE_LEAST 4096u
 
 /* Beside the address, which is that of a page. */
 enum {
     INHERITED = 1,
     HELD = 2,       /* by who goes through the table… */
     GIVEN_UP = 4,   /* …who is to unmap it */
-    FLAGS = PAGE_LEAST - 1,
+    FLAGS = AGENT_PAGE_LEAST - 1,
 };
 #define CLAIMED ((uintptr_t)8) /* in place of an address: it comes when `bytes` is there */
 
@@ -27,7 +26,7 @@ static struct mapping {
 
 static struct mapping *probe(const void *address, uint32_t step)
 {
-    uint64_t hash = (uintptr_t)address / PAGE_LEAST * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS);
+    uint64_t hash = (uintptr_t)address / AGENT_PAGE_LEAST * UINT64_C(0x9e3779b97f4a7c15) >> (64 - ENTRY_BITS);
     return &table[(hash + step) % ENTRIES];
 }
 

@@ -192,7 +192,7 @@ static inline int triggers(void)
 static inline int is_plain(const struct agent_thread *thread)
 {
     return likely(atomic_load_explicit(&agent_switch.state, memory_order_relaxed) == AGENT_ATTACHED &&
-                  (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD && !triggers() &&
+                  agent_is_thread(thread) && !triggers() &&
                   !atomic_load_explicit(&nvtx.unsent, memory_order_relaxed));
 }
 

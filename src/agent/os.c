@@ -31,7 +31,7 @@ _Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Excep
                               struct _Unwind_Exception *exception, struct _Unwind_Context *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if (!(actions & _UA_CLEANUP_PHASE) || (uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || thread->call_depth == 0)
+    if (!(actions & _UA_CLEANUP_PHASE) || !agent_is_thread(thread) || thread->call_depth == 0)
         return _URC_CONTINUE_UNWIND;
     thread->call_depth--;
     if (thread->call_depth > 0) { /* when it began is known of the outermost call alone */

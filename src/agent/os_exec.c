@@ -39,7 +39,6 @@ struct request {
 
 /* ---- Bad pointers ---------------------------------------------------------------------------------------------- */
 
-#define PAGE_LEAST 4096u
 /* Set in addresses of the kernel's half; a pointer may have a tag above it. */
 #if defined(__aarch64__)
 #define KERNEL_BIT 55
@@ -54,7 +53,7 @@ struct reach {
 
 static int can_read(const void *address, struct reach *reach)
 {
-    uintptr_t here = (uintptr_t)address / PAGE_LEAST;
+    uintptr_t here = (uintptr_t)address / AGENT_PAGE_LEAST;
     if (here == reach->page)
         return 1;
     reach->page = here;
@@ -64,7 +63,7 @@ static int can_read(const void *address, struct reach *reach)
 static int can_read_text(const char *text, struct reach *reach)
 {
     while (can_read(text, reach)) {
-        size_t rest = PAGE_LEAST - (uintptr_t)text % PAGE_LEAST;
+        size_t rest = AGENT_PAGE_LEAST - (uintptr_t)text % AGENT_PAGE_LEAST;
         if (strnlen(text, rest) < rest)
             return 1;
         text += rest;

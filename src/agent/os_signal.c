@@ -111,7 +111,7 @@ static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
 static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD)
+    if (!agent_is_thread(thread))
         return NULL;
     thread->wait_frame = 0;
     atomic_signal_fence(memory_order_seq_cst);
@@ -157,7 +157,7 @@ int os_hook_sigpending(sigset_t *set)
 static void note_jump(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD)
+    if (!agent_is_thread(thread))
         return;
     uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy, &thread->notes,
                            &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
@@ -185,7 +185,7 @@ static int is_on_hidden_stack(void)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     stack_t now;
-    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || !thread->signal_stack)
+    if (!agent_is_thread(thread) || !thread->signal_stack)
         return 0;
     sample_stack_ask(&now);
     return (now.ss_flags & SS_ONSTACK) != 0;

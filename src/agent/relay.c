@@ -209,7 +209,7 @@ static uint64_t mask_before(const ucontext_t *context)
 {
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
     uint64_t mask;
-    int has_waited = (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD && thread->wait_frame - stack_pointer(context) < WAIT_BYTES;
+    int has_waited = agent_is_thread(thread) && thread->wait_frame - stack_pointer(context) < WAIT_BYTES;
     if (has_waited && result_of_call(context) == -EINTR) {
         thread->wait_frame = 0; /* the call is over when the handler returns, but its result still stands in the register */
         return thread->wait_mask;

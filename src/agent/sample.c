@@ -88,7 +88,7 @@ static void take_sample(int signal_number, siginfo_t *information, void *context
 {
     int saved_errno = errno;
     struct agent_thread *thread = agent_attached() ? agent_self : NULL;
-    if (information->si_code == SI_TIMER && (uintptr_t)thread > (uintptr_t)AGENT_NO_THREAD && agent_recording(WIRE_BIT(SAMPLES))) {
+    if (information->si_code == SI_TIMER && agent_is_thread(thread) && agent_recording(WIRE_BIT(SAMPLES))) {
         uint64_t periods = 1 + (uint64_t)(information->si_overrun > 0 ? information->si_overrun : 0);
         for (uint64_t lost = SAMPLE_MAX; lost < periods; lost++)
             agent_count(thread, WIRE_SOURCE_SAMPLES, WIRE_LOST_BLOCKED);
@@ -294,7 +294,7 @@ void sample_come_back(void)
 {
     if (has_ended_relay) {
         relay_begin();
-        if ((uintptr_t)agent_self > (uintptr_t)AGENT_NO_THREAD && agent_self->signal_stack)
+        if (agent_is_thread(agent_self) && agent_self->signal_stack)
             sample_stack_give(agent_self);
     }
     set_timers(agent.arena->samples.period_ns);

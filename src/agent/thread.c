@@ -132,7 +132,7 @@ int thread_give_key_back(void)
 void thread_returns(void)
 {
     struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed) ? agent_self : NULL;
-    if ((uintptr_t)thread <= (uintptr_t)AGENT_NO_THREAD || !agent_begin_calls())
+    if (!agent_is_thread(thread) || !agent_begin_calls())
         return;
     thread_end(thread);
     agent_end_calls();
