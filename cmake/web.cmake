@@ -102,7 +102,7 @@ file(COPY ${xxhash_folder}/xxhash.h DESTINATION ${wasm_folder}/include) # alone:
 set(wasm_common --target=wasm32-wasi -fno-finite-loops)
 set(wasm_flags ${wasm_common} -std=gnu11 -O2 -D_GNU_SOURCE -DTACHO_VERSION="${PROJECT_VERSION}"
   -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end
-  -isystem ${CMAKE_SOURCE_DIR}/src/wasm/include -include lacking.h -isystem ${sqlite_folder} -isystem ${wasm_folder}/include
+  -iquote ${CMAKE_SOURCE_DIR}/src -isystem ${CMAKE_SOURCE_DIR}/src/wasm/include -include lacking.h -isystem ${sqlite_folder} -isystem ${wasm_folder}/include
   $<$<BOOL:${TACHO_WERROR}>:-Werror>)
 # Without what needs a disk or threads; the functions are those that Debian's has too.
 set(sqlite_flags ${wasm_common} -Oz -w -DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_MAX_MMAP_SIZE=0

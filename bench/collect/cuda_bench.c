@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "../../src/base/clock.h"
-#include "../../src/collect/clock.h"
-#include "../../src/collect/cuda.h"
-#include "../../src/report/writer.h"
-#include "../../src/wire/cuda.h"
+#include "base/clock.h"
+#include "collect/clock.h"
+#include "collect/cuda.h"
+#include "report/writer.h"
+#include "wire/cuda.h"
 
 #define CHUNKS 1u
 #define BUFFERS 16u

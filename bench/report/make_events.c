@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/report/writer.h"
+#include "report/writer.h"
 
 #define THREADS 4
 #define STREAMS 8

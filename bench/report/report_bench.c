@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/base/clock.h"
-#include "../../src/report/reader.h"
-#include "../../src/report/writer.h"
+#include "base/clock.h"
+#include "report/reader.h"
+#include "report/writer.h"
 
 #define BATCH 4096
 #define THREADS 4

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/base/clock.h"
-#include "../../src/base/parallel.h"
-#include "../../src/symbols/names.h"
-#include "../../src/symbols/symbols.h"
-#include "../../src/wire/registers.h"
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "symbols/names.h"
+#include "symbols/symbols.h"
+#include "wire/registers.h"
 
 enum { DEPTH = 30, ROUNDS = 200000, TRUTH_ROUNDS = 20000, SAMPLES = 1000000, SAMPLE_DEPTH = 25, STACK_BYTES = 16384 };
 

@@ -15,8 +15,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "../wire/chunks.h"
-#include "../wire/wire.h"
+#include "wire/chunks.h"
+#include "wire/wire.h"
 #include "window.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)

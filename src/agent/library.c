@@ -8,14 +8,14 @@
  * is dead, and ends it then.                                                                                         */
 #include "library.h"
 
-#include "../wire/libraries.h"
+#include "wire/libraries.h"
 #include "core.h"
 #include "nvtx.h"
 #include "os.h"
 
 static const char *const domain_names[] = {
 #define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
-#include "../wire/libraries.def"
+#include "wire/libraries.def"
 #undef LIBRARY
 };
 _Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say which library");

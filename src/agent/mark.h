@@ -2,7 +2,7 @@
 #ifndef TACHO_AGENT_MARK_H
 #define TACHO_AGENT_MARK_H
 
-#include "../wire/marks.h"
+#include "wire/marks.h"
 
 /* Someone waited for the collector in vain, and it has not been heard of since. */
 int mark_is_silent(const char *socket_path);

@@ -71,7 +71,7 @@ __attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32
         OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
     }
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails)
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 
 #if defined(__x86_64__)
 OS_OLD(pthread_cond_wait)

@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unwind.h>
 
-#include "../wire/osrt.h"
+#include "wire/osrt.h"
 #include "agent.h"
 
 /* ---- The real functions ---------------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ union os_real {
     struct {
 #define OS(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
     };
@@ -55,7 +55,7 @@ void *os_find(enum osrt_function function);
 
 #define OS(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
 

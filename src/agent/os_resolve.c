@@ -17,7 +17,7 @@ union os_real os_real;
 static const char *const symbols[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
 };
@@ -94,7 +94,7 @@ typedef long (*missing_function)(void);
 static const missing_function missing[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
 };

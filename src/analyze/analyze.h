@@ -3,8 +3,8 @@
 #ifndef TACHO_ANALYZE_ANALYZE_H
 #define TACHO_ANALYZE_ANALYZE_H
 
-#include "../base/error.h"
-#include "../report/reader.h"
+#include "base/error.h"
+#include "report/reader.h"
 #include "table.h"
 
 /* Options given behind a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */

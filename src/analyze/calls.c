@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "events.h"
 
 /* The low bits of the id as they are, so that a run of ids is a run of slots; what is above them, and the process, spread. */

@@ -2,8 +2,8 @@
  * the wait between both, and of the kernel. */
 #include <stdlib.h>
 
-#include "../base/intern.h"
-#include "../base/parallel.h"
+#include "base/intern.h"
+#include "base/parallel.h"
 #include "kern_exec.h"
 #include "reports.h"
 

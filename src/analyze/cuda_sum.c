@@ -2,7 +2,7 @@
  * cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All are choices of the same sources. */
 #include <string.h>
 
-#include "../base/intern.h"
+#include "base/intern.h"
 #include "event_sum.h"
 #include "launches.h"
 #include "options.h"

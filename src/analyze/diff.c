@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../base/intern.h"
-#include "../base/saturating.h"
-#include "../base/text.h"
+#include "base/intern.h"
+#include "base/saturating.h"
+#include "base/text.h"
 
 enum { MOST_KEYS = 16, MOST_RUNS = 256 };
 

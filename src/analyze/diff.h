@@ -5,7 +5,7 @@
 #ifndef TACHO_ANALYZE_DIFF_H
 #define TACHO_ANALYZE_DIFF_H
 
-#include "../base/error.h"
+#include "base/error.h"
 #include "table.h"
 
 /* The report's tables of some runs; NULL for a run without that data. */

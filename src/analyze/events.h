@@ -2,8 +2,8 @@
 #ifndef TACHO_ANALYZE_EVENTS_H
 #define TACHO_ANALYZE_EVENTS_H
 
-#include "../base/saturating.h"
-#include "../report/reader.h"
+#include "base/saturating.h"
+#include "report/reader.h"
 
 /* NVTX_EVENTS.eventType. The NVTXT ones come from ranges that were imported as text. */
 enum {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "events.h"
 
 int forwards_add(struct forwards *forwards, const struct operator *operator, uint32_t place)

@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_GPU_H
 #define TACHO_ANALYZE_GPU_H
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "analyze.h"
 #include "filter.h"
 

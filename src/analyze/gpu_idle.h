@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_GPU_IDLE_H
 #define TACHO_ANALYZE_GPU_IDLE_H
 
-#include "../base/intern.h"
+#include "base/intern.h"
 #include "thread_spans.h"
 
 /* In the order in which they are asked: what is known of a moment from the first of them counts. A CUDA call comes before the

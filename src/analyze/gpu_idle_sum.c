@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "calls.h"
 #include "gpu_busy.h"
 #include "gpu_idle.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/arena.h"
+#include "base/arena.h"
 
 enum { FIRST_PIECE = 2, LARGEST_PIECE = 16 * 1024, FIRST_SLOTS = 256 };
 

@@ -5,7 +5,7 @@
 #ifndef TACHO_ANALYZE_GROUP_H
 #define TACHO_ANALYZE_GROUP_H
 
-#include "../base/error.h"
+#include "base/error.h"
 #include "statistics.h"
 
 struct group_key { int64_t part[4]; };

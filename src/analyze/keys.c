@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/error.h"
-#include "../base/hash.h"
+#include "base/error.h"
+#include "base/hash.h"
 
 static uint64_t hash_key(const int64_t *key, size_t width)
 {

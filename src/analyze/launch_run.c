@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
-#include "../base/error.h"
+#include "base/array.h"
+#include "base/error.h"
 
 int launch_run_open(struct launch_run *run, size_t count)
 {

@@ -2,7 +2,7 @@
  * the video library. */
 #include <string.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "event_sum.h"
 #include "reports.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "events.h"
 
 const char *const nvtx_column_names[NVTX_COLUMNS] = {

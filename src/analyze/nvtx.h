@@ -2,8 +2,8 @@
 #ifndef TACHO_ANALYZE_NVTX_H
 #define TACHO_ANALYZE_NVTX_H
 
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 /* The columns of NVTX_EVENTS that the reports ask for, in the order of their blocks. */
 enum { NVTX_START, NVTX_END, NVTX_TYPE, NVTX_TEXT, NVTX_TEXT_ID, NVTX_THREAD, NVTX_DOMAIN, NVTX_COLUMNS };

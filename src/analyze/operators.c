@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/text.h"
-#include "../report/torch_names.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "report/torch_names.h"
 #include "gpu.h"
 #include "keys.h"
 #include "order.h"

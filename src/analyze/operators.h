@@ -3,8 +3,8 @@
 #ifndef TACHO_ANALYZE_OPERATORS_H
 #define TACHO_ANALYZE_OPERATORS_H
 
-#include "../base/intern.h"
-#include "../base/saturating.h"
+#include "base/intern.h"
+#include "base/saturating.h"
 #include "analyze.h"
 
 enum operator_kind {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 #include "keys.h"
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../base/saturating.h"
+#include "base/saturating.h"
 #include "options.h"
 
 int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)

@@ -5,7 +5,7 @@
 #ifndef TACHO_ANALYZE_STACKS_H
 #define TACHO_ANALYZE_STACKS_H
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "filter.h"
 #include "keys.h"
 #include "threads.h"

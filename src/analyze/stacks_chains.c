@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../report/chains.h"
+#include "base/array.h"
+#include "report/chains.h"
 #include "stacks.h"
 
 static const char *const native_names[CHAIN_COLUMNS] = CHAIN_NATIVE_COLUMNS, *const python_names[CHAIN_COLUMNS] = CHAIN_PYTHON_COLUMNS;

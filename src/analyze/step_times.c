@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "gpu.h"
 #include "keys.h"
 #include "operators.h"

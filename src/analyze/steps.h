@@ -6,8 +6,8 @@
 #ifndef TACHO_ANALYZE_STEPS_H
 #define TACHO_ANALYZE_STEPS_H
 
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 enum { NO_STEP = UINT32_MAX };
 

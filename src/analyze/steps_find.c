@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../base/array.h"
-#include "../report/torch_names.h"
+#include "base/array.h"
+#include "report/torch_names.h"
 #include "operators.h"
 #include "ranges.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/arena.h"
-#include "../base/hash.h"
+#include "base/arena.h"
+#include "base/hash.h"
 
 enum { RECENT_TEXTS = 1024 }; /* a power of two */
 

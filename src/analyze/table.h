@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 enum cell_kind { CELL_NONE, CELL_INT, CELL_REAL, CELL_TEXT };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: it could have gone on */
 #define LONGEST_SAMPLE_NS INT64_C(1000000000) /* what a sample speaks for at most */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "events.h"
 #include "operators.h"
 #include "reports.h"

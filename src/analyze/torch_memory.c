@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "calls.h"
 #include "events.h"
 #include "filter.h"

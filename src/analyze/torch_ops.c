@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/text.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "events.h"
 #include "keys.h"
 #include "torch_stacks.h"

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "../analyze/analyze.h"
-#include "../base/human.h"
-#include "../base/number.h"
-#include "../base/saturating.h"
+#include "analyze/analyze.h"
+#include "base/human.h"
+#include "base/number.h"
+#include "base/saturating.h"
 #include "closing_cuda.h"
 #include "closing_torch.h"
 #include "command.h"

@@ -2,9 +2,9 @@
 #ifndef TACHO_CMD_CLOSING_H
 #define TACHO_CMD_CLOSING_H
 
-#include "../base/text.h"
-#include "../collect/collect.h"
-#include "../report/reader.h"
+#include "base/text.h"
+#include "collect/collect.h"
+#include "report/reader.h"
 
 enum { CLOSING_LINES = 15 };
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "../analyze/gpu_idle.h"
-#include "../base/human.h"
-#include "../base/number.h"
+#include "analyze/gpu_idle.h"
+#include "base/human.h"
+#include "base/number.h"
 #include "display.h"
 #include "print.h"
 

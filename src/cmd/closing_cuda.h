@@ -2,10 +2,10 @@
 #ifndef TACHO_CMD_CLOSING_CUDA_H
 #define TACHO_CMD_CLOSING_CUDA_H
 
-#include "../analyze/analyze.h"
-#include "../analyze/gpu_busy.h"
-#include "../base/text.h"
-#include "../collect/collect.h"
+#include "analyze/analyze.h"
+#include "analyze/gpu_busy.h"
+#include "base/text.h"
+#include "collect/collect.h"
 
 struct closing_cuda {
     struct gpu_busy busy;                    /* no device: there was no work on a GPU */

@@ -2,8 +2,8 @@
  * them are no operators. */
 #include "closing_torch.h"
 
-#include "../analyze/torch_ops.h"
-#include "../base/saturating.h"
+#include "analyze/torch_ops.h"
+#include "base/saturating.h"
 
 enum { MOST_COUNTED = 2000000 }; /* about two seconds */
 enum { SHARE, TOTAL, COUNT, NAME, COLUMNS };

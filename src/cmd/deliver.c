@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/newfile.h"
+#include "base/newfile.h"
 
 extern char **environ;
 

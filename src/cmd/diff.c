@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../analyze/diff.h"
-#include "../base/human.h"
+#include "analyze/diff.h"
+#include "base/human.h"
 #include "command.h"
 #include "deliver.h"
 #include "open.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 struct code_range { uint32_t first, last; };
 

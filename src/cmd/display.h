@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 
 /* Adds the bytes with all that is not printable spelt out: \n, \x1b for control characters and bytes that are no UTF-8,
  * \u{202e} for characters that turn the direction of the text or hide in it. Returns the columns that it takes. Stops

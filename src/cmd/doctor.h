@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_DOCTOR_H
 #define TACHO_CMD_DOCTOR_H
 
-#include "../base/text.h"
+#include "base/text.h"
 
 enum verdict {
     VERDICT_WORKS,

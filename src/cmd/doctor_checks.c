@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "../base/human.h"
-#include "../base/parallel.h"
-#include "../collect/collect.h"
+#include "base/clock.h"
+#include "base/human.h"
+#include "base/parallel.h"
+#include "collect/collect.h"
 #include "cgroup.h"
 #include "doctor.h"
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../analyze/filter.h"
-#include "../export/export.h"
-#include "../import/import.h"
-#include "../report/enums.h"
-#include "../report/schema.h"
+#include "analyze/filter.h"
+#include "export/export.h"
+#include "import/import.h"
+#include "report/enums.h"
+#include "report/schema.h"
 #include "command.h"
 #include "nsys_rep.h"
 #include "open.h"

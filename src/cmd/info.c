@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../analyze/losses.h"
-#include "../base/human.h"
+#include "analyze/losses.h"
+#include "base/human.h"
 #include "command.h"
 #include "display.h"
 #include "info.h"

@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_INFO_H
 #define TACHO_CMD_INFO_H
 
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 /* All of it. */
 int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/human.h"
+#include "base/human.h"
 #include "display.h"
 #include "info.h"
 #include "rows.h"

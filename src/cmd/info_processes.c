@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../base/human.h"
+#include "analyze/events.h"
+#include "base/human.h"
 #include "display.h"
 #include "info.h"
 #include "rows.h"

@@ -1,7 +1,7 @@
 /* How CPU samples and context switches were taken, in two lines. */
 #include <string.h>
 
-#include "../base/human.h"
+#include "base/human.h"
 #include "display.h"
 #include "info.h"
 #include "rows.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/losses.h"
-#include "../base/human.h"
+#include "analyze/losses.h"
+#include "base/human.h"
 #include "display.h"
 #include "info.h"
 #include "print.h"

@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_NSYS_REP_H
 #define TACHO_CMD_NSYS_REP_H
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "option.h"
 
 /* What the options fill; a command has it as a member of its settings. */

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../analyze/losses.h"
-#include "../base/human.h"
-#include "../import/import.h"
+#include "analyze/losses.h"
+#include "base/human.h"
+#include "import/import.h"
 #include "display.h"
 #include "nsys_rep.h"
 #include "rows.h"

@@ -2,10 +2,10 @@
 #ifndef TACHO_CMD_OPEN_H
 #define TACHO_CMD_OPEN_H
 
-#include "../analyze/losses.h"
-#include "../base/error.h"
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "analyze/losses.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
 

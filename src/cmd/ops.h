@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_OPS_H
 #define TACHO_CMD_OPS_H
 
-#include "../analyze/torch_ops.h"
-#include "../base/text.h"
+#include "analyze/torch_ops.h"
+#include "base/text.h"
 
 /* Widths count characters; a limit of 0 is none. */
 struct ops_layout {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 enum option_kind {
     OPTION_FLAG,    /* int: 1 when given; takes no value */

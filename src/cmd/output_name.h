@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_OUTPUT_NAME_H
 #define TACHO_CMD_OUTPUT_NAME_H
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 /* %p is the given process id (the program's), %h the host's name, %q{VAR} a variable of the environment, %n the given
  * number. The ending is .tacho, in place of .nsys-rep or .qdrep. A folder means report%n in it. *uses_number says

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../base/number.h"
+#include "base/number.h"
 
 const struct print_format *const print_formats[] = {
     &print_column, &print_table, &print_csv, &print_tsv, &print_json, &print_hdoc, &print_htable, NULL,

@@ -2,9 +2,9 @@
 #ifndef TACHO_CMD_PRINT_H
 #define TACHO_CMD_PRINT_H
 
-#include "../analyze/table.h"
-#include "../base/error.h"
-#include "../base/text.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "base/text.h"
 
 struct time_unit {
     const char *suffix;      /* "ns" */

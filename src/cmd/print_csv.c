@@ -3,8 +3,8 @@
  * a spreadsheet would take for a formula has a ' before it. */
 #include <string.h>
 
-#include "../base/formula.h"
-#include "../base/utf8.h"
+#include "base/formula.h"
+#include "base/utf8.h"
 #include "display.h"
 #include "print.h"
 

@@ -2,7 +2,7 @@
  * escaped, numbers that JSON has no word for are null. On a terminal everything but ASCII is escaped as well. */
 #include <math.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 #include "print.h"
 
 static void add_escaped(struct text *out, uint32_t code)

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../export/export.h"
+#include "export/export.h"
 #include "closing.h"
 #include "command.h"
 #include "display.h"

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PROFILE_H
 #define TACHO_CMD_PROFILE_H
 
-#include "../collect/collect.h"
+#include "collect/collect.h"
 #include "option.h"
 
 enum { PROFILE_EXPORTS_MAX = 64 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../export/export.h"
+#include "export/export.h"
 #include "profile.h"
 #include "profile_command_file.h"
 #include "profile_counters.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../wire/libraries.h"
+#include "wire/libraries.h"
 
 enum { BY_AGENT, BY_NOBODY, BY_PYTHON_SAMPLING };
 
@@ -17,7 +17,7 @@ static const struct { const char *name; uint32_t bits, libraries; int how; } sou
 #define LIBRARY(id, name, domain)                                                                                    \
     { name, WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id), 0 },                                              \
     { name "-verbose", WIRE_BIT(LIBRARY), WIRE_LIBRARY_BIT(WIRE_LIBRARY_##id) | WIRE_LIBRARY_VERBOSE(WIRE_LIBRARY_##id), 0 },
-#include "../wire/libraries.def"
+#include "wire/libraries.def"
 #undef LIBRARY
 #define KNOWN_ONLY(name) { name, 0, 0, BY_NOBODY }
     KNOWN_ONLY("cudla"), KNOWN_ONLY("cudla-verbose"), KNOWN_ONLY("gds"), KNOWN_ONLY("mpi"), KNOWN_ONLY("oshmem"), KNOWN_ONLY("ucx"),

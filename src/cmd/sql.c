@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../query/query.h"
+#include "query/query.h"
 #include "command.h"
 #include "deliver.h"
 #include "display.h"

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "../base/human.h"
-#include "../serve/serve.h"
+#include "base/clock.h"
+#include "base/human.h"
+#include "serve/serve.h"
 #include "command.h"
 #include "display.h"
 #include "open.h"

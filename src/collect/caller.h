@@ -2,7 +2,7 @@
 #ifndef TACHO_COLLECT_CALLER_H
 #define TACHO_COLLECT_CALLER_H
 
-#include "../base/error.h"
+#include "base/error.h"
 
 struct collector;
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../wire/wire.h"
+#include "wire/wire.h"
 
 struct collector;
 struct process;

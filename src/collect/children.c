@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "collector.h"
 #include "marks.h"
 

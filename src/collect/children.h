@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../wire/marks.h"
-#include "../wire/wire.h"
+#include "wire/marks.h"
+#include "wire/wire.h"
 
 struct collector;
 struct process;

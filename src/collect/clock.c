@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 #define READINGS 8
 #define SLOPE_ONE ((double)(UINT64_C(1) << CLOCK_SLOPE_SHIFT))

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../wire/wire.h"
+#include "wire/wire.h"
 
 /* The same moment on several clocks, as well as it can be read. */
 struct clock_pair {

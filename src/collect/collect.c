@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 #include "caller.h"
 #include "collector.h"
 #include "cost.h"

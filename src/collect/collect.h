@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
-#include "../wire/wire.h"
+#include "base/error.h"
+#include "wire/wire.h"
 #include "cpu.h"
 
 enum collect_range {            /* what switches the recording on: --capture-range */

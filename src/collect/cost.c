@@ -2,7 +2,7 @@
  * each read), so that is measured here; the rest are the instructions around it, from bench/, on a CPU of 2020 or later. */
 #include "cost.h"
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 #define READS 256
 #define COST_MAX_NS INT64_C(1000000000000000000)

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "../wire/wire.h"
+#include "wire/wire.h"
 
 struct collector;
 struct origin;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 #include "cuda_state.h"
 
 #define HOLE_BYTES 4096u   /* how far behind the last record is looked for one that is half-written */

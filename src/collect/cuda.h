@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../report/writer.h"
-#include "../wire/wire.h"
+#include "report/writer.h"
+#include "wire/wire.h"
 #include "call_chains.h"
 
 struct clock_map;

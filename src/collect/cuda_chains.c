@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "cuda_state.h"
 
 void cuda_chains_free(struct cuda_process *cuda)

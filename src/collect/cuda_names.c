@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "cuda_state.h"
-#include "../symbols/demangle.h"
+#include "symbols/demangle.h"
 
 #define CAPACITY_FIRST 256u
 #define CAPACITY_MAX (1u << 20)

@@ -7,7 +7,7 @@
  * their correlation id, whichever comes first. What CUPTI itself tells of recordings, if it was asked to, is joined likewise. */
 #include <stdlib.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "cuda_state.h"
 
 #define LIST_MAX (1u << 18)       /* 14 MiB: then the order is taken as it is */

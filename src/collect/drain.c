@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../base/clock.h"
-#include "../wire/chunks.h"
+#include "base/clock.h"
+#include "wire/chunks.h"
 #include "collector.h"
 #include "cuda.h"
 #include "nvtx.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../wire/wire.h"
+#include "wire/wire.h"
 
 struct collector;
 struct process;

@@ -2,7 +2,7 @@
 #ifndef TACHO_COLLECT_ENVIRONMENT_H
 #define TACHO_COLLECT_ENVIRONMENT_H
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "collect.h"
 #include "program.h"
 

@@ -5,7 +5,7 @@
 
 static const char *const domain_names[] = {
 #define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
-#include "../wire/libraries.def"
+#include "wire/libraries.def"
 #undef LIBRARY
 };
 

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "../base/parallel.h"
+#include "base/clock.h"
+#include "base/parallel.h"
 #include "collector.h"
 #include "procfs.h"
 

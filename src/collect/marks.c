@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "collector.h"
 
 static const struct { const char *text, *reason; } causes[] = {

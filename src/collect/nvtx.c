@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
-#include "../wire/nvtx_payload.h"
+#include "base/hash.h"
+#include "wire/nvtx_payload.h"
 #include "clock.h"
 #include "library.h"
 #include "nvtx_state.h"

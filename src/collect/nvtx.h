@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "../report/writer.h"
-#include "../wire/wire.h"
+#include "report/writer.h"
+#include "wire/wire.h"
 
 struct clock_map; /* clock.h */
 struct nvtx_process;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
-#include "../wire/nvtx_payload.h"
+#include "base/hash.h"
+#include "wire/nvtx_payload.h"
 #include "clock.h"
 
 #define SCHEMAS_MAX 65536u

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-#include "../base/arena.h"
-#include "../base/text.h"
-#include "../wire/libraries.h"
+#include "base/arena.h"
+#include "base/text.h"
+#include "wire/libraries.h"
 #include "nvtx.h"
 
 /* One payload of an event, in the order in which the program gave them. */

@@ -8,7 +8,7 @@
 static const char *const names[OSRT_FUNCTION_COUNT] = {
 #define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
 #define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #shown,
-#include "../wire/osrt.def"
+#include "wire/osrt.def"
 #undef OS
 #undef OS_OWN
 };

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#include "../report/writer.h"
-#include "../wire/osrt.h"
-#include "../wire/wire.h"
+#include "report/writer.h"
+#include "wire/osrt.h"
+#include "wire/wire.h"
 #include "call_chains.h"
 #include "clock.h"
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../symbols/symbols.h"
+#include "symbols/symbols.h"
 #include "procfs.h"
 
 #define STACK_MAX 65528u                /* a record's size is 16 bits */

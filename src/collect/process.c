@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "../base/array.h"
-#include "../base/hash.h"
+#include "base/array.h"
+#include "base/hash.h"
 #include "collector.h"
 #include "cost.h"
 #include "cpu_sampling.h"

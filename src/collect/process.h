@@ -12,8 +12,8 @@
 
 #include "call_chains.h"
 #include "machine.h"
-#include "../wire/marks.h"
-#include "../wire/wire.h"
+#include "wire/marks.h"
+#include "wire/wire.h"
 
 struct collector;
 struct cuda_process;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/array.h"
-#include "../wire/seccomp.h"
+#include "base/array.h"
+#include "wire/seccomp.h"
 
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 
 /* Who started it, in our pid namespace; 0: not known. */
 pid_t procfs_parent(pid_t pid);

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
-#include "../wire/marks.h"
+#include "base/error.h"
+#include "wire/marks.h"
 
 #define PROGRAM_PATH_MAX 4096
 

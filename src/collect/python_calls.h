@@ -5,8 +5,8 @@
 #ifndef TACHO_COLLECT_PYTHON_CALLS_H
 #define TACHO_COLLECT_PYTHON_CALLS_H
 
-#include "../base/intern.h"
-#include "../wire/wire.h"
+#include "base/intern.h"
+#include "wire/wire.h"
 
 struct collector;
 struct process;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 
 #define FRAME_BYTES 4096   /* what lies farther from its caller is not on the same piece of Python's stack */
 #define LINES_KEPT 8       /* instructions of each code object whose place is remembered; a power of two */

@@ -5,9 +5,9 @@
 #ifndef TACHO_COLLECT_PYTHON_NAMES_H
 #define TACHO_COLLECT_PYTHON_NAMES_H
 
-#include "../base/intern.h"
-#include "../base/text.h"
-#include "../wire/python_layout.h"
+#include "base/intern.h"
+#include "base/text.h"
+#include "wire/python_layout.h"
 
 struct process;
 

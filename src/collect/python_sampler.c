@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 
 #define SHARE 4                    /* of the time, at most this part is spent in rounds */
 #define PRIORITY (-10)             /* a nice value */

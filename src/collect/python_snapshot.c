@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 #define PAGE_BYTES 4096u
 #define AHEAD_BYTES 1024u        /* frames of calls to come lie behind those that are there */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clock.h"
-#include "../base/hash.h"
+#include "base/clock.h"
+#include "base/hash.h"
 #include "collector.h"
 #include "stacks.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../symbols/symbols.h"
+#include "symbols/symbols.h"
 
 struct collector;
 struct samples_process;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "collector.h"
 
 #define THREADS_A_LOOK 4096 /* of one process: more would take the collector's time from its other work */

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../base/error.h"
-#include "../wire/marks.h"
+#include "base/error.h"
+#include "wire/marks.h"
 #include "folder.h"
 
 struct collector;

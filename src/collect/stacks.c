@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/parallel.h"
+#include "base/array.h"
+#include "base/parallel.h"
 #include "collector.h"
 
 struct sample { int64_t id; uint32_t stack; };

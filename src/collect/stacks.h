@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "../symbols/symbols.h"
-#include "../wire/wire.h"
+#include "symbols/symbols.h"
+#include "wire/wire.h"
 
 struct collector;
 struct process;

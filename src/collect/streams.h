@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 
 #define STREAM_LIMIT (16u << 20)
 

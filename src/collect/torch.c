@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/hash.h"
-#include "../base/text.h"
-#include "../report/torch_names.h"
-#include "../wire/torch.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "report/torch_names.h"
+#include "wire/torch.h"
 #include "clock.h"
 #include "nvtx_state.h"
 

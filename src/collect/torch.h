@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "../report/writer.h"
-#include "../wire/wire.h"
+#include "report/writer.h"
+#include "wire/wire.h"
 
 struct clock_map; /* clock.h */
 struct torch_process;

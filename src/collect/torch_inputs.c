@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/text.h"
-#include "../wire/torch.h"
+#include "base/text.h"
+#include "wire/torch.h"
 #include "torch.h"
 
 /* Types by torch's own numbers, under the names that C++ has for them. */

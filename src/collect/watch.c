@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 #include "collector.h"
 #include "life.h"
 #include "procfs.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../analyze/events.h"
-#include "../import/kineto.h"
+#include "analyze/events.h"
+#include "import/kineto.h"
 #include "chrome.h"
 #include "json.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../analyze/events.h"
-#include "../base/array.h"
-#include "../report/chains.h"
-#include "../report/writer.h"
+#include "analyze/events.h"
+#include "base/array.h"
+#include "report/chains.h"
+#include "report/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
 #include "rows.h"

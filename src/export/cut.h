@@ -5,7 +5,7 @@
 #ifndef TACHO_EXPORT_CUT_H
 #define TACHO_EXPORT_CUT_H
 
-#include "../base/text.h"
+#include "base/text.h"
 #include "export.h"
 
 /* Writes the part that the options name to path. With options->max_bytes (less `taken`, which is what goes around it) that is cut further, to a window of time

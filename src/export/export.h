@@ -4,9 +4,9 @@
 
 #include <regex.h>
 
-#include "../base/error.h"
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 struct filter;
 

@@ -2,7 +2,7 @@
  * them, a space, and what its samples weigh. The thread's name stands first. */
 #include <stdlib.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 #include "samples.h"
 
 struct folding {

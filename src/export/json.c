@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "../base/utf8.h"
-#include "../import/kineto_scan.h"
+#include "base/utf8.h"
+#include "import/kineto_scan.h"
 
 enum { DEEPEST = 64 };
 

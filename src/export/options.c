@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/human.h"
-#include "../base/saturating.h"
+#include "base/human.h"
+#include "base/saturating.h"
 #include "export.h"
 
 int export_add_pattern(struct export_options *options, const char *pattern, struct error *err)

@@ -2,8 +2,8 @@
 #ifndef TACHO_EXPORT_OUTFILE_H
 #define TACHO_EXPORT_OUTFILE_H
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 struct outfile;
 

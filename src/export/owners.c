@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../analyze/launches.h"
-#include "../analyze/operators.h"
-#include "../analyze/order.h"
+#include "analyze/events.h"
+#include "analyze/launches.h"
+#include "analyze/operators.h"
+#include "analyze/order.h"
 
 static uint64_t rows_of(struct report *report, const char *name)
 {

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../analyze/events.h"
-#include "../base/array.h"
-#include "../base/hash.h"
-#include "../base/utf8.h"
+#include "analyze/events.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "json.h"
 
 #define OUT_BYTES (1u << 16)

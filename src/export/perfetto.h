@@ -2,7 +2,7 @@
 #ifndef TACHO_EXPORT_PERFETTO_H
 #define TACHO_EXPORT_PERFETTO_H
 
-#include "../base/intern.h"
+#include "base/intern.h"
 #include "outfile.h"
 #include "protobuf.h"
 #include "tracks.h"

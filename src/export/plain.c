@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../base/formula.h"
-#include "../base/text.h"
-#include "../base/utf8.h"
+#include "base/formula.h"
+#include "base/text.h"
+#include "base/utf8.h"
 #include "json.h"
 #include "rows.h"
 

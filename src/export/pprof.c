@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/intern.h"
-#include "../base/utf8.h"
+#include "base/intern.h"
+#include "base/utf8.h"
 #include "protobuf.h"
 #include "samples.h"
 

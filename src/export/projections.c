@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
-#include "../base/saturating.h"
+#include "base/array.h"
+#include "base/saturating.h"
 #include "trace.h"
 
 static struct projection *find(struct projections *projections, uint32_t annotation, const struct trace_event *work)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 struct source {
     sqlite3_vtab base;

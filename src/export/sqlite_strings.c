@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 #define LARGEST_ID (1 << 28) /* an id beyond, in a damaged file, points nowhere */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
-#include "../base/utf8.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "samples.h"
 
 enum { WIDTH = 1200, ROW = 17, BOX = 16, HEAD = 44, FOOT = 26 };

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../analyze/gpu.h"
-#include "../import/kineto.h"
+#include "analyze/gpu.h"
+#include "import/kineto.h"
 
 #define LANES_PER_PROCESS 1000000 /* more than a process has streams */
 

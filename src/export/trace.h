@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "../analyze/keys.h"
-#include "../analyze/torch_kernels.h"
-#include "../base/text.h"
+#include "analyze/keys.h"
+#include "analyze/torch_kernels.h"
+#include "base/text.h"
 #include "owners.h"
 #include "projections.h"
 #include "rows.h"

@@ -1,8 +1,8 @@
 /* What PyTorch told: operators, annotations and marks, memory, Python functions, arrows. */
 #include "trace.h"
 
-#include "../analyze/events.h"
-#include "../report/torch_names.h"
+#include "analyze/events.h"
+#include "report/torch_names.h"
 #include "arrows.h"
 
 /* ---- operators ----------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 struct importer {
     const char *name; /* "nsys-sqlite" */

@@ -5,9 +5,9 @@
 #ifndef TACHO_IMPORT_KINETO_H
 #define TACHO_IMPORT_KINETO_H
 
-#include "../base/error.h"
-#include "../report/schema.h"
-#include "../report/writer.h"
+#include "base/error.h"
+#include "report/schema.h"
+#include "report/writer.h"
 #include "kineto_scan.h"
 
 /* ---- the window ---------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/saturating.h"
+#include "base/saturating.h"
 
 #define VM_ID (INT64_C(1) << 48)
 #define DEEPEST 8

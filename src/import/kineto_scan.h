@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../base/text.h"
+#include "base/text.h"
 
 enum { SCAN_GUARD = 16 };
 

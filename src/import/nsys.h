@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
-#include "../report/schema.h"
-#include "../report/writer.h"
+#include "base/error.h"
+#include "report/schema.h"
+#include "report/writer.h"
 
 /* Their ids of strings to ours. Ids are small numbers in every file of nsys; those of other files may be anything. */
 struct string_map {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/parallel.h"
+#include "base/parallel.h"
 
 #define PIECE_ROWS 16384
 #define READERS_MAX 4

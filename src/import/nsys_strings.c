@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 /* An array for ids up to here, whatever the largest id claims to be; pages that nothing is written to cost nothing. */
 #define DENSE_IDS (INT64_C(1) << 24)

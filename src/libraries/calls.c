@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "../agent/sys.h"
-#include "../wire/libraries.h"
-#include "../wire/wire.h"
+#include "agent/sys.h"
+#include "wire/libraries.h"
+#include "wire/wire.h"
 #include "enter.h"
 #include "libraries.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../base/clock.h"
-#include "../base/stop.h"
-#include "../report/schema.h"
+#include "base/clock.h"
+#include "base/stop.h"
+#include "report/schema.h"
 #include "module.h"
 
 struct query {

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 struct query;
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") /* the loops over columns must become vector code */

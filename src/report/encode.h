@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/intern.h"
+#include "base/intern.h"
 #include "format.h"
 #include "schema.h"
 

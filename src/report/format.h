@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 
 #define FORMAT_MAGIC "TACHO\r\n\x1a"
 #define FORMAT_VERSION 1

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "../base/hole.h"
-#include "../base/parallel.h"
+#include "base/hole.h"
+#include "base/parallel.h"
 #include "report_state.h"
 
 #define CONTEXTS 64

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/newfile.h"
+#include "base/newfile.h"
 
 #define ALLOCATE_STEP ((uint64_t)4 << 20)
 

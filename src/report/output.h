@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 #define OUTPUT_RESERVE ((uint64_t)1 << 20)
 

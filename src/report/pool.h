@@ -6,7 +6,7 @@
 #ifndef TACHO_REPORT_POOL_H
 #define TACHO_REPORT_POOL_H
 
-#include "../base/intern.h"
+#include "base/intern.h"
 
 struct pool_generation {
     struct intern strings;

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../base/arena.h"
-#include "../base/intern.h"
+#include "base/arena.h"
+#include "base/intern.h"
 #include "decode.h"
 #include "format.h"
 #include "reader.h"

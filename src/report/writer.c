@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/parallel.h"
+#include "base/parallel.h"
 #include "chunkfile.h"
 #include "encode.h"
 #include "pool.h"

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 #include "schema.h"
 
 struct writer;

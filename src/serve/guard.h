@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 #define GUARD_TOKEN_BYTES 16
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/utf8.h"
+#include "base/utf8.h"
 
 #define DEPTH_MOST 16
 

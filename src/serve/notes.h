@@ -3,8 +3,8 @@
 #ifndef TACHO_SERVE_NOTES_H
 #define TACHO_SERVE_NOTES_H
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 #define NOTES_MOST (1u << 20) /* bytes */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 
 #define FILE_MOST (64u << 20)
 

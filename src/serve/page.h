@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
+#include "base/error.h"
 
 struct page_file {
     char *name;       /* owned; without a folder */

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
-#include "../base/text.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "page.h"
 
 struct evhttp_request;

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
-#include "../view/view.h"
+#include "base/error.h"
+#include "view/view.h"
 
 struct server;
 

@@ -6,9 +6,9 @@
 #ifndef TACHO_SERVE_WORK_H
 #define TACHO_SERVE_WORK_H
 
-#include "../base/error.h"
-#include "../base/text.h"
-#include "../view/view.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "view/view.h"
 
 struct evhttp_request;
 struct event_base;

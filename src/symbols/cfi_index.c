@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 #define DW_OMITTED 0xff
 #define TABLE_ENCODING 0x3b /* signed 32 bits, relative to the header: the only one that linkers make */

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../base/clock.h"
-#include "../base/text.h"
+#include "base/clock.h"
+#include "base/text.h"
 #include "cursor.h"
 
 #define TIME_ALWAYS_NS INT64_C(10000000000)

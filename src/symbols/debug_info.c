@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/array.h"
-#include "../base/text.h"
+#include "base/array.h"
+#include "base/text.h"
 
 #define DEEPEST 256
 

@@ -5,7 +5,7 @@
 #ifndef TACHO_SYMBOLS_DEMANGLE_H
 #define TACHO_SYMBOLS_DEMANGLE_H
 
-#include "../base/text.h"
+#include "base/text.h"
 
 /* Longer names stay as they are, and so do those that would become longer than this. */
 #define SYMBOL_LONGEST_MANGLED (32u << 10)

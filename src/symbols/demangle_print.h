@@ -2,7 +2,7 @@
 #ifndef TACHO_SYMBOLS_DEMANGLE_PRINT_H
 #define TACHO_SYMBOLS_DEMANGLE_PRINT_H
 
-#include "../base/text.h"
+#include "base/text.h"
 
 /* Adds the name of a mangled one, at most limit bytes, and returns 1; or returns 0, where out may have got a part of it: the
  * name is none, or has something in it for which the way of these tools is not known. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 
 #define FIRST_CAPACITY 256u
 #define COUNT_MAX (UINT32_C(1) << 30)

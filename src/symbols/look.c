@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <linux/openat2.h>
 
-#include "../base/clock.h"
+#include "base/clock.h"
 #include "state.h"
 
 /* Files in /proc belong to the user that the process runs as; to root if it may not be looked at. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "state.h"
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */

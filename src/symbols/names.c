@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 #define UNPACKED_MAX (256u << 20)
 #define UNPACKER_MEMORY (128u << 20)

@@ -3,7 +3,7 @@
 #ifndef TACHO_SYMBOLS_NAMES_H
 #define TACHO_SYMBOLS_NAMES_H
 
-#include "../base/arena.h"
+#include "base/arena.h"
 #include "image.h"
 
 struct name {

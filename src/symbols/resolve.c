@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/parallel.h"
+#include "base/array.h"
+#include "base/parallel.h"
 #include "debug_file.h"
 #include "debug_info.h"
 #include "demangle.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
-#include "../base/clock.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "state.h"
 
 #define MAPPINGS_MAX (1u << 20)

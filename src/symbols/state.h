@@ -9,7 +9,7 @@
 #ifndef TACHO_SYMBOLS_STATE_H
 #define TACHO_SYMBOLS_STATE_H
 
-#include "../base/intern.h"
+#include "base/intern.h"
 #include "cfi.h"
 #include "image.h"
 #include "kept.h"

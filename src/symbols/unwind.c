@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
+#include "base/hash.h"
 #include "expression.h"
 #include "plan.h"
 #include "state.h"

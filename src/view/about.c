@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/analyze.h"
-#include "../analyze/events.h"
-#include "../analyze/gpu_busy.h"
-#include "../analyze/losses.h"
-#include "../analyze/threads.h"
-#include "../base/json.h"
+#include "analyze/analyze.h"
+#include "analyze/events.h"
+#include "analyze/gpu_busy.h"
+#include "analyze/losses.h"
+#include "analyze/threads.h"
+#include "base/json.h"
 #include "answers.h"
 #include "json_parts.h"
 

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/analyze.h"
-#include "../analyze/calls.h"
-#include "../analyze/events.h"
-#include "../analyze/rule.h"
-#include "../base/array.h"
-#include "../base/human.h"
-#include "../base/json.h"
+#include "analyze/analyze.h"
+#include "analyze/calls.h"
+#include "analyze/events.h"
+#include "analyze/rule.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "base/json.h"
 #include "answers.h"
 #include "fields.h"
 #include "kept.h"

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../analyze/gpu_busy.h"
-#include "../base/human.h"
+#include "analyze/events.h"
+#include "analyze/gpu_busy.h"
+#include "base/human.h"
 #include "advice.h"
 #include "related.h"
 

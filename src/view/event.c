@@ -1,8 +1,8 @@
 /* The request event: all that is known of one event, and what belongs to it. */
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../base/json.h"
+#include "analyze/events.h"
+#include "base/json.h"
 #include "answers.h"
 #include "fields.h"
 #include "frames.h"

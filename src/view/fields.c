@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../base/json.h"
-#include "../report/enums.h"
+#include "analyze/events.h"
+#include "base/json.h"
+#include "report/enums.h"
 #include "cuda_errors.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };

@@ -1,8 +1,8 @@
 /* A flame graph of the slices of a row: what lies in what, with the time of all that have the same names around them. */
 #include <stdlib.h>
 
-#include "../analyze/keys.h"
-#include "../base/array.h"
+#include "analyze/keys.h"
+#include "base/array.h"
 #include "flame.h"
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/json.h"
-#include "../report/chains.h"
+#include "base/json.h"
+#include "report/chains.h"
 #include "kept.h"
 #include "pairs.h"
 

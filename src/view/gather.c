@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 /* ---- names for numbers ----------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../query/query.h"
+#include "query/query.h"
 
 struct view_kept *view_kept(struct view *view, struct error *err)
 {

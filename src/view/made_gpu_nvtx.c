@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/launch_run.h"
-#include "../analyze/launches.h"
-#include "../analyze/order.h"
+#include "analyze/launch_run.h"
+#include "analyze/launches.h"
+#include "analyze/order.h"
 #include "made.h"
 
 enum { OF_NVTX, OF_TORCH, KINDS };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "answers.h"
 #include "made.h"
 

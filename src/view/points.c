@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../analyze/order.h"
-#include "../base/array.h"
+#include "analyze/order.h"
+#include "base/array.h"
 #include "gather.h"
 
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../base/array.h"
+#include "analyze/events.h"
+#include "base/array.h"
 #include "kept.h"
 
 enum { MOST_CALLS = 8192 }; /* of a range that are looked at for what they launched */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/calls.h"
-#include "../base/clock.h"
-#include "../base/stop.h"
+#include "analyze/calls.h"
+#include "base/clock.h"
+#include "base/stop.h"
 
 enum {
     LONGEST_PATTERN = 1000,

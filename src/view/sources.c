@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#include "../analyze/calls.h"
-#include "../analyze/events.h"
-#include "../analyze/gpu.h"
-#include "../analyze/stacks.h"
-#include "../report/enums.h"
+#include "analyze/calls.h"
+#include "analyze/events.h"
+#include "analyze/gpu.h"
+#include "analyze/stacks.h"
+#include "report/enums.h"
 
 #define COUNT_OF(list) (sizeof (list) / sizeof *(list))
 

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../base/json.h"
-#include "../base/stop.h"
-#include "../query/query.h"
+#include "base/json.h"
+#include "base/stop.h"
+#include "query/query.h"
 #include "answers.h"
 #include "fields.h"
 #include "kept.h"

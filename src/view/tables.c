@@ -1,9 +1,9 @@
 /* The request table: a report of tacho stats, for a stretch of time and a part of the capture. */
 #include <string.h>
 
-#include "../analyze/analyze.h"
-#include "../analyze/events.h"
-#include "../base/json.h"
+#include "analyze/analyze.h"
+#include "analyze/events.h"
+#include "base/json.h"
 #include "answers.h"
 #include "fields.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 #include "answers.h"
 #include "index.h"
 #include "points.h"

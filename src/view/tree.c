@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../analyze/events.h"
-#include "../analyze/gpu.h"
-#include "../base/array.h"
+#include "analyze/events.h"
+#include "analyze/gpu.h"
+#include "base/array.h"
 #include "labels.h"
 #include "tree.h"
 

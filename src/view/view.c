@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/hash.h"
-#include "../base/json.h"
-#include "../base/utf8.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "answers.h"
 #include "gather.h"
 #include "kept.h"

@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-#include "../base/error.h"
-#include "../base/text.h"
-#include "../report/reader.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "report/reader.h"
 
 struct view;
 

@@ -6,10 +6,10 @@
 #ifndef TACHO_VIEW_STATE_H
 #define TACHO_VIEW_STATE_H
 
-#include "../analyze/keys.h"
-#include "../base/arena.h"
-#include "../base/intern.h"
-#include "../base/text.h"
+#include "analyze/keys.h"
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/text.h"
 #include "arguments.h"
 #include "row_types.h"
 #include "view.h"

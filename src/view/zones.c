@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../base/array.h"
+#include "base/array.h"
 
 struct zone { int64_t least, greatest; };
 

@@ -2,8 +2,8 @@
 #ifndef TACHO_WASM_HOST_H
 #define TACHO_WASM_HOST_H
 
-#include "../base/error.h"
-#include "../report/reader.h"
+#include "base/error.h"
+#include "report/reader.h"
 
 struct page_file {
     int fd;

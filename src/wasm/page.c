@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../import/import.h"
-#include "../view/view.h"
+#include "import/import.h"
+#include "view/view.h"
 #include "host.h"
 
 #define IMPORTED "/imported.tacho"

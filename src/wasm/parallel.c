@@ -1,5 +1,5 @@
 /* The loops of base/parallel.h for one thread. */
-#include "../base/parallel.h"
+#include "base/parallel.h"
 
 struct parallel *parallel_new(int workers)
 {

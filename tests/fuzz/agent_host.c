@@ -3,19 +3,19 @@
  *
  * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what the files of
  * NVTX and of the API keep is wiped between; that is why they are included and not linked.                                           */
-#include "../../src/agent/api.c"
-#include "../../src/agent/nvtx_names.c"
-#include "../../src/agent/nvtx_payload.c"
+#include "agent/api.c"
+#include "agent/nvtx_names.c"
+#include "agent/nvtx_payload.c"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../src/agent/os.h"
-#include "../../src/agent/os_process.h"
-#include "../../src/collect/collector.h"
-#include "../../src/wire/cuda.h"
+#include "agent/os.h"
+#include "agent/os_process.h"
+#include "collect/collector.h"
+#include "wire/cuda.h"
 #include "agent_host.h"
 
 #define HOST_PID 4242

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../../src/collect/collect.h"
+#include "collect/collect.h"
 
 /* A fresh agent, attached to an arena with so many chunks, as these options have it; and a collector of its own. */
 void host_begin(const struct collect_options *options, uint32_t sources, uint32_t chunk_count);

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "../../src/agent/library.h"
-#include "../../src/wire/libraries.h"
-#include "../../src/wire/nvtx_payload.h"
+#include "agent/library.h"
+#include "wire/libraries.h"
+#include "wire/nvtx_payload.h"
 #include "../trace/nvtx_client.h"
 #include "agent_host.h"
 #include "tacho/tacho.h"

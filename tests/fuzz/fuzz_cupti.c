@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../../src/collect/clock.h"
-#include "../../src/collect/cuda.h"
-#include "../../src/report/writer.h"
-#include "../../src/wire/cuda.h"
+#include "collect/clock.h"
+#include "collect/cuda.h"
+#include "report/writer.h"
+#include "wire/cuda.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

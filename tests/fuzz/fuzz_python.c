@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../src/collect/python_find.h"
-#include "../../src/wire/python_layout.h"
+#include "collect/python_find.h"
+#include "wire/python_layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/symbols/cfi.h"
-#include "../../src/symbols/expression.h"
-#include "../../src/symbols/names.h"
-#include "../../src/symbols/plan.h"
+#include "symbols/cfi.h"
+#include "symbols/expression.h"
+#include "symbols/names.h"
+#include "symbols/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

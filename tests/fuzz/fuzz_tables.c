@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../src/analyze/diff.h"
-#include "../../src/analyze/filter.h"
-#include "../../src/analyze/steps.h"
-#include "../../src/analyze/torch_ops.h"
-#include "../../src/cmd/print.h"
-#include "../../src/export/export.h"
-#include "../../src/view/view_state.h"
+#include "analyze/diff.h"
+#include "analyze/filter.h"
+#include "analyze/steps.h"
+#include "analyze/torch_ops.h"
+#include "cmd/print.h"
+#include "export/export.h"
+#include "view/view_state.h"
 #include "../unit/hostile_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../src/import/import.h"
-#include "../../src/report/reader.h"
+#include "import/import.h"
+#include "report/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

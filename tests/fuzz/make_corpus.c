@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/report/chunkfile.h"
-#include "../../src/report/writer.h"
+#include "report/chunkfile.h"
+#include "report/writer.h"
 
 static uint64_t state = 42;
 

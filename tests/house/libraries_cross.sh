@@ -9,7 +9,7 @@ modules=$SOURCE/tests/trace/modules
 build() { # name, arguments…: into the folder
     local name=$1
     shift
-    $other-linux-gnu-gcc -O1 -w -fPIC -fexceptions -D_GNU_SOURCE -o "$folder/$name" "$@" -Wl,-rpath,"$folder" -ldl -lpthread || exit 1
+    $other-linux-gnu-gcc -O1 -w -fPIC -fexceptions -D_GNU_SOURCE -iquote "$SOURCE/src" -o "$folder/$name" "$@" -Wl,-rpath,"$folder" -ldl -lpthread || exit 1
 }
 build libtacho-libraries.so -shared -fvisibility=hidden "$SOURCE"/src/libraries/*.c "$SOURCE"/src/agent/symbols.c "$SOURCE"/src/libraries/*.S
 build recorder.so -shared "$modules/library_recorder.c"

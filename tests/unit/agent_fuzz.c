@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/agent/cuda.h"
+#include "agent/cuda.h"
 #include "../fuzz/fuzz_agent.c"
 
 #define PROGRAMS 400

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/analyze/diff.h"
+#include "analyze/diff.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/analyze/keys.h"
-#include "../../src/analyze/order.h"
+#include "analyze/keys.h"
+#include "analyze/order.h"
 
 static uint64_t random_state;
 

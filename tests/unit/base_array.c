@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/array.h"
+#include "base/array.h"
 
 struct element { uint64_t number, square; };
 

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/arena.h"
-#include "../../src/base/clock.h"
-#include "../../src/base/error.h"
-#include "../../src/base/hash.h"
-#include "../../src/base/intern.h"
-#include "../../src/base/parallel.h"
-#include "../../src/base/text.h"
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/parallel.h"
+#include "base/text.h"
 
 static void errors_carry_code_and_sentence(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/newfile.h"
+#include "base/newfile.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
 

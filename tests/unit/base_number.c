@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/human.h"
-#include "../../src/base/number.h"
+#include "base/human.h"
+#include "base/number.h"
 
 static void expect_fixed(double value, int decimals, const char *expected)
 {

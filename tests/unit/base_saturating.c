@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/saturating.h"
+#include "base/saturating.h"
 
 static const int64_t numbers[] = { 0, 1, -1, 2, -2, 7, INT32_MAX, INT32_MIN, INT64_C(1) << 62, -(INT64_C(1) << 62), INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1 };
 enum { COUNT = sizeof numbers / sizeof *numbers };

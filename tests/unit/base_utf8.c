@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/base/utf8.h"
+#include "base/utf8.h"
 
 static void valid_length_stops_at_the_first_bad_byte(void **state)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/cmd/closing.h"
+#include "cmd/closing.h"
 #include "made_report.h"
 
 #define US INT64_C(1000)

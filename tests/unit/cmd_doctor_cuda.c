@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/cmd/doctor.h"
+#include "cmd/doctor.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
 static struct finding finding;

@@ -1,8 +1,8 @@
 /* What `tacho info` says about CUDA, from reports made here. */
 #include <string.h>
 
-#include "../../src/base/text.h"
-#include "../../src/cmd/info.h"
+#include "base/text.h"
+#include "cmd/info.h"
 #include "made_report.h"
 
 static struct text out;

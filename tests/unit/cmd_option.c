@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/cmd/option.h"
+#include "cmd/option.h"
 
 struct settings {
     int quiet, force;

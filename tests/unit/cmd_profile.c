@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/cmd/cgroup.h"
-#include "../../src/cmd/closing.h"
-#include "../../src/cmd/output_name.h"
+#include "cmd/cgroup.h"
+#include "cmd/closing.h"
+#include "cmd/output_name.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/clock.h"
+#include "collect/clock.h"
 
 #define SECOND INT64_C(1000000000)
 #define ORIGIN (1000 * SECOND)

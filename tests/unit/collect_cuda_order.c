@@ -2,7 +2,7 @@
  * contexts, streams and their names. */
 #include "cuda_scene.h"
 
-#include "../../src/collect/cuda_pairs.h"
+#include "collect/cuda_pairs.h"
 
 #define EVENTS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 #define SYNCS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/cuda_time.h"
-#include "../../src/wire/cuda.h"
+#include "collect/cuda_time.h"
+#include "wire/cuda.h"
 
 /* What the time is, in exact arithmetic as far as a long double (64 bits of mantissa) goes: ticks with their fraction, on the line. */
 static long double exact_time(const struct clock_map *map, uint64_t ns, uint64_t ns_per_tick)

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "../../src/collect/collector.h"
-#include "../../src/collect/cost.h"
-#include "../../src/report/reader.h"
-#include "../../src/wire/cuda.h"
+#include "collect/collector.h"
+#include "collect/cost.h"
+#include "report/reader.h"
+#include "wire/cuda.h"
 #include "rounds.h"
 
 #define CHUNKS 64

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/environment.h"
-#include "../../src/collect/machine.h"
+#include "collect/environment.h"
+#include "collect/machine.h"
 
 static const char *value_in(char **environment, const char *name)
 {

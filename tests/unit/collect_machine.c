@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/machine.h"
+#include "collect/machine.h"
 
 static char root[64];
 

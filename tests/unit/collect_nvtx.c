@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/clock.h"
-#include "../../src/collect/nvtx.h"
-#include "../../src/report/reader.h"
-#include "../../src/report/writer.h"
-#include "../../src/wire/nvtx_payload.h"
+#include "collect/clock.h"
+#include "collect/nvtx.h"
+#include "report/reader.h"
+#include "report/writer.h"
+#include "wire/nvtx_payload.h"
 #include "rounds.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/collect.h"
-#include "../../src/collect/program.h"
-#include "../../src/wire/marks.h"
+#include "collect/collect.h"
+#include "collect/program.h"
+#include "wire/marks.h"
 
 static char folder[64];
 

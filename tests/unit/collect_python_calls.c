@@ -1,9 +1,9 @@
 /* Python stacks as agents tell of them, and as a program might that writes over its side. */
 #include "made_report.h"
 
-#include "../../src/analyze/events.h"
-#include "../../src/collect/collector.h"
-#include "../../src/collect/python_calls.h"
+#include "analyze/events.h"
+#include "collect/collector.h"
+#include "collect/python_calls.h"
 
 static struct collector collector;
 static struct process process = {.collector = &collector};

@@ -16,9 +16,9 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "../../src/collect/collector.h"
-#include "../../src/wire/chunks.h"
-#include "../../src/wire/cuda.h"
+#include "collect/collector.h"
+#include "wire/chunks.h"
+#include "wire/cuda.h"
 
 #define CHUNKS 64
 #define PID 4242

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../src/analyze/events.h"
-#include "../../src/base/text.h"
-#include "../../src/collect/clock.h"
-#include "../../src/collect/torch.h"
-#include "../../src/wire/torch.h"
+#include "analyze/events.h"
+#include "base/text.h"
+#include "collect/clock.h"
+#include "collect/torch.h"
+#include "wire/torch.h"
 #include "made_report.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)

@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/clock.h"
-#include "../../src/collect/cuda.h"
-#include "../../src/collect/process.h"
-#include "../../src/report/reader.h"
-#include "../../src/report/writer.h"
-#include "../../src/wire/cuda.h"
+#include "collect/clock.h"
+#include "collect/cuda.h"
+#include "collect/process.h"
+#include "report/reader.h"
+#include "report/writer.h"
+#include "wire/cuda.h"
 
 #define SCENE_CHUNKS 4u
 #define SCENE_BUFFERS 8u

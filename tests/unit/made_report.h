@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/analyze/analyze.h"
-#include "../../src/report/writer.h"
+#include "analyze/analyze.h"
+#include "report/writer.h"
 
 static char path[] = "/tmp/tacho-unit-XXXXXX";
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/collect/osrt.h"
-#include "../../src/report/reader.h"
+#include "collect/osrt.h"
+#include "report/reader.h"
 
 #define TID ((int64_t)1 << 48 | (int64_t)77 << 24 | 78)
 

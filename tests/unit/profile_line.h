@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../../src/cmd/profile.h"
+#include "cmd/profile.h"
 
 static struct profile_settings settings;
 static const char *program[64];

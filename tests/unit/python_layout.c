@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/wire/python_layout.h"
+#include "wire/python_layout.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------------------ */
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/query/query.h"
-#include "../../src/report/writer.h"
+#include "query/query.h"
+#include "report/writer.h"
 
 enum { ROWS = 100000, NAMES = 7, STEP_NS = 10 };
 

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/report/chunkfile.h"
-#include "../../src/report/reader.h"
-#include "../../src/report/writer.h"
+#include "report/chunkfile.h"
+#include "report/reader.h"
+#include "report/writer.h"
 #include "memory_host.h"
 #include "rounds.h"
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/report/enums.h"
-#include "../../src/report/schema.h"
+#include "report/enums.h"
+#include "report/schema.h"
 
 static void values_are_found_by_number(void **state)
 {

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/report/reader.h"
-#include "../../src/report/writer.h"
+#include "report/reader.h"
+#include "report/writer.h"
 
 static char path[] = "/tmp/tacho-unit-XXXXXX";
 

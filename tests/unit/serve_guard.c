@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/serve/guard.h"
+#include "serve/guard.h"
 
 static const char *const allowed[] = { "hub.example", "[fd00::5]" };
 

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "../../src/symbols/other_names.h"
-#include "../../src/symbols/state.h"
+#include "symbols/other_names.h"
+#include "symbols/state.h"
 
 #define PID 12345
 

@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "../../src/symbols/names.h"
-#include "../../src/symbols/symbols.h"
-#include "../../src/wire/registers.h"
+#include "symbols/names.h"
+#include "symbols/symbols.h"
+#include "wire/registers.h"
 
 #if defined(__clang__)
 #define ALONE __attribute__((noinline))

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "../../src/base/stop.h"
-#include "../../src/view/view_state.h"
+#include "base/stop.h"
+#include "view/view_state.h"
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };
 

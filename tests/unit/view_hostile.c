@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "../../src/view/view_state.h"
+#include "view/view_state.h"
 
 enum { ROUNDS = 20, MOST_ROWS = 40 };
 

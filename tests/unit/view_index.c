@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/view/index.h"
+#include "view/index.h"
 
 enum { COUNT = 3000, LONG_EVERY = 700 };
 

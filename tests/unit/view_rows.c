@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../../src/view/view_state.h"
+#include "view/view_state.h"
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../src/wasm/include/lacking.h"
-#include "../../src/wasm/lacking.c"
+#include "wasm/include/lacking.h"
+#include "wasm/lacking.c"
 
 struct item {
     uint32_t key, place;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/wire/sanitizer.h"
+#include "wire/sanitizer.h"
 
 static void runtimes_of_sanitizers_are_known(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../src/wire/seccomp.h"
+#include "wire/seccomp.h"
 
 static void filters_are_counted(void **state)
 {
