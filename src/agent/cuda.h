@@ -107,7 +107,7 @@ void *cuda_library_function(const char *name); /* of the CUPTI in use, ours or t
 
 /* ---- cuda_api.c ---- */
 struct cuda_api {
-    uint8_t known, chosen, wait, range; /* wait: enum wire_cuda_wait; range: 1 begins, 2 ends one */
+    uint8_t known, chosen, wait, range; /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
     uint8_t unloads;                    /* names of kernels go away with it */
     uint8_t called_back;                /* its callback is enabled */

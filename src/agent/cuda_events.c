@@ -123,11 +123,11 @@ static int result_of(const struct cupti_call *call)
 /* Where a call's block of arguments has its event and its stream. */
 #define NOT_THERE UINT8_MAX
 static const struct { uint8_t event, stream; } places[] = {
-    [WIRE_CUDA_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event), offsetof(struct cuda_event_record_parameters, stream) },
-    [WIRE_CUDA_STREAM_WAIT] = { offsetof(struct cuda_stream_wait_parameters, event), offsetof(struct cuda_stream_wait_parameters, stream) },
-    [WIRE_CUDA_EVENT_WAIT] = { offsetof(struct cuda_event_parameters, event), NOT_THERE },
-    [WIRE_CUDA_STREAM_SYNC] = { NOT_THERE, offsetof(struct cuda_stream_parameters, stream) },
-    [WIRE_CUDA_CONTEXT_SYNC] = { NOT_THERE, NOT_THERE },
+    [CUDA_WAIT_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event), offsetof(struct cuda_event_record_parameters, stream) },
+    [CUDA_WAIT_STREAM_FOR_EVENT] = { offsetof(struct cuda_stream_wait_parameters, event), offsetof(struct cuda_stream_wait_parameters, stream) },
+    [CUDA_WAIT_FOR_EVENT] = { offsetof(struct cuda_event_parameters, event), NOT_THERE },
+    [CUDA_WAIT_FOR_STREAM] = { NOT_THERE, offsetof(struct cuda_stream_parameters, stream) },
+    [CUDA_WAIT_FOR_CONTEXT] = { NOT_THERE, NOT_THERE },
 };
 
 static void *argument_at(const void *parameters, uint8_t place)
@@ -180,7 +180,7 @@ static void leave_call(struct agent_thread *thread, const struct made_call *made
                                                call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
     if (cuda_api_is_ours(api))
         emit_call(thread, made, ticks);
-    int has_arguments = call->parameters || api->wait == WIRE_CUDA_CONTEXT_SYNC; /* a call that has none passes no block of them */
+    int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT; /* a call that has none passes no block of them */
     if (api->wait && has_arguments && call->result && result_of(call) == 0)
         emit_wait(thread, api, call);
 }

@@ -177,7 +177,7 @@ static void note_call(struct cuda_process *cuda, const struct cuda_call_name *na
         cuda_pairs_capture_begins(&cuda->pairs, call->thread, call->from_ns);
     else if (name->capture < 0)
         cuda_pairs_capture_ends(&cuda->pairs, call->thread, call->to_ns);
-    if (name->wait > WIRE_CUDA_EVENT_RECORD)
+    if (name->wait > CUDA_WAIT_EVENT_RECORD)
         cuda_waits_call(cuda, call->id, cuda_time(cuda, (int64_t)call->from_ns), cuda_time(cuda, (int64_t)call->to_ns));
 }
 

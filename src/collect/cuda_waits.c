@@ -18,7 +18,7 @@
 struct cuda_wait {
     uint64_t ticks, event;
     uint32_t correlation, device, context, stream;
-    uint8_t what;                 /* enum wire_cuda_wait */
+    uint8_t what;                 /* enum cuda_wait_kind */
     int64_t event_id, sync_id;    /* once it is its turn */
 };
 
@@ -66,8 +66,8 @@ static void event_row(struct cuda_process *cuda, const struct cuda_wait *wait, i
 
 /* What a wait is in ENUM_CUPTI_SYNC_TYPE. */
 static const uint8_t sync_types[] = {
-    [WIRE_CUDA_STREAM_WAIT] = CUPTI_SYNC_STREAM_WAIT, [WIRE_CUDA_EVENT_WAIT] = CUPTI_SYNC_EVENT,
-    [WIRE_CUDA_STREAM_SYNC] = CUPTI_SYNC_STREAM, [WIRE_CUDA_CONTEXT_SYNC] = CUPTI_SYNC_CONTEXT,
+    [CUDA_WAIT_STREAM_FOR_EVENT] = CUPTI_SYNC_STREAM_WAIT, [CUDA_WAIT_FOR_EVENT] = CUPTI_SYNC_EVENT,
+    [CUDA_WAIT_FOR_STREAM] = CUPTI_SYNC_STREAM, [CUDA_WAIT_FOR_CONTEXT] = CUPTI_SYNC_CONTEXT,
 };
 
 static void sync_row(struct cuda_process *cuda, const struct cuda_wait *wait, int64_t start_ns, int64_t end_ns)
@@ -117,7 +117,7 @@ static void settle_join(struct cuda_process *cuda, const struct cuda_join *join)
     int64_t time_ns = clock_map_time(cuda->clock.map, wait->ticks);
     if (join->state & JOIN_GPU)
         event_row(cuda, wait, join->start_ns);
-    else if (join->state & JOIN_WAIT && wait->what == WIRE_CUDA_EVENT_RECORD)
+    else if (join->state & JOIN_WAIT && wait->what == CUDA_WAIT_EVENT_RECORD)
         event_row(cuda, wait, 0);
     else if (join->state & JOIN_WAIT)
         sync_row(cuda, wait, time_ns, time_ns);
@@ -159,7 +159,7 @@ void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t st
     struct cuda_join *join = get_join(cuda, correlation);
     if (!join)
         return;
-    if (join->state == JOIN_WAIT && join->wait.what != WIRE_CUDA_EVENT_RECORD) {
+    if (join->state == JOIN_WAIT && join->wait.what != CUDA_WAIT_EVENT_RECORD) {
         sync_row(cuda, &join->wait, start_ns, end_ns);
         remove_join(waits, join);
     } else if (!join->state) {
@@ -171,7 +171,7 @@ static void join_wait(struct cuda_process *cuda, const struct cuda_wait *wait)
 {
     struct cuda_waits *waits = &cuda->waits;
     struct cuda_join *join = get_join(cuda, wait->correlation);
-    int is_recording = wait->what == WIRE_CUDA_EVENT_RECORD;
+    int is_recording = wait->what == CUDA_WAIT_EVENT_RECORD;
     if (!join)
         return;
     if (join->state == JOIN_GPU && is_recording) {
@@ -246,11 +246,11 @@ static struct cuda_event *event_of(struct cuda_waits *waits, uint64_t handle)
 static void take_wait(struct cuda_process *cuda, struct cuda_wait *wait)
 {
     struct cuda_event *event = event_of(&cuda->waits, wait->event);
-    if (event && wait->what == WIRE_CUDA_EVENT_RECORD)
+    if (event && wait->what == CUDA_WAIT_EVENT_RECORD)
         event->sync_id = ++cuda->waits.last_sync_id;
     wait->event_id = event ? event->id : CUDA_NOTHING;
     wait->sync_id = event ? event->sync_id : CUDA_NOTHING;
-    if (wait->what == WIRE_CUDA_EVENT_RECORD && !(cuda->setup.flags & WIRE_CUDA_EVENTS))
+    if (wait->what == CUDA_WAIT_EVENT_RECORD && !(cuda->setup.flags & WIRE_CUDA_EVENTS))
         event_row(cuda, wait, 0);
     else
         join_wait(cuda, wait);
@@ -278,7 +278,7 @@ void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks)
 CUDA_TOLD(cuda_wait_told)
 {
     struct cuda_waits *waits = &cuda->waits;
-    if (words < WIRE_HEAD_WORDS + 3 || record->a < WIRE_CUDA_EVENT_RECORD || record->a > WIRE_CUDA_CONTEXT_SYNC)
+    if (words < WIRE_HEAD_WORDS + 3 || record->a < CUDA_WAIT_EVENT_RECORD || record->a > CUDA_WAIT_FOR_CONTEXT)
         return -1;
     if (waits->count == waits->capacity) {
         uint32_t capacity = waits->capacity ? 2 * waits->capacity : 256;
@@ -292,9 +292,9 @@ CUDA_TOLD(cuda_wait_told)
         if (waits->count == waits->capacity)
             return 0; /* no memory at all */
     }
-    int whole_context = record->a == WIRE_CUDA_CONTEXT_SYNC;
+    int whole_context = record->a == CUDA_WAIT_FOR_CONTEXT;
     waits->list[waits->count++] = (struct cuda_wait){
-        .ticks = record->ticks, .event = whole_context || record->a == WIRE_CUDA_STREAM_SYNC ? 0 : record->body[2],
+        .ticks = record->ticks, .event = whole_context || record->a == CUDA_WAIT_FOR_STREAM ? 0 : record->body[2],
         .correlation = (uint32_t)record->body[0], .device = (uint32_t)(record->body[0] >> 32),
         .context = (uint32_t)(record->body[1] >> 32), .stream = whole_context ? UINT32_MAX : (uint32_t)record->body[1],
         .what = (uint8_t)record->a,
@@ -329,13 +329,13 @@ CUDA_HANDLER(cuda_event_record)
     int64_t time_ns = device_ns == CUPTI_NO_FIELD ? 0 : cuda_time(cuda, device_ns);
     struct cuda_wait wait = {
         .correlation = correlation, .context = (uint32_t)FIELD(CUDA_EVENT, contextId), .stream = (uint32_t)FIELD(CUDA_EVENT, streamId),
-        .what = WIRE_CUDA_EVENT_RECORD, .event_id = FIELD(CUDA_EVENT, eventId), .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
+        .what = CUDA_WAIT_EVENT_RECORD, .event_id = FIELD(CUDA_EVENT, eventId), .sync_id = or_nothing(FIELD(CUDA_EVENT, eventSyncId)),
     };
     wait.device = device_of(cuda, FIELD(CUDA_EVENT, deviceId), wait.context);
     if (!(cuda->setup.flags & WIRE_CUDA_EVENTS))
         return; /* the agent has told of it, and it has its row */
     struct cuda_join *join = get_join(cuda, correlation);
-    if (join && join->state == JOIN_WAIT && join->wait.what == WIRE_CUDA_EVENT_RECORD) {
+    if (join && join->state == JOIN_WAIT && join->wait.what == CUDA_WAIT_EVENT_RECORD) {
         event_row(cuda, &join->wait, time_ns);
         remove_join(&cuda->waits, join);
     } else if (join && !join->state) {

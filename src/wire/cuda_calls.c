@@ -6,7 +6,7 @@
 
 static const struct cuda_call calls[] = {
 #define CUDA_CALL(domain, name, group, work) { #name, sizeof #name - 1, CUDA_##domain, CUDA_##group, CUDA_##work, 0 },
-#define CUDA_WAIT(domain, name, wait) { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, WIRE_CUDA_##wait },
+#define CUDA_WAIT(domain, name, wait) { #name, sizeof #name - 1, CUDA_##domain, CUDA_SYNC, CUDA_NONE, CUDA_WAIT_##wait },
 #include "cuda_calls.def"
 #undef CUDA_CALL
 #undef CUDA_WAIT

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-#include "wire.h"
-
 enum cuda_domain { CUDA_RUNTIME, CUDA_DRIVER };
 
 enum cuda_group { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_GROUP_COUNT };
@@ -14,11 +12,15 @@ enum cuda_group { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_GROUP_CO
 
 enum cuda_work { CUDA_NONE, CUDA_LAUNCH };
 
+enum cuda_wait_kind {
+    CUDA_WAIT_EVENT_RECORD = 1, CUDA_WAIT_STREAM_FOR_EVENT, CUDA_WAIT_FOR_EVENT, CUDA_WAIT_FOR_STREAM, CUDA_WAIT_FOR_CONTEXT,
+};
+
 struct cuda_call {
     const char *name;        /* as in cuda_calls.def */
     uint8_t name_bytes;
     uint8_t domain, group, work;
-    uint8_t wait;            /* enum wire_cuda_wait, 0 for calls that neither order streams nor wait for one */
+    uint8_t wait;            /* enum cuda_wait_kind, 0 for calls that neither order streams nor wait for one */
 };
 
 /* The row that stands for a call named as cuptiGetCallbackName() names it, or NULL: not traced by default. */

@@ -306,7 +306,7 @@ enum wire_type {
                           * the driver serves][PCI domain << 32 | bus << 16 | device << 8 | function]
                           * [attributes by CUdevice_attribute, from 0, int32, two a word] text, its name */
     WIRE_CUDA_STREAM,    /* one was made; body: [handle][context id << 32 | stream id] */
-    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum wire_cuda_wait;
+    WIRE_CUDA_WAIT,      /* a call that orders streams or waits; a: enum cuda_wait_kind;
                           * body: [correlation id | device << 32][context id << 32 | stream id][event handle] */
     WIRE_CUDA_CALL,      /* an API call that CUPTI writes no record of; a: callback id, b: 0 runtime, 1 driver; its begin is the
                           * record's time; body: [correlation id | result << 32][duration in ticks] */
@@ -385,10 +385,6 @@ enum wire_stack_of {
 };
 #define WIRE_STACK_REGISTERS 33u
 #define WIRE_STACK_BYTES_MAX (WIRE_CHUNK_DATA - 8 * (WIRE_HEAD_WORDS + 3 + WIRE_STACK_REGISTERS))
-
-enum wire_cuda_wait {
-    WIRE_CUDA_EVENT_RECORD = 1, WIRE_CUDA_STREAM_WAIT, WIRE_CUDA_EVENT_WAIT, WIRE_CUDA_STREAM_SYNC, WIRE_CUDA_CONTEXT_SYNC,
-};
 
 enum wire_resource {
     WIRE_RESOURCE_GENERIC_POINTER = 1, WIRE_RESOURCE_GENERIC_HANDLE, WIRE_RESOURCE_GENERIC_THREAD,

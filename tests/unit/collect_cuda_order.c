@@ -3,6 +3,7 @@
 #include "cuda_scene.h"
 
 #include "collect/cuda_pairs.h"
+#include "wire/cuda_calls.h"
 
 #define EVENTS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 #define SYNCS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
@@ -51,8 +52,8 @@ static void send_kernel(struct scene *scene, uint32_t correlation, uint64_t star
 static void a_wait_names_the_recording_that_it_is_for(void **state)
 {
     struct scene *scene = begin(0);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3000, 74, 7, 0xe0);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, 3100, 80, 13, 0xe0);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 3000, 74, 7, 0xe0);
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, 3100, 80, 13, 0xe0);
     scene_read(scene);
     send_call(scene, STREAM_WAIT, 80, 3050, 3099);
     scene_finish(scene);
@@ -69,10 +70,10 @@ static void a_wait_names_the_recording_that_it_is_for(void **state)
 static void the_order_is_that_of_time_not_of_reading(void **state)
 {
     struct scene *scene = begin(0);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, 3500, 11, 13, 0xe0);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, 4500, 13, 13, 0xe0);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3000, 10, 7, 0xe0);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 4000, 12, 7, 0xe0);
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, 3500, 11, 13, 0xe0);
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, 4500, 13, 13, 0xe0);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 3000, 10, 7, 0xe0);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 4000, 12, 7, 0xe0);
     send_call(scene, STREAM_WAIT, 11, 3400, 3450);
     send_call(scene, STREAM_WAIT, 13, 4400, 4450);
     scene_finish(scene);
@@ -89,9 +90,9 @@ static void events_without_number(void **state)
     enum { COUNT = 600000, EARLY = 100000 };
     struct scene *scene = begin(0);
     for (uint32_t i = 1; i <= COUNT; i++)
-        tell_wait(scene, WIRE_CUDA_EVENT_RECORD, i, 10, 7, UINT64_C(0x7f0000000000) + 64 * i);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, COUNT + 1, 11, 13, UINT64_C(0x7f0000000000) + 64 * COUNT);
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, COUNT + 2, 12, 13, UINT64_C(0x7f0000000000) + 64 * EARLY);
+        tell_wait(scene, CUDA_WAIT_EVENT_RECORD, i, 10, 7, UINT64_C(0x7f0000000000) + 64 * i);
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, COUNT + 1, 11, 13, UINT64_C(0x7f0000000000) + 64 * COUNT);
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, COUNT + 2, 12, 13, UINT64_C(0x7f0000000000) + 64 * EARLY);
     scene_read(scene);
     send_call(scene, STREAM_WAIT, 11, 3400, 3450);
     send_call(scene, STREAM_WAIT, 12, 3500, 3550);
@@ -105,9 +106,9 @@ static void what_is_later_than_the_round_waits_for_the_next(void **state)
 {
     struct scene *scene = begin(0);
     uint64_t never = UINT64_MAX / 2;
-    tell_wait(scene, WIRE_CUDA_STREAM_WAIT, never, 11, 13, 0xe0); /* by another thread, after the round began */
+    tell_wait(scene, CUDA_WAIT_STREAM_FOR_EVENT, never, 11, 13, 0xe0); /* by another thread, after the round began */
     scene_read(scene);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, never - 1, 10, 7, 0xe0);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, never - 1, 10, 7, 0xe0);
     scene_read(scene);
     send_call(scene, STREAM_WAIT, 11, 3400, 3450);
     scene_finish(scene);
@@ -118,9 +119,9 @@ static void what_is_later_than_the_round_waits_for_the_next(void **state)
 static void every_kind_of_wait_has_its_type(void **state)
 {
     struct scene *scene = begin(0);
-    tell_wait(scene, WIRE_CUDA_EVENT_WAIT, 3000, 20, UINT32_MAX, 0xe1); /* of an event that was never recorded */
-    tell_wait(scene, WIRE_CUDA_STREAM_SYNC, 3100, 21, 14, 0);
-    tell_wait(scene, WIRE_CUDA_CONTEXT_SYNC, 3200, 22, 0, 0);
+    tell_wait(scene, CUDA_WAIT_FOR_EVENT, 3000, 20, UINT32_MAX, 0xe1); /* of an event that was never recorded */
+    tell_wait(scene, CUDA_WAIT_FOR_STREAM, 3100, 21, 14, 0);
+    tell_wait(scene, CUDA_WAIT_FOR_CONTEXT, 3200, 22, 0, 0);
     send_call(scene, EVENT_SYNC, 20, 2900, 2990);
     send_call(scene, STREAM_SYNC, 21, 3001, 3090);
     send_call(scene, DEVICE_SYNC, 22, 3101, 3190);
@@ -135,8 +136,8 @@ static void a_call_may_come_before_or_never(void **state)
 {
     struct scene *scene = begin(0);
     send_call(scene, STREAM_SYNC, 21, 3001, 3090); /* first */
-    tell_wait(scene, WIRE_CUDA_STREAM_SYNC, 3100, 21, 14, 0);
-    tell_wait(scene, WIRE_CUDA_STREAM_SYNC, 4100, 22, 14, 0); /* the process died before its call was delivered */
+    tell_wait(scene, CUDA_WAIT_FOR_STREAM, 3100, 21, 14, 0);
+    tell_wait(scene, CUDA_WAIT_FOR_STREAM, 4100, 22, 14, 0); /* the process died before its call was delivered */
     scene_finish(scene);
     scene_expect(scene, SYNCS, 0, (struct scene_expected[]){{"correlationId", 21}, {"start", 2001}, {"end", 2090}, {0}});
     scene_expect(scene, SYNCS, 1, (struct scene_expected[]){{"correlationId", 22}, {"start", 3100}, {"end", 3100}, {0}});
@@ -156,9 +157,9 @@ static void with_event_trace_recordings_say_when_the_gpu_got_there(void **state)
     put_event(events, 74, 5000);
     put_event(events + 56, 75, 0);
     put_event(events + 112, 76, 6000);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3000, 74, 7, 0xe0);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3001, 75, 7, 0xe1);
-    tell_wait(scene, WIRE_CUDA_EVENT_RECORD, 3002, 77, 7, 0xe1); /* CUPTI says nothing of it */
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 3000, 74, 7, 0xe0);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 3001, 75, 7, 0xe1);
+    tell_wait(scene, CUDA_WAIT_EVENT_RECORD, 3002, 77, 7, 0xe1); /* CUPTI says nothing of it */
     scene_send(scene, events, sizeof events);
     scene_finish(scene);
     assert_int_equal(scene_rows(scene, EVENTS), 4);

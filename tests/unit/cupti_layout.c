@@ -286,8 +286,8 @@ static void calls_have_group_work_and_wait(void **state)
     call = cuda_call_find(CUDA_RUNTIME, "cudaStreamWaitEvent_ptsz_v7000");
     assert_int_equal(call->group, CUDA_SYNC);
     assert_int_equal(call->work, CUDA_NONE);
-    assert_int_equal(call->wait, WIRE_CUDA_STREAM_WAIT);
-    assert_int_equal(cuda_call_find(CUDA_DRIVER, "cuEventRecordWithFlags_ptsz")->wait, WIRE_CUDA_EVENT_RECORD);
+    assert_int_equal(call->wait, CUDA_WAIT_STREAM_FOR_EVENT);
+    assert_int_equal(cuda_call_find(CUDA_DRIVER, "cuEventRecordWithFlags_ptsz")->wait, CUDA_WAIT_EVENT_RECORD);
     assert_true(cuda_call_per_thread("cudaStreamWaitEvent_ptsz_v7000"));
     assert_false(cuda_call_per_thread("cudaStreamWaitEvent_v3020"));
 }
