@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 /* What is JSON already, by every rule: one value, or the members of an object without its braces. */
 int json_is_value(const char *bytes, size_t length);

@@ -10,7 +10,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/hole.h"
+#include "base/sparse_file.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define WINDOW_BYTES 256u /* so that a fuzzer meets its edges */

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "report/schema.h"
 #include "module.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/hole.h"
+#include "base/sparse_file.h"
 #include "base/parallel.h"
 #include "report_state.h"
 

@@ -90,7 +90,7 @@ struct report_span { int64_t from_ns, to_ns; }; /* chunks wholly outside are ski
 
 /* Calls visit for each chunk of the table, in parallel and in any order; worker is below report_workers(). A visit
  * that returns non-zero ends the scan with that code. block is valid during the call only. Whatever reads rows ends with
- * ERR_CANCELLED when its thread's work is called off (base/stop.h). */
+ * ERR_CANCELLED when its thread's work is called off (base/cancel.h). */
 int report_scan(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 const struct report_span *span, int (*visit)(void *context, int worker, const struct report_block *block),
                 void *context, struct error *err);

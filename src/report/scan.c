@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "report_state.h"
 
 /* ---- scratch ---- */

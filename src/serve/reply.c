@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 #define WORTH_PACKING 1400 /* bytes: less is one packet anyway */
 #define ANSWER_LEVEL 1     /* bench/serve.py measures what it costs and saves */

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "reply.h"
 
 struct job {

@@ -7,7 +7,7 @@
 #include "analyze/gpu_busy.h"
 #include "analyze/losses.h"
 #include "analyze/threads.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "answers.h"
 #include "json_parts.h"
 

@@ -10,7 +10,7 @@
 #include "analyze/rule.h"
 #include "base/array.h"
 #include "base/human.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "answers.h"
 #include "fields.h"
 #include "kept.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analyze/events.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "answers.h"
 #include "fields.h"
 #include "frames.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/events.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/enums.h"
 #include "cuda_errors.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 #include "report/chains.h"
 #include "kept.h"
 #include "pairs.h"

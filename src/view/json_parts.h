@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 static inline void json_string(struct text *out, const char *member, const char *text)
 {

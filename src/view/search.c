@@ -12,7 +12,7 @@
 
 #include "analyze/calls.h"
 #include "base/clock.h"
-#include "base/stop.h"
+#include "base/cancel.h"
 
 enum {
     LONGEST_PATTERN = 1000,

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/json.h"
-#include "base/stop.h"
+#include "base/json_write.h"
+#include "base/cancel.h"
 #include "query/query.h"
 #include "answers.h"
 #include "fields.h"

@@ -3,7 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/events.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "answers.h"
 #include "fields.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 #include "answers.h"
 #include "gather.h"

@@ -22,7 +22,7 @@ void view_set_name(struct view *view, const char *path);
 
 /* Requests that may be answered at the same time, by different threads. Those of one lane are for one thread, one after the other;
  * those of VIEW_LANE_NOW read only what opening made, in no time, and are for the thread that everybody waits for. The others may take
- * long: raising the flag that their thread watches (base/stop.h) ends them with ERR_CANCELLED. */
+ * long: raising the flag that their thread watches (base/cancel.h) ends them with ERR_CANCELLED. */
 enum view_lane {
     VIEW_LANE_NOW, VIEW_LANE_OVERVIEW, VIEW_LANE_EVENT, VIEW_LANE_FIND, VIEW_LANE_TABLE, VIEW_LANE_FLAME, VIEW_LANE_ADVICE, VIEW_LANE_SQL, VIEW_LANES
 };

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "view/view_state.h"
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };

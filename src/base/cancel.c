@@ -1,5 +1,5 @@
-/* The flag of each thread; see stop.h. */
-#include "stop.h"
+/* The flag of each thread; see cancel.h. */
+#include "cancel.h"
 
 static _Thread_local const _Atomic int *watched;
 

@@ -1,6 +1,6 @@
 /* Writing the values of JSON: whatever bytes go in, what comes out is valid. */
-#ifndef TACHO_BASE_JSON_H
-#define TACHO_BASE_JSON_H
+#ifndef TACHO_BASE_JSON_WRITE_H
+#define TACHO_BASE_JSON_WRITE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Asks the file system, which answers in no time, instead of reading zeros for minutes. */
-#include "hole.h"
+#include "sparse_file.h"
 
 #include <unistd.h>
 

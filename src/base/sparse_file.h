@@ -1,6 +1,6 @@
 /* Holes of sparse files: stretches that were never written, read as zeros, and may be far longer than the disk. */
-#ifndef TACHO_BASE_HOLE_H
-#define TACHO_BASE_HOLE_H
+#ifndef TACHO_BASE_SPARSE_FILE_H
+#define TACHO_BASE_SPARSE_FILE_H
 
 #include "error.h"
 

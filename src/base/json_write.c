@@ -1,5 +1,5 @@
 /* Writing the values of JSON. Names are nearly always plain, so that is looked at first, eight bytes at a time. */
-#include "json.h"
+#include "json_write.h"
 
 #include <math.h>
 #include <string.h>
