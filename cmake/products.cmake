@@ -53,15 +53,15 @@ function(tacho_for_old_glibc target)
 endfunction()
 
 # ---- lib/tacho/libtacho-agent.so: the guest. It allocates nothing and needs libc alone.
-file(GLOB agent_wire_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/wire/*.c)
+file(GLOB agent_abi_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/abi/*.c)
 if(agent_sources)
-  add_library(tacho-agent SHARED ${agent_sources} ${agent_wire_sources})
+  add_library(tacho-agent SHARED ${agent_sources} ${agent_abi_sources})
   target_compile_options(tacho-agent PRIVATE -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)
   # Hooks run on the stacks of coroutines and handlers, which may have a few kilobytes: large buffers go elsewhere
   # (agent_scratch_take()). Not so in these files: what looks at a program that exec is given (where a vfork's child has nothing but
   # its stack), and what only cuInit(), which needs far more itself, or our own thread calls.
   target_compile_options(tacho-agent PRIVATE -Wframe-larger-than=768)
-  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/agent/cuda_library.c ${CMAKE_SOURCE_DIR}/src/agent/cuda_thread.c ${CMAKE_SOURCE_DIR}/src/wire/cupti_layout.c
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/agent/cuda_library.c ${CMAKE_SOURCE_DIR}/src/agent/cuda_thread.c ${CMAKE_SOURCE_DIR}/src/abi/cupti_layout.c
     ${CMAKE_SOURCE_DIR}/src/agent/image.c APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=8448)
   target_link_options(tacho-agent PRIVATE -Wl,-z,nodelete)
   set(agent_versions ${CMAKE_SOURCE_DIR}/src/agent/versions.${CMAKE_SYSTEM_PROCESSOR}.map)

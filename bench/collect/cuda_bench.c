@@ -12,7 +12,7 @@
 #include "collect/clock.h"
 #include "collect/cuda.h"
 #include "report/writer.h"
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 
 #define CHUNKS 1u
 #define BUFFERS 16u

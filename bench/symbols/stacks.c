@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "symbols/names.h"
 #include "symbols/symbols.h"
-#include "wire/registers.h"
+#include "abi/registers.h"
 
 enum { DEPTH = 30, ROUNDS = 200000, TRUTH_ROUNDS = 20000, SAMPLES = 1000000, SAMPLE_DEPTH = 25, STACK_BYTES = 16384 };
 

@@ -15,7 +15,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "wire/chunks.h"
+#include "wire/wire_chunks.h"
 #include "wire/wire.h"
 #include "window.h"
 

@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 #include "core.h"
 #include "mark.h"
 #include "sys.h"

@@ -4,7 +4,7 @@
  * nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.)                                     */
 #include "chain.h"
 
-#include "wire/registers.h"
+#include "abi/registers.h"
 #include "core.h"
 #include "os_process.h"
 #include "python.h"

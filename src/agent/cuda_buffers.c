@@ -1,4 +1,4 @@
-/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See wire/cuda.h for their life.
+/* Buffers for CUPTI: lends those of the arena and hands full ones to the collector. See wire/wire_cuda.h for their life.
  *
  * CUPTI asks for one in a thread that launches, and gives it back in a thread of its own, where the texts that the records
  * point to are copied. When the arena has none left, a CUPTI that can do without is given none, and counts what it drops;

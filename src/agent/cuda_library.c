@@ -7,7 +7,7 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "wire/cupti_places.h"
+#include "abi/cupti_paths.h"
 #include "cuda.h"
 #include "loader.h"
 #include "os.h"

@@ -1,4 +1,4 @@
-/* The texts that CUPTI's records point to, copied into the arena: see wire/cuda.h.
+/* The texts that CUPTI's records point to, copied into the arena: see wire/wire_cuda.h.
  *
  * A pointer is looked up for every kernel record, so that it costs one probe of a table. CUPTI keeps a name for as long as
  * its module is loaded; then the address may get another text. So each unloading begins a new round, and in each round a

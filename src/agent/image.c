@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "wire/sanitizer.h"
+#include "abi/sanitizer_runtimes.h"
 #include "agent.h"
 #include "sys.h"
 

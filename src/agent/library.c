@@ -8,7 +8,7 @@
  * is dead, and ends it then.                                                                                         */
 #include "library.h"
 
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "core.h"
 #include "nvtx.h"
 #include "os.h"

@@ -1,4 +1,4 @@
-/* Marks for the collector in the folder of the session: see wire/marks.h. Raw system calls, no descriptor, no memory. */
+/* Marks for the collector in the folder of the session: see wire/wire_marks.h. Raw system calls, no descriptor, no memory. */
 #include "mark.h"
 
 #include <string.h>

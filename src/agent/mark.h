@@ -1,8 +1,8 @@
-/* Marks for the collector of a session, by the path of its socket (NULL: it has none, and no marks): see wire/marks.h. */
+/* Marks for the collector of a session, by the path of its socket (NULL: it has none, and no marks): see wire/wire_marks.h. */
 #ifndef TACHO_AGENT_MARK_H
 #define TACHO_AGENT_MARK_H
 
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 
 /* Someone waited for the collector in vain, and it has not been heard of since. */
 int mark_is_silent(const char *socket_path);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "agent.h"
 #include "nvtx_abi.h"
 

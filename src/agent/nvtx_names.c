@@ -6,7 +6,7 @@
  * that threads and signal handlers register side by side without a lock. An entry that no buffer had room for goes on
  * a stack (taken off only as a whole, hence no ABA) and is sent later. A forked child has the memory but a new arena:
  * it sends everything again.                                                                                        */
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "core.h"
 #include "nvtx.h"
 #include "sys.h"

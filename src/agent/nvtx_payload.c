@@ -4,7 +4,7 @@
  * keeps of a schema only what it needs while the program's memory is there: the size, where the program leaves it to
  * us, and where there are pointers to follow (strings, and what is marked for a deep copy). Pointers are good by the
  * program's word, as in every tool; nothing is followed beyond the first level.                                      */
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 
 #include "core.h"
 #include "nvtx.h"

@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unwind.h>
 
-#include "wire/osrt.h"
+#include "wire/wire_osrt.h"
 #include "agent.h"
 
 /* ---- The real functions ---------------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/marks.h"
-#include "wire/sanitizer.h"
+#include "wire/wire_marks.h"
+#include "abi/sanitizer_runtimes.h"
 #include "core.h"
 #include "image.h"
 #include "seccomp.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 #include "core.h"
 #include "os.h"
 #include "os_process.h"

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 #include "agent.h"
 
 /* Attached, and not a vfork child that borrows its parent's memory. */

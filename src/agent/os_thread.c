@@ -1,6 +1,6 @@
 /* pthread_create: a new thread tells the agent before it runs the program's function.
  *
- * The two words that must travel (function, argument) wait in a block of a private pool, a list as in chunks.h. No malloc.
+ * The two words that must travel (function, argument) wait in a block of a private pool, a list as in wire_chunks.h. No malloc.
  * When all blocks are under way the thread is created as the program asked, and is noticed at its first hook.         */
 #include "core.h"
 #include "os.h"

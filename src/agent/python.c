@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "wire/python_layout.h"
+#include "abi/python_layout.h"
 #include "core.h"
 #include "loader.h"
 #include "os.h"

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#include "wire/registers.h"
+#include "abi/registers.h"
 #include "chain.h"
 #include "core.h"
 #include "os.h"

@@ -3,7 +3,7 @@
  * just read its libraries: openat, read, close. Without /proc there is no answer, which counts as "no".                 */
 #include "seccomp.h"
 
-#include "wire/seccomp.h"
+#include "abi/seccomp_status.h"
 #include "agent.h"
 #include "sys.h"
 

@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 #include "core.h"
 #include "loader.h"
 #include "os.h"

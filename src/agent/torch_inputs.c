@@ -9,7 +9,7 @@
  * whose values themselves are laid out otherwise it does not tell. */
 #include "torch.h"
 
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 
 /* Tags, the same in all versions known. */
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5 };

@@ -8,7 +8,7 @@
 #include <link.h>
 #include <stdbool.h>
 
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 #include "core.h"
 #include "symbols.h"
 #include "torch.h"

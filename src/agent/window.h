@@ -42,7 +42,7 @@ void window_unmap(void *memory, size_t bytes);
 /* Makes room for one more window: 0, or -1 when all are mapped, or the address space is full. */
 int area_grow(struct area *area);
 
-/* A unit off a free list (wire/chunks.h), or else one that was never used: its index, or WIRE_NONE. */
+/* A unit off a free list (wire/wire_chunks.h), or else one that was never used: its index, or WIRE_NONE. */
 uint32_t area_take(struct area *area, _Atomic uint64_t *list, _Atomic uint32_t *taken);
 
 /* Windows as small as they may be: so many units, or more where the area would have too many windows. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/cupti_places.h"
+#include "abi/cupti_paths.h"
 #include "cgroup.h"
 #include "doctor.h"
 

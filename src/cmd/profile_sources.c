@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 
 enum { BY_AGENT, BY_NOBODY, BY_PYTHON_SAMPLING };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 #include "wire/wire.h"
 
 struct collector;

@@ -1,4 +1,4 @@
-/* The buffers that CUPTI filled: found, copied, walked, handed back. See cuda.h and ../wire/cuda.h.
+/* The buffers that CUPTI filled: found, copied, walked, handed back. See cuda.h and ../wire/wire_cuda.h.
  *
  * The agent delivers with a release store of the state, which is read here with acquire. A buffer is copied, filled with zeros and freed
  * before its records are looked at, so CUPTI can have it again while we work. */

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "wire/cuda.h"
-#include "wire/cuda_calls.h"
-#include "wire/cupti.h"
-#include "wire/cupti_layout.h"
+#include "wire/wire_cuda.h"
+#include "abi/cuda_calls.h"
+#include "abi/cupti.h"
+#include "abi/cupti_layout.h"
 #include "clock.h"
 #include "cuda.h"
 #include "cuda_pairs.h"

@@ -1,7 +1,7 @@
 /* CUPTI's timestamps: see cuda_time.h. */
 #include "cuda_time.h"
 
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 
 void cuda_clock_init(struct cuda_clock *clock, const struct clock_map *map, uint64_t ns_per_tick)
 {

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "wire/chunks.h"
+#include "wire/wire_chunks.h"
 #include "collector.h"
 #include "cuda.h"
 #include "nvtx.h"

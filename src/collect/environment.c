@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/sanitizer.h"
+#include "abi/sanitizer_runtimes.h"
 #include "folder.h"
 #include "machine.h"
 

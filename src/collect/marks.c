@@ -1,4 +1,4 @@
-/* Processes that could not attach: see wire/marks.h. What they left is removed and kept here, and counted at the end:
+/* Processes that could not attach: see wire/wire_marks.h. What they left is removed and kept here, and counted at the end:
  * by then it is known which of the processes has left it. */
 #include "marks.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 
 struct collector;
 struct process;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "clock.h"
 #include "library.h"
 #include "nvtx_state.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "clock.h"
 #include "library.h"
 #include "nvtx_state.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "nvtx_schema.h"
 
 #define DEPTH_MAX 16

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "clock.h"
 
 #define SCHEMAS_MAX 65536u

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "nvtx.h"
 
 /* One payload of an event, in the order in which the program gave them. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "report/writer.h"
-#include "wire/osrt.h"
+#include "wire/wire_osrt.h"
 #include "wire/wire.h"
 #include "call_chains.h"
 #include "clock.h"

@@ -12,7 +12,7 @@
 
 #include "call_chains.h"
 #include "machine.h"
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 #include "wire/wire.h"
 
 struct collector;

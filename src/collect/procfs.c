@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "wire/seccomp.h"
+#include "abi/seccomp_status.h"
 
 #define FILE_MAX (4u << 20) /* no file of /proc that we read is larger by good right */
 

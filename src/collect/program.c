@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "wire/sanitizer.h"
+#include "abi/sanitizer_runtimes.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SCRIPT_DEPTH 4        /* as deep as the kernel follows "#!" */

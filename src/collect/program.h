@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 
 #define PROGRAM_PATH_MAX 4096
 

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "wire/python_layout.h"
+#include "abi/python_layout.h"
 
 /* 1 and the addresses of python_symbols[], 0 if there is none (yet), -1 if the process is gone or may not be looked at. */
 int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT]);

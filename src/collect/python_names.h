@@ -7,7 +7,7 @@
 
 #include "base/intern.h"
 #include "base/text.h"
-#include "wire/python_layout.h"
+#include "abi/python_layout.h"
 
 struct process;
 

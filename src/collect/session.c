@@ -26,7 +26,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 #include "collector.h"
 #include "marks.h"
 #include "procfs.h"

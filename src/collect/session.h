@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 #include "folder.h"
 
 struct collector;

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "report/torch_names.h"
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 #include "clock.h"
 #include "nvtx_state.h"
 

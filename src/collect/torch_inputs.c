@@ -1,4 +1,4 @@
-/* The inputs of an operator in the words of torch's own profiler: shapes, strides, types and values. See wire/torch.h for how they
+/* The inputs of an operator in the words of torch's own profiler: shapes, strides, types and values. See wire/wire_torch.h for how they
  * come. */
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 #include "torch.h"
 
 /* Types by torch's own numbers, under the names that C++ has for them. */

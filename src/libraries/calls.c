@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "agent/sys.h"
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "wire/wire.h"
 #include "enter.h"
 #include "libraries.h"

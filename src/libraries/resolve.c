@@ -7,7 +7,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "libraries.h"
 
 /* How the files begin that hold a library's functions, the best first: a library may come in parts, whose functions have the

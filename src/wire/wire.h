@@ -170,7 +170,7 @@ struct wire_header {
     _Atomic uint64_t switches_missed;        /* how many << 32 | on << 16 | cause of the last of them */
     struct wire_switch switches[WIRE_SWITCHES]; /* by number - 1, modulo their count */
 
-    /* Free lists: low half an index, high half a tag that changes with every pop (chunks.h). */
+    /* Free lists: low half an index, high half a tag that changes with every pop (wire_chunks.h). */
     _Alignas(64) _Atomic uint64_t free_chunks;
     _Atomic uint32_t chunks_taken; /* chunks below this one have been used at least once */
     _Atomic uint32_t note_chunks_taken;
@@ -185,7 +185,7 @@ struct wire_header {
     _Atomic uint32_t silent_exec; /* WIRE_SILENT_EXEC, with what `a` of WIRE_EXEC would be; 0: it has not called exec, or that failed */
     char silent_path[WIRE_SILENT_PATH]; /* cut short, if need be */
 
-    /* CUPTI's buffers, and the texts that their records point to: cuda.h. */
+    /* CUPTI's buffers, and the texts that their records point to: wire_cuda.h. */
     _Alignas(64) _Atomic uint64_t free_cuda_buffers;
     _Atomic uint32_t cuda_buffers_taken;
     _Atomic uint32_t cupti_version;  /* cuptiGetVersion(), once it is in use; says how records are laid out */
@@ -240,7 +240,7 @@ static inline struct wire_chunk *wire_chunks(struct wire_header *arena)
 {
     return (struct wire_chunk *)((char *)arena + WIRE_CHUNKS_OFFSET);
 }
-/* The end of the chunks, where the area for CUDA begins: cuda.h. */
+/* The end of the chunks, where the area for CUDA begins: wire_cuda.h. */
 static inline uint64_t wire_chunks_end(uint32_t chunk_count)
 {
     return WIRE_CHUNKS_OFFSET + (uint64_t)(chunk_count + WIRE_NOTE_CHUNKS) * WIRE_CHUNK_BYTES;
@@ -319,14 +319,14 @@ enum wire_type {
     WIRE_NVTX_POP,       /* b: level; only if the push was recorded */
     WIRE_NVTX_START,     /* body starts with [range id] */
     WIRE_NVTX_END,       /* body: [range id]; may come from another thread, only if the start was recorded */
-    WIRE_NVTX_BINARY,    /* extended payload of the record before it: see nvtx_payload.h */
+    WIRE_NVTX_BINARY,    /* extended payload of the record before it: see wire_nvtx.h */
     WIRE_NVTX_DOMAIN,    /* body: text */
     WIRE_NVTX_DOMAIN_END,
     WIRE_NVTX_STRING,    /* body: [id] text; ids count per process */
     WIRE_NVTX_CATEGORY,  /* body: [id] text */
     WIRE_NVTX_THREAD,    /* body: [tid] text; a name given to an OS thread */
     WIRE_NVTX_RESOURCE,  /* flags: enum wire_resource; body: [identifier][handle] text */
-    WIRE_NVTX_SCHEMA,    /* body: see nvtx_payload.h */
+    WIRE_NVTX_SCHEMA,    /* body: see wire_nvtx.h */
     WIRE_NVTX_SCHEMA_ENTRY,
     WIRE_NVTX_ENUM,
     WIRE_NVTX_ENUM_ENTRY,
@@ -339,7 +339,7 @@ enum wire_type {
     WIRE_TORCH_LOADED,   /* its operators are observed from now on; a: 1 if memory is, too; body: text, its version */
     WIRE_TORCH_REFUSED,  /* and this is why not; body: text, a sentence */
     WIRE_TORCH_BEGIN,    /* a: scope as torch numbers them, b: words of the inputs; body: [number][sequence number]
-                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see torch.h] text, its name.
+                          * [thread that ran forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see wire_torch.h] text, its name.
                           * a: WIRE_TORCH_MODULE_CALL: a call of a module, which has a number alone */
     WIRE_TORCH_END,      /* body: [number]; only if the begin was recorded */
     WIRE_TORCH_STACK,    /* body: [number] text, Python frames as "file(line): function" with ; between, the innermost first */
@@ -394,7 +394,7 @@ enum wire_resource {
 
 /* ---- The handshake: one SOCK_SEQPACKET message each way ------------------------------------------------------ */
 
-/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp.h>:<abstract socket name>[:<path of the same on
+/* TACHO_SESSION=<token, 32 hex digits>:<filters of the collector, see seccomp_status.h>:<abstract socket name>[:<path of the same on
  * a file system>] */
 #define WIRE_SESSION_VARIABLE "TACHO_SESSION"
 

@@ -15,7 +15,7 @@
 #include "agent/os.h"
 #include "agent/os_process.h"
 #include "collect/collector.h"
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 #include "agent_host.h"
 
 #define HOST_PID 4242

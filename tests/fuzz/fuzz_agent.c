@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "agent/library.h"
-#include "wire/libraries.h"
-#include "wire/nvtx_payload.h"
+#include "wire/wire_libraries.h"
+#include "wire/wire_nvtx.h"
 #include "../trace/nvtx_client.h"
 #include "agent_host.h"
 #include "tacho/tacho.h"

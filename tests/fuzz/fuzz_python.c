@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collect/python_find.h"
-#include "wire/python_layout.h"
+#include "abi/python_layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

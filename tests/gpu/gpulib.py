@@ -31,8 +31,8 @@ def plain(name):
 
 
 def traced_calls():
-    """The names in src/wire/cuda_calls.def."""
-    with open(os.path.join(tools.ROOT, "src", "wire", "cuda_calls.def")) as file:
+    """The names in src/abi/cuda_calls.def."""
+    with open(os.path.join(tools.ROOT, "src", "abi", "cuda_calls.def")) as file:
         return set(re.findall(r"^CUDA_(?:CALL|WAIT)\(\w+, (\w+),", file.read(), re.M))
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 SOURCE = os.environ.get("SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-WIRE = os.path.abspath(os.path.join(SOURCE, "src", "wire"))
+ABI = os.path.abspath(os.path.join(SOURCE, "src", "abi"))
 CC = os.environ.get("CC", "cc")
 
 loader = importlib.machinery.SourceFileLoader("layouts", os.path.join(SOURCE, "scripts", "cupti-layouts"))
@@ -89,7 +89,7 @@ def without_comments(text):
 
 def rows(macro):
     """The argument lists of a table X(…) X(…) of cupti.h."""
-    text = without_comments(read(WIRE, "cupti.h")).replace("\\\n", " ")
+    text = without_comments(read(ABI, "cupti.h")).replace("\\\n", " ")
     body = re.search(r"#define %s\(X\)(.*)" % macro, text)[1]
     return re.findall(r"X\(((?:[^()\"]|\"[^\"]*\"|\((?:[^()]|\([^()]*\))*\))*)\)", body)
 
@@ -100,7 +100,7 @@ def number_pairs():
     pairs += [("CUPTI_RESULT_" + name, "CUPTI_" + name) for name in names]
     names = [row.split(",")[0].strip() for row in rows("CUPTI_KINDS")]
     pairs += [("CUPTI_KIND_" + name, "CUPTI_ACTIVITY_KIND_" + name) for name in names]
-    ours = without_comments(read(WIRE, "cupti.h"))
+    ours = without_comments(read(ABI, "cupti.h"))
     pairs += [("CUPTI_RESOURCE_" + name, "CUPTI_CBID_RESOURCE_" + name)
               for name in re.findall(r"\bCUPTI_RESOURCE_([A-Z_]+)", ours)]
     pairs += [("CUDA_DEVICE_" + name, "CU_DEVICE_ATTRIBUTE_" + name)
@@ -149,7 +149,7 @@ def compile_checks(include, cuda):
         layouts.stand_in(os.path.join(folder, "crt"))
         with open(os.path.join(folder, "check.c"), "w") as source:
             # Ours first: macros of cuda.h give functions the names of their newest versions (cuDeviceGetUuid, since 13.0).
-            source.write(f'#include <stddef.h>\n#include <stdint.h>\n#include "{WIRE}/cupti.h"\n'
+            source.write(f'#include <stddef.h>\n#include <stdint.h>\n#include "{ABI}/cupti.h"\n'
                          "#include <cupti_activity.h>\n#include <cupti_callbacks.h>\n#include <cupti_driver_cbid.h>\n#include <driver_types.h>\n" +
                          "\n".join(lines) + "\n")
         answer = subprocess.run([CC, "-std=gnu11", "-w", "-fsyntax-only", "-I" + include, "-I" + cuda, "-idirafter", folder,
@@ -229,8 +229,8 @@ int main(int count, char **arguments)
         source = os.path.join(folder, "ours.c")
         with open(source, "w") as text:
             text.write(program)
-        subprocess.run([CC, "-std=gnu11", "-w", f"-DVERSION={version}u", "-I" + WIRE, "-o", source[:-2], source,
-                        os.path.join(WIRE, "cupti_layout.c")], check=True)
+        subprocess.run([CC, "-std=gnu11", "-w", f"-DVERSION={version}u", "-I" + ABI, "-iquote", os.path.join(SOURCE, "src"), "-o", source[:-2], source,
+                        os.path.join(ABI, "cupti_layout.c")], check=True)
         return [line.split() for line in subprocess.run([source[:-2]], capture_output=True, text=True,
                                                         check=True).stdout.splitlines()]
 
@@ -244,7 +244,7 @@ def layout_checks(version, found, include):
     for key in sorted(fields.keys() | theirs.keys()):
         if fields.get(key) != theirs.get(key):
             fail(f"{include}: {'.'.join(key)} is {theirs.get(key)}, our table has {fields.get(key)} (offset, bytes, signed)")
-    kinds = dict(re.findall(r"CUPTI_(?:KIND|SKIPPED)\((\w+), (\w+)", read(WIRE, "cupti_fields.def")))
+    kinds = dict(re.findall(r"CUPTI_(?:KIND|SKIPPED)\((\w+), (\w+)", read(ABI, "cupti_fields.def")))
     for what, kind, size, record in (line for line in ours if line[0] == "kind"):
         name = kinds[kind] if kinds[kind] in found else kind
         if int(size) != found.get(name, (0,))[0]:

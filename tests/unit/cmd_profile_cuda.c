@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "wire/libraries.h"
+#include "wire/wire_libraries.h"
 #include "profile_line.h"
 
 static int free_settings(void **state)

@@ -3,7 +3,7 @@
 #include "cuda_scene.h"
 
 #include "collect/cuda_pairs.h"
-#include "wire/cuda_calls.h"
+#include "abi/cuda_calls.h"
 
 #define EVENTS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 #define SYNCS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "collect/cuda_time.h"
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 
 /* What the time is, in exact arithmetic as far as a long double (64 bits of mantissa) goes: ticks with their fraction, on the line. */
 static long double exact_time(const struct clock_map *map, uint64_t ns, uint64_t ns_per_tick)

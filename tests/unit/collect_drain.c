@@ -15,7 +15,7 @@
 #include "collect/collector.h"
 #include "collect/cost.h"
 #include "report/reader.h"
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 #include "rounds.h"
 
 #define CHUNKS 64

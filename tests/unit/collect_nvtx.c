@@ -14,7 +14,7 @@
 #include "collect/nvtx.h"
 #include "report/reader.h"
 #include "report/writer.h"
-#include "wire/nvtx_payload.h"
+#include "wire/wire_nvtx.h"
 #include "rounds.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)

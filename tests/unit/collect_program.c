@@ -15,7 +15,7 @@
 
 #include "collect/collect.h"
 #include "collect/program.h"
-#include "wire/marks.h"
+#include "wire/wire_marks.h"
 
 static char folder[64];
 

@@ -17,8 +17,8 @@
 #include <event2/event.h>
 
 #include "collect/collector.h"
-#include "wire/chunks.h"
-#include "wire/cuda.h"
+#include "wire/wire_chunks.h"
+#include "wire/wire_cuda.h"
 
 #define CHUNKS 64
 #define PID 4242

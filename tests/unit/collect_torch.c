@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "collect/clock.h"
 #include "collect/torch.h"
-#include "wire/torch.h"
+#include "wire/wire_torch.h"
 #include "made_report.h"
 
 #define GLOBAL_PID ((int64_t)1 << 48 | (int64_t)77 << 24)

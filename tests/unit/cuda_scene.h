@@ -20,7 +20,7 @@
 #include "collect/process.h"
 #include "report/reader.h"
 #include "report/writer.h"
-#include "wire/cuda.h"
+#include "wire/wire_cuda.h"
 
 #define SCENE_CHUNKS 4u
 #define SCENE_BUFFERS 8u

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "wire/cuda_calls.h"
-#include "wire/cupti_layout.h"
+#include "abi/cuda_calls.h"
+#include "abi/cupti_layout.h"
 
 static void expect_bytes(uint32_t version, uint32_t kind, uint32_t bytes)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "wire/python_layout.h"
+#include "abi/python_layout.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------------------ */
 

@@ -18,7 +18,7 @@
 
 #include "symbols/names.h"
 #include "symbols/symbols.h"
-#include "wire/registers.h"
+#include "abi/registers.h"
 
 #if defined(__clang__)
 #define ALONE __attribute__((noinline))

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "wire/sanitizer.h"
+#include "abi/sanitizer_runtimes.h"
 
 static void runtimes_of_sanitizers_are_known(void **state)
 {

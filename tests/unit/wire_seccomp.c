@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "wire/seccomp.h"
+#include "abi/seccomp_status.h"
 
 static void filters_are_counted(void **state)
 {

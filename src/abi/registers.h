@@ -1,7 +1,7 @@
 /* The registers that a walk up the stack begins with, taken where this stands: those that calls preserve, the stack pointer and the
  * instruction's address. The function around it must have a frame until the copy of its stack was made. */
-#ifndef TACHO_WIRE_REGISTERS_H
-#define TACHO_WIRE_REGISTERS_H
+#ifndef TACHO_ABI_REGISTERS_H
+#define TACHO_ABI_REGISTERS_H
 
 #include <stdint.h>
 

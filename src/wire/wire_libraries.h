@@ -1,6 +1,6 @@
 /* The numbers of the libraries in libraries.def: in records, and as bits of wire_header.libraries. */
-#ifndef TACHO_WIRE_LIBRARIES_H
-#define TACHO_WIRE_LIBRARIES_H
+#ifndef TACHO_WIRE_WIRE_LIBRARIES_H
+#define TACHO_WIRE_WIRE_LIBRARIES_H
 
 enum wire_library {
 #define LIBRARY(id, name, domain) WIRE_LIBRARY_##id,

@@ -1,7 +1,7 @@
 /* Seccomp filters, as /proc/self/status tells of them. The kernel inherits them and never takes one away:
  * a process that has more of them than the collector is behind one that was installed during the capture.       */
-#ifndef TACHO_WIRE_SECCOMP_H
-#define TACHO_WIRE_SECCOMP_H
+#ifndef TACHO_ABI_SECCOMP_STATUS_H
+#define TACHO_ABI_SECCOMP_STATUS_H
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *     bytes = cupti_record_bytes(&layouts, kind);       0: unknown, the rest of the buffer cannot be walked
  *     layout = layouts.of[kind];                         NULL: step over it
  *     grid = cupti_field(layout, record, CUPTI_KERNEL_gridX);                                                          */
-#ifndef TACHO_WIRE_CUPTI_LAYOUT_H
-#define TACHO_WIRE_CUPTI_LAYOUT_H
+#ifndef TACHO_ABI_CUPTI_LAYOUT_H
+#define TACHO_ABI_CUPTI_LAYOUT_H
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What a toolkit calls CUPTI's file, and where it has it. For the agent, which loads it, and for doctor, which only looks. */
-#ifndef TACHO_WIRE_CUPTI_PLACES_H
-#define TACHO_WIRE_CUPTI_PLACES_H
+#ifndef TACHO_ABI_CUPTI_PATHS_H
+#define TACHO_ABI_CUPTI_PATHS_H
 
 #if defined(__x86_64__)
 #define CUPTI_TARGET "x86_64-linux"

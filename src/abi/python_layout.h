@@ -10,8 +10,8 @@
  *     if (python_find_thread(&python, &memory, pthread_self(), &thread) != PYTHON_OK) …       or all of them, as below
  *     count = python_frames(&python, &memory, thread.frame, frames, max, &next);
  *     python_code_read(&python, &memory, frames[i].code, &code);             to be remembered by the address of the code   */
-#ifndef TACHO_WIRE_PYTHON_LAYOUT_H
-#define TACHO_WIRE_PYTHON_LAYOUT_H
+#ifndef TACHO_ABI_PYTHON_LAYOUT_H
+#define TACHO_ABI_PYTHON_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Calls into CUDA by name: which are traced by default (cuda_calls.def), and which order streams or wait. Used by the agent,
  * to choose what CUPTI records, and by the collector, to know what a recorded call is. Libc only; nothing here allocates. */
-#ifndef TACHO_WIRE_CUDA_CALLS_H
-#define TACHO_WIRE_CUDA_CALLS_H
+#ifndef TACHO_ABI_CUDA_CALLS_H
+#define TACHO_ABI_CUDA_CALLS_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  *
  *     silent            the collector did not answer in time; whoever sees this does not wait for it
  *     unrecorded-NAME   one for each process, NAME is its own; the link's text is one of WIRE_CAUSES                       */
-#ifndef TACHO_WIRE_MARKS_H
-#define TACHO_WIRE_MARKS_H
+#ifndef TACHO_WIRE_WIRE_MARKS_H
+#define TACHO_WIRE_WIRE_MARKS_H
 
 #define WIRE_MARK_SILENT "silent"
 #define WIRE_MARK_UNRECORDED "unrecorded-"

@@ -1,7 +1,7 @@
 /* The inputs of an operator of PyTorch, as words of a WIRE_TORCH_BEGIN record: one item for each, a head word and what belongs to
  * it. Lists hold items of their own. What has no room is left out, and the item in its place says so. */
-#ifndef TACHO_WIRE_TORCH_H
-#define TACHO_WIRE_TORCH_H
+#ifndef TACHO_WIRE_WIRE_TORCH_H
+#define TACHO_WIRE_WIRE_TORCH_H
 
 #include <stdint.h>
 

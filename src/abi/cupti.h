@@ -4,8 +4,8 @@
  * vendor's headers beside this one and compare every number, size and offset. Nothing here may be called from outside the
  * agent: the tables name functions that it looks up at run time. How records are laid out is another matter, as that
  * changes from version to version: cupti_layout.h.                                                                      */
-#ifndef TACHO_WIRE_CUPTI_H
-#define TACHO_WIRE_CUPTI_H
+#ifndef TACHO_ABI_CUPTI_H
+#define TACHO_ABI_CUPTI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Runtimes of sanitizers, which refuse to start when another library was preloaded before them. */
-#ifndef TACHO_WIRE_SANITIZER_H
-#define TACHO_WIRE_SANITIZER_H
+#ifndef TACHO_ABI_SANITIZER_RUNTIMES_H
+#define TACHO_ABI_SANITIZER_RUNTIMES_H
 
 #include <string.h>
 

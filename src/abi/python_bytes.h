@@ -1,6 +1,6 @@
 /* The two steps that all reading of a Python program's memory is made of: for python_layout.c and python_code.c alone. */
-#ifndef TACHO_WIRE_PYTHON_BYTES_H
-#define TACHO_WIRE_PYTHON_BYTES_H
+#ifndef TACHO_ABI_PYTHON_BYTES_H
+#define TACHO_ABI_PYTHON_BYTES_H
 
 #include <string.h>
 

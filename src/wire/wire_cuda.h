@@ -9,10 +9,10 @@
  * Texts are only added. An entry is written, then published by the release store of its first word; the reader stops at
  * the first word that is zero. Names are pointers into the program, so an entry says which pointer it was; the last entry
  * of a pointer that lies before a buffer's names_words is what its records mean by it.                                */
-#ifndef TACHO_WIRE_CUDA_H
-#define TACHO_WIRE_CUDA_H
+#ifndef TACHO_WIRE_WIRE_CUDA_H
+#define TACHO_WIRE_WIRE_CUDA_H
 
-#include "chunks.h"
+#include "wire_chunks.h"
 
 #define WIRE_CUDA_BUFFER_BYTES (1u << 20)
 #define WIRE_CUDA_NAMES_BYTES (64u << 20)

@@ -3,8 +3,8 @@
  * A schema or enum is told as one head record and one record for each entry, in any order. Static ids (below 2^32) are
  * the program's and unique in their domain; the agent gives the others, unique in the process. Types and flags are
  * NVTX's own numbers. Text stands last; where a record has two texts, the first ends at its NUL.                      */
-#ifndef TACHO_WIRE_NVTX_PAYLOAD_H
-#define TACHO_WIRE_NVTX_PAYLOAD_H
+#ifndef TACHO_WIRE_WIRE_NVTX_H
+#define TACHO_WIRE_WIRE_NVTX_H
 
 #include <stdint.h>
 

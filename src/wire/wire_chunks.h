@@ -6,8 +6,8 @@
  * and read after the acquire load of the head; it may be stale by the time of the CAS, which then fails.
  * Never-used items are handed out by counting up, so that a fresh arena touches no page it does not need.
  * Indices come from memory that the program can write: out-of-range ones end the list.                               */
-#ifndef TACHO_WIRE_CHUNKS_H
-#define TACHO_WIRE_CHUNKS_H
+#ifndef TACHO_WIRE_WIRE_CHUNKS_H
+#define TACHO_WIRE_WIRE_CHUNKS_H
 
 #include "wire.h"
 
