@@ -14,7 +14,8 @@ if(main_source)
 endif()
 
 # ---- The shared libraries are never sanitized: a sanitized build can use those of a plain one.
-file(GLOB agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
+file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
+list(FILTER agent_sources EXCLUDE REGEX "/stubs/") # a library of their own
 if(TACHO_PLAIN_BUILD)
   file(CREATE_LINK ${TACHO_PLAIN_BUILD}/lib ${CMAKE_BINARY_DIR}/lib SYMBOLIC)
   return()
@@ -74,8 +75,8 @@ if(agent_sources)
 endif()
 
 # ---- lib/tacho/libtacho-libraries.so: stands before the functions of cuBLAS and its like; preloaded only when asked for.
-file(GLOB library_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libraries/*.c ${CMAKE_SOURCE_DIR}/src/libraries/*.S)
-file(GLOB library_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libraries/*.calls)
+file(GLOB library_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.c ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.S)
+file(GLOB library_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.calls)
 if(library_sources)
   add_library(tacho-libraries SHARED ${library_sources} ${CMAKE_SOURCE_DIR}/src/agent/symbols.c)
   set_source_files_properties(${library_sources} PROPERTIES OBJECT_DEPENDS "${library_lists}")

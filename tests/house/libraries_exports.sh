@@ -3,13 +3,13 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 library=$(dirname "$AGENT")/libtacho-libraries.so
 [ -e "$library" ] || { complain "$library was not built"; exit 1; }
-lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/libraries/stubs.S")
-[ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/libraries/calls.c")" ] || complain "stubs.S and calls.c read the lists in different order"
-[ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/libraries/*.calls | wc -l)" ] || complain "a list is not read"
+lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/stubs.S")
+[ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/stub_calls.c")" ] || complain "stubs.S and stub_calls.c read the lists in different order"
+[ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/agent/stubs/*.calls | wc -l)" ] || complain "a list is not read"
 
-names=$(cd "$SOURCE/src/libraries" && sed -nE 's/^CALL\((\w+), [0-9]+, (PLAIN|SMALL)\)$/\1/p' $lists)
+names=$(cd "$SOURCE/src/agent/stubs" && sed -nE 's/^CALL\((\w+), [0-9]+, (PLAIN|SMALL)\)$/\1/p' $lists)
 [ "$(wc -l <<<"$names")" -ge 1500 ] || complain "only $(wc -l <<<"$names") functions: fewer than 1500, or the check itself is broken"
-rows=$(cd "$SOURCE/src/libraries" && cat $lists | grep -c '^CALL')
+rows=$(cd "$SOURCE/src/agent/stubs" && cat $lists | grep -c '^CALL')
 [ "$rows" = "$(wc -l <<<"$names")" ] || complain "$rows rows, but $(wc -l <<<"$names") of them are of the usual form"
 LC_ALL=C sort -uc <<<"$names" || complain "the lists are not sorted, or name a function twice"
 

@@ -8,7 +8,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "libraries.h"
+#include "stubs.h"
 
 /* ---- The real one ----------------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  *
  * A stub knows a function's name and nothing of its parameters (stubs.S). What it adds must not be seen by either side:
  * every register and every word of the stack that can hold an argument or a result arrives as it was.               */
-#ifndef TACHO_LIBRARIES_LIBRARIES_H
-#define TACHO_LIBRARIES_LIBRARIES_H
+#ifndef TACHO_AGENT_STUBS_STUBS_H
+#define TACHO_AGENT_STUBS_STUBS_H
 
 #include <dlfcn.h>
 #include <stdatomic.h>

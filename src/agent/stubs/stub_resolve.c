@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "wire/wire_libraries.h"
-#include "libraries.h"
+#include "stubs.h"
 
 /* How the files begin that hold a library's functions, the best first: a library may come in parts, whose functions have the
  * names of those that the whole one has. */

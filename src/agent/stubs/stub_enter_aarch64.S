@@ -1,7 +1,7 @@
 /* library_enter() on aarch64: what a stub branches to, with its number in w16 and everything else as the caller left it.
- * As on x86_64: see enter_x86_64.S. x9 to x17 are free.                                                              */
+ * As on x86_64: see stub_enter_x86_64.S. x9 to x17 are free.                                                              */
 #if defined(__aarch64__)
-#include "enter.h"
+#include "stub_enter.h"
 
 /* The frame, from x29: its record, then these. */
 #define CALL 16                 /* struct library_call */
@@ -105,7 +105,7 @@ library_enter:
     .cfi_endproc
 .size library_enter, . - library_enter
 
-/* dlsym(): for a handle, dlsym.c; else the real one, which must find its caller's address where it is. */
+/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find its caller's address where it is. */
 .hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
 .globl dlsym
 .type dlsym, %function

@@ -5,12 +5,12 @@
 #include "agent/sys.h"
 #include "wire/wire_libraries.h"
 #include "wire/wire.h"
-#include "enter.h"
-#include "libraries.h"
+#include "stub_enter.h"
+#include "stubs.h"
 
-_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as enter.h says");
-_Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as enter.h says");
-_Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as enter.h says");
+_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as stub_enter.h says");
+_Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as stub_enter.h says");
+_Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as stub_enter.h says");
 
 enum { PLAIN, SMALL };
 

@@ -5,7 +5,7 @@
  * lie on the stack; so unwinders, exceptions, jumps and shadow stacks meet an ordinary frame.
  * r10 and r11 are free: these are C functions, without a static chain.                                               */
 #if defined(__x86_64__)
-#include "enter.h"
+#include "stub_enter.h"
 
 /* The frame, from rbp. */
 #define CALL -64                /* struct library_call */
@@ -159,7 +159,7 @@ library_enter:
     .cfi_endproc
 .size library_enter, . - library_enter
 
-/* dlsym(): for a handle, dlsym.c; else the real one, which must find its caller's address where it lies. */
+/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find its caller's address where it lies. */
 .hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
 .globl dlsym
 .type dlsym, %function

@@ -1,6 +1,6 @@
-/* The numbers that enter_*.S needs of C's structs; calls.c asserts that they are right. */
-#ifndef TACHO_LIBRARIES_ENTER_H
-#define TACHO_LIBRARIES_ENTER_H
+/* The numbers that enter_*.S needs of C's structs; stub_calls.c asserts that they are right. */
+#ifndef TACHO_AGENT_STUBS_STUB_ENTER_H
+#define TACHO_AGENT_STUBS_STUB_ENTER_H
 
 #define ENTER_ATTACHED 1        /* AGENT_ATTACHED */
 #define ENTER_LIBRARY_BIT 8     /* WIRE_BIT(LIBRARY) */
