@@ -62,10 +62,10 @@ if(agent_sources)
   # (agent_scratch_take()). Not so in these files: what looks at a program that exec is given (where a vfork's child has nothing but
   # its stack), and what only cuInit(), which needs far more itself, or our own thread calls.
   target_compile_options(tacho-agent PRIVATE -Wframe-larger-than=768)
-  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/agent/cuda_library.c ${CMAKE_SOURCE_DIR}/src/agent/cuda_thread.c ${CMAKE_SOURCE_DIR}/src/abi/cupti_layout.c
-    ${CMAKE_SOURCE_DIR}/src/agent/image.c APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=8448)
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/agent/cuda/cupti_library.c ${CMAKE_SOURCE_DIR}/src/agent/cuda/cuda_thread.c ${CMAKE_SOURCE_DIR}/src/abi/cupti_layout.c
+    ${CMAKE_SOURCE_DIR}/src/agent/os/exec_image.c APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=8448)
   target_link_options(tacho-agent PRIVATE -Wl,-z,nodelete)
-  set(agent_versions ${CMAKE_SOURCE_DIR}/src/agent/versions.${CMAKE_SYSTEM_PROCESSOR}.map)
+  set(agent_versions ${CMAKE_SOURCE_DIR}/src/agent/os/versions.${CMAKE_SYSTEM_PROCESSOR}.map)
   if(EXISTS ${agent_versions}) # where glibc has functions in several versions, so do the hooks
     target_link_options(tacho-agent PRIVATE -Wl,--version-script=${agent_versions})
     set_property(TARGET tacho-agent APPEND PROPERTY LINK_DEPENDS ${agent_versions})
@@ -78,7 +78,7 @@ endif()
 file(GLOB library_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.c ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.S)
 file(GLOB library_lists CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/stubs/*.calls)
 if(library_sources)
-  add_library(tacho-libraries SHARED ${library_sources} ${CMAKE_SOURCE_DIR}/src/agent/symbols.c)
+  add_library(tacho-libraries SHARED ${library_sources} ${CMAKE_SOURCE_DIR}/src/agent/core/elf_lookup.c)
   set_source_files_properties(${library_sources} PROPERTIES OBJECT_DEPENDS "${library_lists}")
   target_compile_options(tacho-libraries PRIVATE -fexceptions -fno-semantic-interposition)
   target_link_options(tacho-libraries PRIVATE -Wl,-z,nodelete)

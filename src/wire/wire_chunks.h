@@ -80,7 +80,7 @@ static inline void wire_list_push(_Atomic uint64_t *list, uint32_t index, _Atomi
                                                     memory_order_release, memory_order_relaxed));
 }
 
-/* For a side that has mapped the whole arena; the agent, which has not, takes them through window.h. The lists count chunks
+/* For a side that has mapped the whole arena; the agent, which has not, takes them through arena_window.h. The lists count chunks
  * for events and chunks for notes from 0 each; everyone else counts all of them in one row, notes first. */
 static inline uint32_t wire_take_chunk(struct wire_header *arena)
 {

@@ -3,17 +3,17 @@
  *
  * The agent keeps what it was told for as long as a process lives. Here a process lives as long as one input, so what the files of
  * NVTX and of the API keep is wiped between; that is why they are included and not linked.                                           */
-#include "agent/api.c"
-#include "agent/nvtx_names.c"
-#include "agent/nvtx_payload.c"
+#include "agent/agent_api.c"
+#include "agent/nvtx/nvtx_journal.c"
+#include "agent/nvtx/nvtx_extensions.c"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/os.h"
-#include "agent/os_process.h"
+#include "agent/os/os_hooks.h"
+#include "agent/os/os_process.h"
 #include "collect/collector.h"
 #include "wire/wire_cuda.h"
 #include "agent_host.h"

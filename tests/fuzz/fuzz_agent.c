@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "agent/library.h"
+#include "agent/libraries/library_agent.h"
 #include "wire/wire_libraries.h"
 #include "wire/wire_nvtx.h"
 #include "../trace/nvtx_client.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/cuda.h"
+#include "agent/cuda/cuda_agent.h"
 #include "../fuzz/fuzz_agent.c"
 
 #define PROGRAMS 400

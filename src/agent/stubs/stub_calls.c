@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "agent/sys.h"
+#include "agent/core/sys.h"
 #include "wire/wire_libraries.h"
 #include "wire/wire.h"
 #include "stub_enter.h"

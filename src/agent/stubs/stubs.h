@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "agent/library.h"
-#include "agent/symbols.h"
+#include "agent/libraries/library_agent.h"
+#include "agent/core/elf_lookup.h"
 
 /* A row of the .calls files, in their order; stubs.S gives each its number. */
 struct library_function {

@@ -10,7 +10,7 @@
 #define HAS_COUNTERS 1
 #endif
 
-#include "../../../src/agent/nvtx_abi.h"
+#include "../../../src/abi/nvtx_abi.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,127 @@
+/* The agent's side of <tacho/tacho.h>: what libtacho.so finds in a program that is being profiled. */
+#include "tacho/tacho.h"
+
+#include "agent/core/core.h"
+#include "agent/nvtx/nvtx_agent.h"
+
+/* Steps are numbered over the whole process and may come from any thread; one that comes while another is being
+ * changed is counted but not drawn. */
+static _Atomic uint64_t step_count;
+static _Atomic uint64_t open_step; /* the range id, 0 for none */
+
+static void start(void)
+{
+    agent_note_modules(); /* an agent that was not preloaded is not told of what is loaded later */
+    agent_capture_begin(WIRE_CAPTURE_API);
+}
+
+static void stop(void)
+{
+    agent_capture_end(WIRE_CAPTURE_API);
+}
+
+static void mark(const char *text)
+{
+    nvtx_mark(&(struct nvtx_event){ .text = nvtx_ascii(text) });
+}
+
+static void push(const char *text)
+{
+    nvtx_push(&(struct nvtx_event){ .text = nvtx_ascii(text) });
+}
+
+static void pop(void)
+{
+    nvtx_pop(&(struct nvtx_event){ 0 });
+}
+
+static uint32_t step_domain(void)
+{
+    static _Atomic(const void *) domain;
+    const void *handle = atomic_load(&domain);
+    if (!handle) {
+        handle = nvtx_new_domain(nvtx_ascii("tacho"));
+        atomic_store(&domain, handle);
+    }
+    return nvtx_domain_of(handle);
+}
+
+static void step(void)
+{
+    struct nvtx_event event = {
+        .domain = step_domain(),
+        .flags = 2 << WIRE_NVTX_PAYLOAD_SHIFT, /* a signed 64-bit number */
+        .payload = atomic_fetch_add(&step_count, 1),
+        .text = nvtx_ascii("step"),
+    };
+    uint64_t ended = atomic_exchange(&open_step, 0);
+    if (ended)
+        nvtx_end(ended, &(struct nvtx_event){ .domain = event.domain });
+    atomic_store(&open_step, nvtx_start(&event));
+}
+
+static int recording(void)
+{
+    return agent_attached() && agent_recording(UINT32_MAX);
+}
+
+static int flush(void)
+{
+    if (!agent_thread())
+        return -ENOTCONN;
+    int saved_errno = errno;
+    cuda_flush();
+    int result = attach_flush();
+    errno = saved_errno;
+    return result;
+}
+
+static const char *report(void)
+{
+    return agent_attached() && agent.arena->report_path ? agent.arena->text + agent.arena->report_path : NULL;
+}
+
+/* The public bits of what PyTorch is asked for, and ours. */
+static const struct { unsigned choice, flag; } torch_choices[] = {
+    { TACHO_TORCH_SHAPES, WIRE_TORCH_SHAPES }, { TACHO_TORCH_MEMORY, WIRE_TORCH_MEMORY }, { TACHO_TORCH_STACKS, WIRE_TORCH_STACKS },
+    { TACHO_TORCH_MODULES, WIRE_TORCH_MODULES },
+};
+
+static unsigned choose(unsigned what)
+{
+    if (!agent_thread())
+        return 0;
+    uint32_t cuda = agent.sources & WIRE_BIT(CUDA), flags = 0;
+    uint32_t sources = (agent.sources & ~cuda) | (what & TACHO_CUDA ? cuda : 0);
+    unsigned before = atomic_exchange(&agent.chosen, sources) & WIRE_BIT(CUDA) ? TACHO_CUDA : 0;
+    for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
+        flags |= what & torch_choices[i].choice ? torch_choices[i].flag : 0;
+    uint32_t flags_before = atomic_exchange(&agent.torch, flags);
+    for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
+        before |= flags_before & torch_choices[i].flag ? torch_choices[i].choice : 0;
+    torch_follow();
+    return before;
+}
+
+static unsigned long module_begin(const char *name)
+{
+    return torch_module_begin(name);
+}
+
+static void module_end(unsigned long call)
+{
+    torch_module_end(call);
+}
+
+static const struct tacho_calls calls = {
+    .size = sizeof calls, .start = start, .stop = stop, .step = step, .mark = mark, .push = push, .pop = pop,
+    .recording = recording, .flush = flush, .report = report, .choose = choose,
+    .module_begin = module_begin, .module_end = module_end,
+};
+
+/* Found by name; NULL when this process is not being recorded. */
+EXPORT const struct tacho_calls *tacho_agent_calls(void);
+EXPORT const struct tacho_calls *tacho_agent_calls(void)
+{
+    return agent_thread() ? &calls : NULL;
+}

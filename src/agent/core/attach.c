@@ -1,0 +1,284 @@
+/* The handshake: connect to the collector named by TACHO_SESSION, say hello, receive and map the arena.
+ *
+ * Raw system calls only, and no descriptor stays open afterwards, so that programs that count, close or poll their
+ * descriptors never meet ours. Runs in constructors and in forked children: no allocation, no locks.                */
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "wire/wire_cuda.h"
+#include "core.h"
+#include "session_mark.h"
+#include "sys.h"
+
+#define PATIENCE_SECONDS 2        /* a stopped or dead collector must not hold up the program for longer, nor its children again */
+#define FLUSH_PATIENCE_SECONDS 30 /* …that has not asked it to write down what may be a full buffer */
+#define SHORT_PATIENCE_SECONDS 1  /* …and of one that has not answered such a question before */
+
+struct session {
+    uint8_t token[16];
+    const char *name, *path; /* path: NULL if there is none; both end at ':' or NUL */
+    size_t name_length, path_length;
+};
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int parse_session(const char *text, struct session *session)
+{
+    for (int i = 0; i < 16; i++) {
+        int high = hex_digit(text[2 * i]), low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+        if (low < 0)
+            return -EINVAL;
+        session->token[i] = (uint8_t)(high << 4 | low);
+    }
+    if (text[32] != ':')
+        return -EINVAL;
+    const char *filters = text + 33; /* seccomp.c reads them */
+    session->name = filters + strspn(filters, "0123456789");
+    if (*session->name++ != ':')
+        return -EINVAL;
+    const char *colon = strchr(session->name, ':');
+    session->name_length = colon ? (size_t)(colon - session->name) : strlen(session->name);
+    session->path = colon ? colon + 1 : NULL;
+    session->path_length = colon ? strlen(session->path) : 0;
+    return 0;
+}
+
+/* An abstract address starts with a NUL byte and ends where its length says. */
+static int connect_to(int socket, const char *name, size_t length, int abstract)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (length == 0 || length + 1 > sizeof address.sun_path)
+        return -EINVAL;
+    memcpy(address.sun_path + abstract, name, length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+    return sys_connect(socket, (const struct sockaddr *)&address, abstract ? size : (socklen_t)sizeof address);
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec now = { 0 };
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+/* All that is done with a socket is over by then, however many steps it takes. */
+static void set_patience(int socket, uint64_t until_us)
+{
+    uint64_t now = now_us(), left = until_us > now ? until_us - now : 1; /* 0 would be for ever */
+    struct timeval patience = { .tv_sec = (time_t)(left / 1000000), .tv_usec = (suseconds_t)(left % 1000000) };
+    sys_setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sys_setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+static int open_session(const struct session *session, uint64_t until_us)
+{
+    int socket = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (socket < 0)
+        return socket;
+    set_patience(socket, until_us);
+    /* The file first: only the capture's user can reach it, so that no one else can fill its queue. A process that cannot either
+     * (another user, another root) takes the abstract name. */
+    int result = session->path ? connect_to(socket, session->path, session->path_length, 0) : -ENOENT;
+    if (result < 0 && result != -EAGAIN)
+        result = connect_to(socket, session->name, session->name_length, 1);
+    if (result < 0) {
+        sys_close(socket);
+        return result;
+    }
+    return socket;
+}
+
+static int send_hello(int socket, const struct session *session, enum wire_origin origin)
+{
+    struct wire_hello hello = {
+        .magic = WIRE_MAGIC, .version = WIRE_VERSION,
+        .pid = (uint32_t)sys_getpid(), .tid = (uint32_t)sys_gettid(), .parent_pid = (uint32_t)sys_getppid(),
+        .origin = origin,
+    };
+    memcpy(hello.token, session->token, sizeof hello.token);
+    struct iovec part = { &hello, sizeof hello };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+    long sent;
+    do
+        sent = sys_sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (sent == -EINTR);
+    agent.pid = hello.pid;
+    return sent == (long)sizeof hello ? 0 : sent < 0 ? (int)sent : -EPROTO;
+}
+
+/* 0, or -errno; *descriptor is that of the arena, or -1. */
+static int receive_welcome(int socket, struct wire_welcome *welcome, int *descriptor, uint64_t until_us)
+{
+    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+    struct iovec part = { welcome, sizeof *welcome };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes };
+    long received;
+    *descriptor = -1;
+    do {
+        set_patience(socket, until_us);
+        received = sys_recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    } while (received == -EINTR);
+    if (received < 0)
+        return (int)received;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len >= CMSG_LEN(sizeof(int)))
+        memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+    return received == (long)sizeof *welcome && welcome->magic == WIRE_MAGIC ? welcome->status : -EPROTO;
+}
+
+#define NAMES_FIRST_BYTES 65536u
+#define LEAST_CHUNKS 16u      /* in a window: 1 MB */
+#define LEAST_NOTE_CHUNKS 4u
+#define LEAST_SLOTS 256u
+
+static void set_area(struct area *area, uint32_t unit_bytes, uint32_t count, uint32_t per_window, size_t link)
+{
+    memset(area, 0, sizeof *area);
+    area->unit_bytes = unit_bytes;
+    area->count = count;
+    area->per_window = per_window;
+    area->link = (uint32_t)link;
+}
+
+/* The first window, at this place of the file. */
+static int open_area(struct area *area, int descriptor, uint64_t offset)
+{
+    char *window = window_map(descriptor, offset, (size_t)area->per_window * area->unit_bytes);
+    if (!window)
+        return -ENOMEM;
+    atomic_store(&area->windows[0], window);
+    return area_grow(area);
+}
+
+/* In a program that never uses CUDA these two mappings are all that there is for it. */
+static int open_cuda(int descriptor, const struct wire_header *arena)
+{
+    uint32_t count = arena->cuda.buffer_count;
+    size_t bytes = (size_t)wire_cuda_descriptor_bytes(count);
+    set_area(&agent.cuda_buffers, WIRE_CUDA_BUFFER_BYTES, count, area_per_window(count, 1), 0);
+    if (count == 0)
+        return 0;
+    agent.cuda_descriptors = window_map(descriptor, wire_chunks_end(arena->chunk_count), bytes);
+    agent.cuda_names = window_map(descriptor, wire_cuda_names_offset(arena->chunk_count, count), NAMES_FIRST_BYTES);
+    agent.cuda_names_bytes = NAMES_FIRST_BYTES;
+    agent.cuda_buffers.before = (char *)agent.cuda_descriptors;
+    agent.cuda_buffers.before_bytes = bytes;
+    return agent.cuda_descriptors && agent.cuda_names ? 0 : -ENOMEM;
+}
+
+/* After a failure what is mapped stays so, unused. */
+static int open_areas(int descriptor, const struct wire_header *arena)
+{
+    uint32_t chunks = arena->chunk_count;
+    set_area(&agent.slots, sizeof(struct wire_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, offsetof(struct wire_thread, next_free));
+    set_area(&agent.threads, sizeof(struct agent_thread), WIRE_THREAD_SLOTS, LEAST_SLOTS, 0);
+    set_area(&agent.note_chunks, WIRE_CHUNK_BYTES, WIRE_NOTE_CHUNKS, LEAST_NOTE_CHUNKS, offsetof(struct wire_chunk, next_free));
+    set_area(&agent.chunks, WIRE_CHUNK_BYTES, chunks, area_per_window(chunks, LEAST_CHUNKS), offsetof(struct wire_chunk, next_free));
+    agent.threads.is_private = 1;
+    agent.slots.twin = &agent.threads;
+    if (open_area(&agent.slots, descriptor, WIRE_THREADS_OFFSET) != 0 || open_area(&agent.note_chunks, descriptor, WIRE_CHUNKS_OFFSET) != 0 ||
+        open_area(&agent.chunks, descriptor, WIRE_CHUNKS_OFFSET + WIRE_NOTE_CHUNKS * WIRE_CHUNK_BYTES) != 0)
+        return -ENOMEM;
+    return open_cuda(descriptor, arena);
+}
+
+static void take_settings(const struct wire_header *arena, enum wire_origin origin)
+{
+    agent.clock = arena->clock;
+    agent.flags = arena->flags;
+    agent.sources = arena->sources;
+    if (origin != WIRE_ORIGIN_FORK) { /* a child goes on with what its parent chose */
+        atomic_store(&agent.chosen, arena->sources);
+        atomic_store(&agent.torch, arena->torch);
+    }
+    agent.osrt_threshold_ticks = arena->osrt_threshold_ticks;
+    agent.osrt_backtrace_ticks = arena->osrt_backtrace_bytes ? arena->osrt_backtrace_ticks : UINT64_MAX;
+}
+
+static int map_arena(int descriptor, uint64_t bytes, enum wire_origin origin)
+{
+    struct wire_header *arena = bytes >= WIRE_CHUNKS_OFFSET ? window_map(descriptor, 0, WIRE_THREADS_OFFSET) : NULL;
+    if (!arena)
+        return -ENOMEM;
+    int usable = arena->magic == WIRE_MAGIC && arena->version == WIRE_VERSION && arena->arena_bytes == bytes &&
+                 wire_arena_bytes(arena->chunk_count, arena->cuda.buffer_count) == bytes;
+    int result = usable ? open_areas(descriptor, arena) : -EPROTO;
+    if (result != 0) {
+        window_unmap(arena, WIRE_THREADS_OFFSET);
+        return result;
+    }
+    take_settings(arena, origin);
+    agent.arena = arena;
+    return 0;
+}
+
+/* One question and its answer: 0, or -errno. */
+static int ask(const struct session *session, enum wire_origin origin, int patience_seconds, struct wire_welcome *welcome, int *descriptor)
+{
+    uint64_t until_us = now_us() + (uint64_t)patience_seconds * 1000000u;
+    int socket = open_session(session, until_us);
+    if (socket < 0)
+        return socket;
+    int result = send_hello(socket, session, origin);
+    if (result == 0)
+        result = receive_welcome(socket, welcome, descriptor, until_us);
+    sys_close(socket);
+    return result;
+}
+
+/* The collector knows of those that it has turned away, and of those that never took a slot in their arena. */
+static void tell_why(const struct session *session, int result)
+{
+    if (result == -EAGAIN || result == -ETIMEDOUT) {
+        mark_silent(session->path);
+        mark_unrecorded(session->path, WIRE_CAUSE_NO_ANSWER);
+    } else if (result == -EMFILE || result == -ENFILE) {
+        mark_unrecorded(session->path, WIRE_CAUSE_NO_DESCRIPTOR);
+    }
+}
+
+int attach_arena(enum wire_origin origin)
+{
+    struct session session;
+    struct wire_welcome welcome = { .status = 0 };
+    int descriptor = -1, result = parse_session(agent.session, &session);
+    if (result < 0)
+        return result;
+    if (mark_is_silent(session.path)) {
+        mark_unrecorded(session.path, WIRE_CAUSE_NO_ANSWER);
+        return -ETIMEDOUT;
+    }
+    result = ask(&session, origin, PATIENCE_SECONDS, &welcome, &descriptor);
+    if (result == 0 && descriptor < 0) /* it was sent: there was no number for it */
+        result = -EMFILE;
+    if (welcome.status == 0)
+        tell_why(&session, result);
+    if (result == 0)
+        result = map_arena(descriptor, welcome.arena_bytes, origin);
+    if (descriptor >= 0)
+        sys_close(descriptor);
+    return result;
+}
+
+int attach_flush(void)
+{
+    static _Atomic int has_failed;
+    struct session session;
+    struct wire_welcome welcome;
+    int patience = atomic_load(&has_failed) ? SHORT_PATIENCE_SECONDS : FLUSH_PATIENCE_SECONDS;
+    int descriptor = -1, result = parse_session(agent.session, &session);
+    if (result == 0)
+        result = ask(&session, WIRE_ORIGIN_KNOWN, patience, &welcome, &descriptor);
+    atomic_store(&has_failed, result < 0);
+    if (descriptor >= 0)
+        sys_close(descriptor);
+    return result;
+}

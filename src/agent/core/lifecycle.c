@@ -1,0 +1,295 @@
+/* The agent's life in a process: start once, attach, be wiped by fork and attach again, or stay off for good.
+ *
+ * Everything starts from the constructor or from the first hook, whichever comes first: other libraries' constructors
+ * run before ours. `started` tells a fresh process from a forked child, since only the page with agent_switch is wiped.
+ * Nothing here may fail the program: each failure ends in AGENT_OFF.                                                */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent.h"
+#include "core.h"
+#include "seccomp.h"
+#include "libc_loader.h"
+#include "mappings.h"
+#include "agent/python/python_agent.h"
+#include "sys.h"
+
+struct agent_switch agent_switch;
+struct agent agent;
+
+enum { NOT_STARTED, WORKING, STARTED };
+static _Atomic uint32_t started;
+
+/* glibc keeps pthread_atfork() in its static part and exports this; musl exports the other. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+extern int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
+
+static void set_state(enum agent_state state)
+{
+    atomic_store_explicit(&agent_switch.state, state, memory_order_release);
+}
+
+static enum agent_state state(void)
+{
+    return atomic_load_explicit(&agent_switch.state, memory_order_acquire);
+}
+
+static void stay_off(void)
+{
+    if (!agent.left)
+        sample_not_in_child();
+    set_state(AGENT_OFF);
+}
+
+/* A connection that cannot be made must not be tried again at every hook. */
+static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
+{
+    if (attach_arena(origin) != 0) {
+        stay_off();
+        return;
+    }
+    library_prepare();
+    set_state(AGENT_ATTACHED);
+    agent_thread();
+    if (origin == WIRE_ORIGIN_EXEC)
+        agent_note_modules();
+    nvtx_after_attach();
+    if (origin == WIRE_ORIGIN_FORK) {
+        python_forget();
+        torch_after_attach();
+    }
+    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns, memory_order_relaxed);
+}
+
+static void find_own_path(void)
+{
+    Dl_info self;
+    if (loader.dladdr(&agent, &self) && self.dli_fname && strlen(self.dli_fname) < sizeof agent.library)
+        strcpy(agent.preload, strcpy(agent.library, self.dli_fname));
+}
+
+/* Also takes what the collector has added to the environment for this program alone out of it. 0: not under tacho. */
+static int take_session(void)
+{
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session || strlen(session) >= sizeof agent.session)
+        return 0;
+    strcpy(agent.session, session);
+    find_own_path();
+    os_exec_prepare();
+    return 1;
+}
+
+/* Behind a filter that the program has installed, no system call is safe. */
+static void leave_if_filtered(void)
+{
+    if (!agent.left && seccomp_is_new())
+        agent.left = agent.filtered = 1;
+}
+
+static void start(void)
+{
+    loader_prepare();
+    int wanted = take_session();
+    if (wanted)
+        leave_if_filtered();
+    wanted &= !agent.left;
+    uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+    os_resolve();
+    if (!wanted) {
+        set_state(AGENT_OFF);
+        return;
+    }
+    /* An old kernel refuses, and emulators may ignore it: the handler below covers fork(), which is nearly all of it. */
+    sys_madvise(&agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
+    if (__register_atfork)
+        __register_atfork(NULL, NULL, agent_after_fork_in_child, NULL /* never unloaded */);
+    else if (pthread_atfork)
+        pthread_atfork(NULL, NULL, agent_after_fork_in_child);
+    thread_prepare();
+    attach(WIRE_ORIGIN_EXEC, cpu_before_ns);
+}
+
+/* Runs body in the one thread that moves `started` on from `from`; the others pass through meanwhile. */
+static void once(uint32_t from, void (*body)(void))
+{
+    if (!atomic_compare_exchange_strong(&started, &from, WORKING))
+        return;
+    int saved_errno = errno;
+    body();
+    errno = saved_errno;
+    atomic_store(&started, STARTED);
+}
+
+void agent_start(void)
+{
+    if (environ) /* else libc is not set up yet: a sanitizer's runtime runs that early. The constructor will come. */
+        once(NOT_STARTED, start);
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+    agent_start();
+}
+
+static void restart(void)
+{
+    atomic_store(&agent.own_threads, 0); /* they are the parent's */
+    atomic_store(&agent.calling, 0);
+    atomic_store(&agent.first_thread_ended, 0);
+    uint32_t flags = agent.flags;
+    mappings_after_fork_in_child();
+    cuda_after_fork_in_child();
+    modules_after_fork_in_child();
+    agent.arena = NULL;
+    agent.pid = 0;
+    agent_self = NULL;
+    if (flags & WIRE_FLAG_TRACE_FORK)
+        leave_if_filtered();
+    if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
+        attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+    else
+        stay_off();
+}
+
+/* Called by fork() itself, or found out by the first hook when the child was made behind libc's back. */
+void agent_after_fork_in_child(void)
+{
+    if (state() == AGENT_OFF)
+        return;
+    set_state(AGENT_UNKNOWN); /* for kernels that do not wipe */
+    once(STARTED, restart);
+}
+
+static struct agent_note begin_note(struct agent_thread *thread, enum wire_type type, uint32_t words)
+{
+    struct agent_note note = { 0 };
+    uintptr_t outer = thread->notes;
+    thread->notes = agent_frame();
+    note.record = emit_begin(thread, &note.lane, WIRE_SOURCE_NOTES, type, words);
+    thread->notes = outer;
+    return note;
+}
+
+static void end_note(struct agent_note note)
+{
+    thread_close_note(note.lane, note.record);
+    emit_commit(note.lane, note.record);
+}
+
+/* Other threads may be inside a system call of ours, or about to make one: a filter may be for all threads. One that was left there by a
+ * jump is never done, so this ends. */
+static void wait_for_calls(void)
+{
+    struct timespec pause = { .tv_nsec = 100000 };
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < 1000 && atomic_load(&agent.calling) > 0; i++)
+        sys_nanosleep(&pause, NULL);
+}
+
+/* The note's room is taken through the program's call and the note written after it, by stores alone. */
+struct agent_note agent_leave(enum wire_limit why)
+{
+    struct agent_thread *thread = agent_thread();
+    struct agent_note note = thread ? begin_note(thread, WIRE_LEAVE, WIRE_HEAD_WORDS) : (struct agent_note){ 0 };
+    if (note.record) {
+        note.record->a = why;
+        note.record->ticks = agent_ticks();
+    }
+    agent.left = 1;
+    set_state(AGENT_OFF);
+    wait_for_calls();
+    sample_leave();
+    return note;
+}
+
+void agent_has_left(struct agent_note note)
+{
+    if (note.record)
+        end_note(note);
+}
+
+void agent_come_back(struct agent_note note)
+{
+    if (note.record) {
+        thread_close_note(note.lane, NULL);
+        atomic_signal_fence(memory_order_seq_cst);
+        note.lane->busy = 0;
+    }
+    agent.left = 0;
+    set_state(AGENT_ATTACHED);
+    sample_come_back();
+}
+
+static int find_out(void)
+{
+    if (state() == AGENT_UNKNOWN) {
+        agent_start();
+        if (state() == AGENT_UNKNOWN)
+            once(STARTED, restart);
+    }
+    return state() == AGENT_ATTACHED;
+}
+
+struct agent_thread *agent_thread_slow(void)
+{
+    if (!find_out())
+        return NULL;
+    struct agent_thread *thread = agent_self;
+    if (agent_is_thread(thread))
+        return thread;
+    if (thread || !agent_begin_calls())
+        return NULL;
+    thread = thread_attach();
+    if (thread)
+        sample_thread_begin(thread);
+    agent_end_calls();
+    return thread;
+}
+
+struct agent_thread *agent_enter_slow(uint32_t source_bits)
+{
+    if (!find_out() || !agent_recording(source_bits))
+        return NULL;
+    struct agent_thread *thread = agent_thread_slow();
+    if (!thread && agent_self != AGENT_OWN_THREAD && agent_self != AGENT_HIDDEN_THREAD)
+        atomic_fetch_add_explicit(&agent.arena->process_counts[__builtin_ctz(source_bits)][WIRE_LOST_NO_THREAD], 1,
+                                  memory_order_relaxed);
+    return thread;
+}
+
+struct content {
+    uint16_t a;
+    const uint64_t *head;
+    uint32_t head_words;
+    const char *text; /* NULL: none */
+    size_t length;
+};
+
+static void write_note(struct agent_note note, const struct content *content)
+{
+    note.record->a = content->a;
+    note.record->ticks = agent_ticks();
+    for (uint32_t i = 0; i < content->head_words; i++)
+        note.record->body[i] = content->head[i];
+    if (content->text)
+        emit_text(note.record->body + content->head_words, content->text, content->length);
+    end_note(note);
+}
+
+void emit_note(enum wire_type type, uint16_t a, const uint64_t *head, uint32_t head_words, const char *text)
+{
+    struct agent_thread *thread = agent_thread();
+    if (!thread) {
+        if (agent_attached() && agent_self != AGENT_OWN_THREAD && agent_self != AGENT_HIDDEN_THREAD)
+            atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_NOTES][WIRE_LOST_NO_THREAD], 1, memory_order_relaxed);
+        return;
+    }
+    size_t length = text ? strnlen(text, WIRE_TEXT_MAX) : 0;
+    uint32_t words = WIRE_HEAD_WORDS + head_words + (text ? emit_text_words(length) : 0);
+    struct agent_note note = begin_note(thread, type, words);
+    if (note.record)
+        write_note(note, &(struct content){ a, head, head_words, text, length });
+}

@@ -1,0 +1,204 @@
+/* The shared objects of the process: what is loaded at the start, and what dlopen and dlclose change.
+ *
+ * The loader's own list is walked (dl_iterate_phdr) and compared with what was told before. Called from the constructor
+ * and after dlopen and dlclose have returned, never from a signal handler or a forked child.                         */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "core.h"
+#include "libc_loader.h"
+#include "agent/os/os_hooks.h"
+#include "agent/python/python_agent.h"
+#include "sys.h"
+
+#define MODULES_MAX 4096
+#define PATH_BYTES 4096
+#define BUILD_ID_WORDS 3 /* 20 bytes as linkers make them, room for 24 */
+
+struct module { uint64_t address; uint32_t round; };
+
+static struct module modules[MODULES_MAX];
+static size_t module_count;
+static uint32_t current_round;
+static char torch_path[PATH_BYTES]; /* written when its library is met, which is once */
+static _Atomic uint32_t stale;   /* something was loaded without a look afterwards */
+static _Atomic uint32_t walking; /* one thread at a time; another that comes meanwhile leaves it to the next call */
+
+/* Bytes of a segment that the loader has mapped from the file and that can be read: none where they are not all part of one such.
+ * The loader itself never looks at notes, so nothing else has checked where they are said to be. */
+static size_t readable_bytes(const struct dl_phdr_info *info, const ElfW(Phdr) *part)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_R) || part->p_vaddr < segment->p_vaddr)
+            continue;
+        uint64_t offset = part->p_vaddr - segment->p_vaddr;
+        uint64_t mapped = segment->p_filesz < segment->p_memsz ? segment->p_filesz : segment->p_memsz;
+        if (offset <= mapped && part->p_filesz <= mapped - offset)
+            return (size_t)part->p_filesz;
+    }
+    return 0;
+}
+
+static uint64_t padded(uint64_t bytes, uint64_t alignment)
+{
+    return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* Of the notes in so many bytes; sizes in them have 32 bits, sums of them fit in 64. */
+static size_t find_build_id(const char *notes, size_t bytes, uint64_t alignment, uint64_t id[BUILD_ID_WORDS])
+{
+    ElfW(Nhdr) head;
+    for (uint64_t at = 0; at <= bytes && bytes - at >= sizeof head;) {
+        memcpy(&head, notes + at, sizeof head); /* need not be aligned */
+        uint64_t name = at + sizeof head, content = padded(name + head.n_namesz, alignment);
+        if (content > bytes || head.n_descsz > bytes - content)
+            return 0;
+        if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            head.n_descsz <= BUILD_ID_WORDS * sizeof *id) {
+            memcpy(id, notes + content, head.n_descsz);
+            return head.n_descsz;
+        }
+        at = padded(content + head.n_descsz, alignment);
+    }
+    return 0;
+}
+
+static size_t build_id(const struct dl_phdr_info *info, uint64_t id[BUILD_ID_WORDS])
+{
+    size_t found = 0;
+    for (int i = 0; i < info->dlpi_phnum && !found; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_NOTE)
+            found = find_build_id((const char *)(info->dlpi_addr + segment->p_vaddr), readable_bytes(info, segment),
+                                  segment->p_align == 8 ? 8 : 4, id);
+    }
+    return found;
+}
+
+void modules_extent(const struct dl_phdr_info *info, uint64_t *first, uint64_t *bytes)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (segment->p_vaddr < low)
+            low = segment->p_vaddr;
+        if (segment->p_vaddr + segment->p_memsz > high)
+            high = segment->p_vaddr + segment->p_memsz;
+    }
+    *first = low > high ? info->dlpi_addr : info->dlpi_addr + low;
+    *bytes = low > high ? 0 : high - low;
+}
+
+int modules_contain(const struct dl_phdr_info *info, uintptr_t address)
+{
+    uint64_t first, bytes;
+    modules_extent(info, &first, &bytes);
+    return address - first < bytes;
+}
+
+/* The one library that is to be observed as soon as it is there: whether this is it. */
+static int note_torch(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (strncmp(slash ? slash + 1 : path, "libtorch_cpu.so", 15) != 0 || strlen(path) >= PATH_BYTES)
+        return 0;
+    strcpy(torch_path, path);
+    return 1;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *context)
+{
+    static char program[PATH_BYTES]; /* large for a stack, and nobody else walks */
+    uint64_t head[2 + BUILD_ID_WORDS] = { 0 };
+    modules_extent(info, &head[0], &head[1]);
+    for (size_t i = 0; i < module_count; i++)
+        if (modules[i].address == head[0]) {
+            modules[i].round = current_round;
+            return 0;
+        }
+    if (module_count == MODULES_MAX)
+        return 1;
+    modules[module_count++] = (struct module){ head[0], current_round };
+    size_t id_bytes = build_id(info, head + 2);
+    const char *path = info->dlpi_name;
+    if (!path || !*path) { /* the program itself */
+        long length = sys_readlink("/proc/self/exe", program, sizeof program - 1);
+        program[length > 0 ? length : 0] = 0;
+        path = program;
+    }
+    emit_note(WIRE_MODULE, (uint16_t)id_bytes, head, 2 + BUILD_ID_WORDS, path);
+    *(int *)context |= note_torch(path);
+    return 0;
+}
+
+void agent_note_modules(void)
+{
+    int torch_is_new = 0;
+    if (!agent_attached() || atomic_exchange(&walking, 1))
+        return;
+    atomic_store(&stale, 0);
+    current_round++;
+    dl_iterate_phdr(visit, &torch_is_new);
+    size_t kept = 0;
+    for (size_t i = 0; i < module_count; i++) {
+        if (modules[i].round == current_round)
+            modules[kept++] = modules[i];
+        else
+            emit_note(WIRE_MODULE_END, 0, &modules[i].address, 1, NULL);
+    }
+    module_count = kept;
+    atomic_store(&walking, 0);
+    python_found();
+    if (torch_is_new)
+        torch_found(torch_path);
+    else
+        torch_follow();
+}
+
+/* The thread that was walking when the process was forked is not in the child. */
+void modules_after_fork_in_child(void)
+{
+    atomic_store(&walking, 0);
+}
+
+/* ---- Functions behind ours --------------------------------------------------------------------------------------------- */
+
+struct wanted { const char *library, *symbol; void *function; };
+
+static int look_in_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct wanted *wanted = data;
+    const char *slash = object->dlpi_name ? strrchr(object->dlpi_name, '/') : NULL;
+    if (!slash || strncmp(slash + 1, wanted->library, strlen(wanted->library)) != 0)
+        return 0;
+    void *library = OS_REAL(dlopen)(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+    wanted->function = library ? loader.dlsym(library, wanted->symbol) : NULL;
+    return wanted->function != NULL;
+}
+
+/* A library may be loaded for one user alone, where RTLD_NEXT does not look. */
+void *agent_find_function(const char *library, const char *symbol)
+{
+    struct wanted wanted = { library, symbol, loader.dlsym(RTLD_NEXT, symbol) };
+    if (!wanted.function)
+        dl_iterate_phdr(look_in_object, &wanted);
+    loader.dlerror(); /* not the program's to see */
+    return wanted.function;
+}
+
+/* ---- What changed meanwhile ---------------------------------------------------------------------------------------------- */
+
+void agent_modules_changed(void)
+{
+    atomic_store(&stale, 1);
+}
+
+void agent_note_changed_modules(void)
+{
+    if (unlikely(atomic_load_explicit(&stale, memory_order_relaxed)))
+        agent_note_modules();
+}

@@ -1,0 +1,7 @@
+/* Is this process behind a seccomp filter that was installed during the capture? See seccomp.c. */
+#ifndef TACHO_AGENT_CORE_SECCOMP_H
+#define TACHO_AGENT_CORE_SECCOMP_H
+
+int seccomp_is_new(void);
+
+#endif

@@ -1,0 +1,62 @@
+/* Marks for the collector in the folder of the session: see wire/wire_marks.h. Raw system calls, no descriptor, no memory. */
+#include "session_mark.h"
+
+#include <string.h>
+
+#include "agent.h"
+#include "sys.h"
+
+#define PATH_BYTES 256
+
+/* "<folder>/<name>"; 0 when there is no such folder. */
+static int make_path(char path[PATH_BYTES], const char *socket_path, const char *name)
+{
+    const char *slash = socket_path ? strrchr(socket_path, '/') : NULL;
+    size_t folder = slash ? (size_t)(slash + 1 - socket_path) : 0, bytes = strlen(name) + 1;
+    if (!slash || folder + bytes > PATH_BYTES)
+        return 0;
+    memcpy(path, socket_path, folder);
+    memcpy(path + folder, name, bytes);
+    return 1;
+}
+
+static void leave(const char *socket_path, const char *name, const char *text)
+{
+    char path[PATH_BYTES];
+    if (make_path(path, socket_path, name))
+        sys_symlinkat(text, AT_FDCWD, path);
+}
+
+int mark_is_silent(const char *socket_path)
+{
+    char path[PATH_BYTES], text[8];
+    return make_path(path, socket_path, WIRE_MARK_SILENT) && sys_readlink(path, text, sizeof text) > 0;
+}
+
+void mark_silent(const char *socket_path)
+{
+    leave(socket_path, WIRE_MARK_SILENT, "1");
+}
+
+static char *put_hex(char *to, uint64_t number)
+{
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *to++ = "0123456789abcdef"[number >> shift & 15];
+    return to;
+}
+
+/* The time is in the name, as a pid comes back. */
+void mark_unrecorded(const char *socket_path, enum wire_cause cause)
+{
+    static const char *const causes[] = {
+#define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = text,
+        WIRE_CAUSES(CAUSE)
+#undef CAUSE
+    };
+    char name[sizeof WIRE_MARK_UNRECORDED + 32] = WIRE_MARK_UNRECORDED;
+    struct timespec now = { 0 };
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    *put_hex(end, (uint64_t)sys_getpid()) = 0;
+    leave(socket_path, name, causes[cause]);
+}

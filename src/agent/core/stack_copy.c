@@ -1,0 +1,79 @@
+/* Copies of stacks: see stack_copy.h.
+ *
+ * Where a stack ends is not known, and a stack that lay here may have given way to a shorter one. So the kernel copies: it stops where
+ * nothing is mapped. (A sanitizer's memcpy() would also object to what lies between variables.)                                     */
+#include "stack_copy.h"
+
+#include "abi/registers.h"
+#include "core.h"
+#include "agent/os/os_process.h"
+#include "agent/python/python_agent.h"
+#include "sys.h"
+
+#define PAGE 4096u
+#define PIECES (WIRE_STACK_BYTES_MAX / PAGE + 2)
+
+static _Atomic uint32_t refused; /* the kernel does not copy for us: told once, and not tried again */
+
+static void refuse(long error)
+{
+    if (!atomic_exchange(&refused, 1))
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, error == -EPERM || error == -ENOSYS
+            ? "Calls have no call chains: process_vm_readv() is not allowed here, as the rules of old container runtimes have it."
+            : "Calls have no call chains: a copy of the stack could not be made.");
+}
+
+/* Page by page, so that what lies before an end is had. */
+long chain_copy_stack(void *to, uint64_t from, size_t bytes)
+{
+    struct iovec local = { to, bytes }, pieces[PIECES];
+    size_t count = 0;
+    for (uint64_t at = from, end = from + bytes; at < end && count < PIECES; count++) {
+        uint64_t next = (at | (PAGE - 1)) + 1;
+        pieces[count] = (struct iovec){ (void *)at, (next < end ? next : end) - at };
+        at = next;
+    }
+    if (!agent_begin_calls())
+        return 0;
+    long got = sys_process_vm_readv(sys_getpid(), &local, 1, pieces, count);
+    agent_end_calls();
+    return got;
+}
+
+void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
+{
+    if (atomic_load_explicit(&refused, memory_order_relaxed) || os_is_filtered_child())
+        return;
+    uint64_t python = python_stack_now(thread, WIRE_PYTHON_CALLS);
+    size_t bytes = (of->bytes < WIRE_STACK_BYTES_MAX ? of->bytes : WIRE_STACK_BYTES_MAX) & ~7u;
+    uint32_t head_words = WIRE_HEAD_WORDS + 3 + (uint32_t)__builtin_popcountll(registers->known);
+    enum wire_fate fate;
+    struct agent_lane *lane;
+    struct wire_record *record = emit_reserve(thread, &lane, WIRE_STACK, head_words + (uint32_t)(bytes / 8), &fate);
+    if (!record)
+        return;
+    record->a = (uint16_t)of->what;
+    record->ticks = of->ticks;
+    record->body[0] = of->key;
+    record->body[1] = python;
+    record->body[2] = registers->known;
+    uint64_t *to = record->body + 3;
+    for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
+        if (registers->known >> i & 1)
+            *to++ = registers->value[i];
+    long got = chain_copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
+    record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
+    emit_commit(lane, record);
+    if (got < 0)
+        refuse(got);
+}
+
+/* Registers that calls preserve are all that a walk needs. They are taken here, and with them this function's own frame. */
+__attribute__((noinline)) void chain_emit(struct agent_thread *thread, const struct chain_of *of)
+{
+    struct chain_registers registers;
+    registers.known = REGISTERS_TAKEN;
+    REGISTERS_TAKE(registers.value);
+    chain_emit_from(thread, of, &registers);
+    __asm__ volatile("" : : : "memory"); /* no tail call: the frame must stay */
+}

@@ -1,0 +1,352 @@
+/* Threads: a slot and a chain of chunks for each, from its first event to the last of its destructors.
+ *
+ * Who writes: a slot and its chunks belong to one thread; it publishes with release stores (slot.state, slot.first_chunk,
+ * chunk.next, chunk.committed), which pair with the collector's acquire loads. A thread that ends gives its slot to the
+ * collector (ENDED), who frees it once drained. Nothing here waits for anyone.                                       */
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "core.h"
+#include "libc_loader.h"
+#include "agent/os/os_hooks.h"
+#include "agent/os/os_process.h"
+#include "sys.h"
+
+/* Libraries do I/O in their own thread destructors: stay until the round before the last. */
+#define LAST_ROUND 3
+
+#define EARLY_KEYS 32u /* glibc has room for their values in the thread itself */
+#define MUSL_KEYS 128u /* all that it has, and all with such room */
+
+#define JUMP_MOST (8u << 20) /* a stack is seldom larger; another that lies farther away is none of a jump's business */
+
+#define ADVICE_POPULATE_WRITE 23 /* MADV_POPULATE_WRITE, which older headers lack */
+
+__thread struct agent_thread *agent_self __attribute__((tls_model("initial-exec")));
+static pthread_key_t end_key;
+static _Atomic int has_end_key;
+static _Atomic uint32_t chunks_seen; /* chunks from here on have no pages yet, as far as is known */
+
+void *agent_scratch_take(struct agent_thread *thread, enum agent_scratch_use use)
+{
+    struct agent_scratch *scratch = &thread->scratch[use];
+    enum wire_fate fate = WIRE_LOST_IN_SIGNAL;
+    uintptr_t frame = agent_frame();
+    if (!scratch->taken || agent_was_left(&scratch->taken, frame)) {
+        scratch->taken = frame;
+        atomic_signal_fence(memory_order_seq_cst);
+        if (!scratch->memory)
+            scratch->memory = window_map(-1, 0, AGENT_SCRATCH_BYTES);
+        if (scratch->memory)
+            return scratch->memory;
+        scratch->taken = 0;
+        fate = WIRE_LOST_BUFFER_FULL;
+    }
+    agent_count(thread, WIRE_SOURCE_NOTES, fate);
+    return NULL;
+}
+
+void agent_scratch_give(struct agent_thread *thread, enum agent_scratch_use use)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->scratch[use].taken = 0;
+}
+
+/* Other threads may have given it a name, which no hook of its own has seen. */
+static void note_last_name(const struct wire_thread *slot)
+{
+    char name[sizeof slot->name + 1] = { 0 };
+    sys_prctl(PR_GET_NAME, (unsigned long)name, 0, 0, 0);
+    if (memcmp(name, slot->name, sizeof slot->name) != 0)
+        agent_set_thread_name(name);
+}
+
+/* A thread that was cancelled, or called pthread_exit() in a handler, never came back from the calls that it was in. */
+static void count_calls_left(struct agent_thread *thread)
+{
+    for (; thread->call_depth > 0; thread->call_depth--)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+    atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
+}
+
+static void thread_end(struct agent_thread *thread)
+{
+    count_calls_left(thread);
+    note_last_name(thread->slot);
+    sample_note_sums();
+    sample_thread_end(thread);
+    emit_note(WIRE_THREAD_END, 0, NULL, 0, NULL);
+    agent_self = AGENT_NO_THREAD;
+    nvtx_thread_end(thread);
+    for (int use = 0; use < AGENT_SCRATCH_USES; use++)
+        if (thread->scratch[use].memory)
+            window_unmap(thread->scratch[use].memory, AGENT_SCRATCH_BYTES);
+    if (thread->slot->tid == agent.pid)
+        atomic_store(&agent.first_thread_ended, 1);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&thread->slot->state, WIRE_THREAD_ENDED, memory_order_release);
+}
+
+/* In a forked child the value is the parent's thread, which is not mapped here. */
+static void at_thread_end(void *value)
+{
+    struct agent_thread *thread = value;
+    if (!agent_attached() || agent_self != thread)
+        return;
+    if (++thread->end_rounds < LAST_ROUND && loader.pthread_setspecific(end_key, thread) == 0)
+        return;
+    if (!agent_begin_calls())
+        return;
+    thread_end(thread);
+    agent_end_calls();
+}
+
+/* The last early key, so that the program's own begin at 0 as they would without us: those before it are taken and given back. Values of
+ * later keys make glibc allocate, in whichever hook a thread meets first: rather none then. musl, which has no dlvsym, goes on from the key
+ * that it gave last, and begins anew behind the very last. */
+void thread_prepare(void)
+{
+    pthread_key_t others[MUSL_KEYS], last = (loader.dlvsym ? EARLY_KEYS : MUSL_KEYS) - 1;
+    unsigned count = 0;
+    int has_key;
+    while ((has_key = OS_REAL(pthread_key_create)(&end_key, at_thread_end) == 0) && end_key < last && count < MUSL_KEYS)
+        others[count++] = end_key;
+    if (has_key && end_key > last)
+        loader.pthread_key_delete(end_key);
+    if ((!has_key || end_key > last) && (has_key = count > 0))
+        end_key = others[--count];
+    while (count > 0)
+        loader.pthread_key_delete(others[--count]);
+    atomic_store(&has_end_key, has_key);
+}
+
+int thread_give_key_back(void)
+{
+    return atomic_exchange(&has_end_key, 0) && loader.pthread_key_delete(end_key) == 0;
+}
+
+/* Without a key this is the end, and what its destructors do is counted as lost. One that called pthread_exit() is not known to
+ * have ended. */
+void thread_returns(void)
+{
+    struct agent_thread *thread = agent_attached() && !atomic_load_explicit(&has_end_key, memory_order_relaxed) ? agent_self : NULL;
+    if (!agent_is_thread(thread) || !agent_begin_calls())
+        return;
+    thread_end(thread);
+    agent_end_calls();
+}
+
+static void describe(struct wire_thread *slot)
+{
+    slot->tid = (uint32_t)sys_gettid();
+    slot->start_ticks = agent_ticks();
+    slot->priority = (uint32_t)(40 - sys_getpriority(0, 0)); /* the kernel answers 20 - nice; 20 is "nice 0" here */
+    memset(slot->name, 0, sizeof slot->name);
+    sys_prctl(PR_GET_NAME, (unsigned long)slot->name, 0, 0, 0);
+    atomic_store_explicit(&slot->call_ticks, 0, memory_order_relaxed);
+    for (int lane = 0; lane < WIRE_LANES; lane++)
+        atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
+}
+
+struct agent_thread *thread_attach(void)
+{
+    if (agent_self)
+        return NULL;
+    agent_self = AGENT_NO_THREAD; /* a signal handler that comes in now passes through */
+    uint32_t index = area_take(&agent.slots, &agent.arena->free_threads, &agent.arena->threads_taken);
+    if (index == WIRE_NONE) {
+        agent_self = NULL;
+        return NULL;
+    }
+    struct agent_thread *thread = area_unit(&agent.threads, index);
+    memset(thread, 0, sizeof *thread);
+    thread->index = index;
+    thread->slot = area_unit(&agent.slots, index);
+    describe(thread->slot);
+    atomic_store_explicit(&thread->slot->state, WIRE_THREAD_LIVE, memory_order_release);
+    agent_self = thread;
+    int saved_errno = errno;
+    if (atomic_load_explicit(&has_end_key, memory_order_relaxed))
+        loader.pthread_setspecific(end_key, thread);
+    errno = saved_errno;
+    return thread;
+}
+
+void agent_thread_begin(void)
+{
+    agent_thread();
+}
+
+void agent_set_thread_name(const char *name)
+{
+    emit_note(WIRE_THREAD_NAME, 0, NULL, 0, name);
+}
+
+/* A thread that has filled a chunk will fill the next: its pages come in one go, not fault by fault. Chunks that were
+ * used before have theirs. Kernels before 5.14 refuse, which does no harm. */
+static void populate(struct wire_chunk *chunk, uint32_t index)
+{
+    if (index < atomic_load_explicit(&chunks_seen, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&chunks_seen, index + 1, memory_order_relaxed);
+    sys_madvise(chunk, WIRE_CHUNK_BYTES, ADVICE_POPULATE_WRITE);
+}
+
+static unsigned char *end_of(struct wire_chunk *chunk)
+{
+    return chunk->data + WIRE_CHUNK_DATA;
+}
+
+static int has_room(const struct agent_lane *lane, const unsigned char *end, uint32_t words)
+{
+    return (size_t)(end - lane->cursor) >= (size_t)words * 8;
+}
+
+void thread_close_note(struct agent_lane *lane, const struct wire_record *record)
+{
+    if (lane->in_note_chunk)
+        lane->limit = lane->cursor + (record ? record->words * 8u : 0);
+}
+
+/* A chunk for notes that this lane has may have room still. */
+static int reopen_for_note(struct agent_lane *lane, uint32_t words)
+{
+    if (!lane->in_note_chunk || !has_room(lane, end_of(lane->chunk), words))
+        return 0;
+    lane->limit = end_of(lane->chunk);
+    return 1;
+}
+
+/* How many bytes of records the lane has, as its chunk alone says: a handler may ask at any moment. */
+static uint64_t bytes_of(const struct agent_lane *lane)
+{
+    struct wire_chunk *chunk = lane->chunk;
+    return chunk ? chunk->bytes_before + atomic_load_explicit(&chunk->committed, memory_order_relaxed) : 0;
+}
+
+/* It becomes the lane's chunk; index counts all chunks. Of the one before, nothing may be read once the collector knows of this one. */
+static void enter_chunk(struct agent_thread *thread, struct agent_lane *lane, struct wire_chunk *chunk, uint32_t index)
+{
+    _Atomic uint32_t *link = lane->chunk ? &lane->chunk->next : &thread->slot->first_chunk[lane - thread->lanes];
+    atomic_store_explicit(&chunk->committed, 0, memory_order_relaxed);
+    atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
+    chunk->thread = thread->index;
+    chunk->bytes_before = bytes_of(lane);
+    atomic_signal_fence(memory_order_seq_cst);
+    lane->chunk = chunk;
+    lane->cursor = chunk->data;
+    lane->limit = end_of(chunk);
+    lane->in_note_chunk = index < WIRE_NOTE_CHUNKS;
+    atomic_store_explicit(link, index, memory_order_release);
+}
+
+static int next_note_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+{
+    if (reopen_for_note(lane, words))
+        return 0;
+    uint32_t index = area_take(&agent.note_chunks, &agent.arena->free_note_chunks, &agent.arena->note_chunks_taken);
+    if (index == WIRE_NONE)
+        return -1;
+    enter_chunk(thread, lane, area_unit(&agent.note_chunks, index), index);
+    return 0;
+}
+
+static int next_chunk(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+{
+    uint32_t index = area_take(&agent.chunks, &agent.arena->free_chunks, &agent.arena->chunks_taken);
+    if (index == WIRE_NONE)
+        return thread->notes && !agent_was_left(&thread->notes, agent_frame()) ? next_note_chunk(thread, lane, words) : -1;
+    struct wire_chunk *chunk = area_unit(&agent.chunks, index);
+    if (lane->chunk)
+        populate(chunk, index);
+    enter_chunk(thread, lane, chunk, WIRE_NOTE_CHUNKS + index);
+    return 0;
+}
+
+/* Signals wait meanwhile: a handler that leaves by longjmp() must not do so between two chunks. The collector frees the one before as
+ * soon as it is linked with the next. */
+static int find_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+{
+    if (words > WIRE_CHUNK_DATA / 8 || os_is_filtered_child() || !agent_begin_calls())
+        return -1;
+    uint64_t mask = sys_hold_signals();
+    int result = next_chunk(thread, lane, words);
+    sys_release_signals(mask);
+    agent_end_calls();
+    return result;
+}
+
+/* ---- Jumps out of handlers --------------------------------------------------------------------------------------- */
+
+static int is_left(uintptr_t word, uintptr_t here)
+{
+    return (word & AGENT_JUMPED) && here - (word & ~(uintptr_t)AGENT_JUMPED) <= JUMP_MOST && os_is_on_this_stack(word);
+}
+
+int agent_was_left(uintptr_t *word, uintptr_t here)
+{
+    if (!is_left(*word, here))
+        return 0;
+    *word = 0;
+    return 1;
+}
+
+/* ---- Records of handlers that come in the midst of another ------------------------------------------------------- */
+
+/* Tells where the records that follow belong: 0, or -1 when the buffer is full. */
+static int tell_place(struct agent_thread *thread, struct agent_lane *lane, uint64_t place)
+{
+    const uint32_t words = WIRE_HEAD_WORDS + 1;
+    if (!has_room(lane, lane->limit, words) && find_room(thread, lane, words) != 0)
+        return -1;
+    struct wire_record *record = (struct wire_record *)lane->cursor;
+    *record = (struct wire_record){ .type = WIRE_PLACE, .words = (uint16_t)words };
+    record->body[0] = place;
+    lane->cursor += (size_t)words * 8;
+    atomic_store_explicit(&lane->chunk->committed, (uint32_t)(lane->cursor - lane->chunk->data), memory_order_release);
+    lane->place = place;
+    return 0;
+}
+
+int agent_make_room(struct agent_thread *thread, struct agent_lane *lane, uint32_t words)
+{
+    uint64_t place = lane == thread->lanes ? 0 : bytes_of(thread->lanes);
+    if (lane->chunk && !lane->in_note_chunk)
+        lane->limit = end_of(lane->chunk);
+    if (lane->place != place && tell_place(thread, lane, place) != 0)
+        return -1;
+    return has_room(lane, lane->limit, words) ? 0 : find_room(thread, lane, words);
+}
+
+/* Takes the lane from a record that was left: what stands behind its last whole one is written over. */
+static struct agent_lane *take_lane(struct agent_thread *thread, struct agent_lane *lane, uintptr_t here)
+{
+    lane->busy = here;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (lane->chunk)
+        lane->cursor = lane->chunk->data + atomic_load_explicit(&lane->chunk->committed, memory_order_relaxed);
+    thread_close_note(lane, NULL);
+    agent_count(thread, WIRE_SOURCE_NOTES, WIRE_LOST_IN_SIGNAL);
+    return lane;
+}
+
+/* A record of a handler is left when the one that it interrupted is. The handlers' lane is closed where its next records belong elsewhere
+ * than its last: agent_make_room() will tell. */
+struct agent_lane *agent_free_lane(struct agent_thread *thread, uintptr_t here)
+{
+    struct agent_lane *own = &thread->lanes[WIRE_LANE_THREAD], *handlers = &thread->lanes[WIRE_LANE_HANDLER];
+    int is_free = is_left(own->busy, here);
+    if (handlers->busy && (is_left(handlers->busy, here) || (is_free && (handlers->busy & AGENT_JUMPED))))
+        take_lane(thread, handlers, here)->busy = 0;
+    if (is_free)
+        return take_lane(thread, own, here);
+    if (handlers->busy)
+        return NULL;
+    handlers->busy = here;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (handlers->place != bytes_of(own))
+        handlers->limit = handlers->cursor;
+    return handlers;
+}

@@ -1,0 +1,385 @@
+/* CUDA: the entry that the driver calls in the library that CUDA_INJECTION64_PATH names, the life of the source in a
+ * process, and what a capture enables. See cuda_agent.h for the other files.
+ *
+ * The state follows what is to be recorded (cuda_follow): while no capture runs CUPTI is only loaded, or subscribed to the
+ * calls that begin a range; both cost a launch nothing that can be measured. What is enabled is changed by one thread at a
+ * time: the one that begins or ends the range, before its call returns, else our own. On any failure the source is over and
+ * the report says why; all other sources go on.                                                                        */
+#include "cuda_agent.h"
+#include "agent/core/sys.h"
+
+#define PATIENCE_MS 100 /* for the thread that is changing what is enabled: it may wait for a lock of CUPTI's that we hold */
+
+struct cuda cuda;
+
+/* What a capture enables beside API calls, and the setting that wants it (0: every one) or replaces it. */
+static const struct { uint32_t kind, wants, unless; } kinds[] = {
+    { CUPTI_KIND_CONCURRENT_KERNEL, 0, 0 },
+    { CUPTI_KIND_MEMCPY, 0, 0 },
+    { CUPTI_KIND_MEMCPY2, 0, 0 },
+    { CUPTI_KIND_MEMSET, 0, 0 },
+    { CUPTI_KIND_CONTEXT, 0, 0 },
+    { CUPTI_KIND_STREAM, 0, 0 },
+    { CUPTI_KIND_OVERHEAD, 0, 0 },
+    { CUPTI_KIND_JIT, 0, 0 },
+    { CUPTI_KIND_GRAPH_TRACE, 0, WIRE_CUDA_GRAPH_NODES },
+    { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0 },
+    { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0 },
+    { CUPTI_KIND_MEMORY_POOL, WIRE_CUDA_MEMORY, 0 },
+    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 }, /* see cuda_enable_unified_memory() */
+};
+
+/* ---- Records of ours -------------------------------------------------------------------------------------------------- */
+
+void cuda_emit(const struct cuda_note *note)
+{
+    struct agent_thread *self = agent_self;
+    struct agent_thread *thread = self == AGENT_OWN_THREAD ? cuda.own_slot : self == AGENT_HIDDEN_THREAD ? cuda.hidden : agent_thread();
+    if (!thread || !agent_attached())
+        return;
+    size_t length = note->text ? strnlen(note->text, WIRE_TEXT_MAX) : 0;
+    uint32_t words = WIRE_HEAD_WORDS + note->word_count + (note->text ? emit_text_words(length) : 0);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, note->type, words);
+    if (!record)
+        return;
+    record->a = note->a;
+    record->b = note->b;
+    record->ticks = agent_ticks();
+    if (note->word_count)
+        memcpy(record->body, note->words, note->word_count * sizeof *note->words);
+    if (note->text)
+        emit_text(record->body + note->word_count, note->text, length);
+    emit_commit(lane, record);
+}
+
+/* What CUPTI's answer means to a person, and what to do. */
+static const char *sentence_of(int result)
+{
+    static const struct { int number; const char *sentence; } sentences[] = {
+#define ROW(name, number, sentence) { number, sentence },
+        CUPTI_RESULTS(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+        if (sentences[i].number == result && sentences[i].sentence[0])
+            return sentences[i].sentence;
+    return "CUPTI refused to work here.";
+}
+
+static void refuse(int result, const char *detail)
+{
+    static char text[1024]; /* large for a stack; whoever is here has the lock */
+    strcpy(text, "CUDA is not recorded. ");
+    strcat(text, result ? sentence_of(result) : "");
+    strncat(text, detail ? detail : "", sizeof text - 1 - strlen(text));
+    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_REFUSED, .a = (uint16_t)result, .text = text });
+    atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
+}
+
+/* ---- One at a time ---------------------------------------------------------------------------------------------------- */
+
+int cuda_lock(void)
+{
+    for (int waited = 0; atomic_exchange_explicit(&cuda.switching, 1, memory_order_acquire); waited++) {
+        if (waited == PATIENCE_MS)
+            return 0;
+        sys_nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    return 1;
+}
+
+void cuda_unlock(void)
+{
+    atomic_store_explicit(&cuda.switching, 0, memory_order_release);
+}
+
+/* ---- What is enabled -------------------------------------------------------------------------------------------------- */
+
+static int is_wanted(size_t kind)
+{
+    uint32_t flags = cuda.settings.flags;
+    return (!kinds[kind].wants || (flags & kinds[kind].wants)) && !(flags & kinds[kind].unless);
+}
+
+/* Counters must be named before the kind is enabled, and both be done for the first context again. */
+void cuda_enable_unified_memory(void)
+{
+    if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)))
+        return;
+    static const struct { uint32_t flag, counter; } wanted[] = {
+        { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_HTOD },
+        { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_DTOH },
+        { WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_DTOD },
+        { WIRE_CUDA_CPU_FAULTS, CUPTI_UNIFIED_MEMORY_CPU_FAULT },
+        { WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_GPU_FAULT },
+    };
+    struct cupti_unified_memory_config configs[sizeof wanted / sizeof *wanted];
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (cuda.settings.flags & wanted[i].flag)
+            configs[count++] = (struct cupti_unified_memory_config){
+                .scope = CUPTI_UNIFIED_MEMORY_ALL_DEVICES, .kind = wanted[i].counter, .device = 0, .enable = 1,
+            };
+    int result = count && cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter
+                     ? cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter(configs, count) : 0;
+    if (result)
+        cuda_emit(&(struct cuda_note){ .type = WIRE_DIAGNOSTIC, .a = 2, .text = sentence_of(result) });
+    cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
+}
+
+/* The first kind decides: without kernels there is nothing to record. */
+static int enable_kinds(void)
+{
+    if (!cuda.starting)
+        cuda_enable_unified_memory();
+    if ((cuda.settings.flags & WIRE_CUDA_EVENTS) && cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps)
+        cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps(1);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int result = is_wanted(i) ? cuda.cupti.cuptiActivityEnable(kinds[i].kind) : CUPTI_RESULT_SUCCESS;
+        if (i == 0 && result != CUPTI_RESULT_SUCCESS)
+            return result;
+    }
+    return CUPTI_RESULT_SUCCESS;
+}
+
+static void disable_kinds(void)
+{
+    cuda_api_records(0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (is_wanted(i))
+            cuda.cupti.cuptiActivityDisable(kinds[i].kind);
+}
+
+/* Calls are all recorded from the start of CUDA on; in a range that begins later the start is long over. */
+static void begin_recording(void)
+{
+    int result = enable_kinds();
+    if (result != CUPTI_RESULT_SUCCESS) {
+        cuda_stop_for_good();
+        refuse(result, NULL);
+        return;
+    }
+    atomic_fetch_add_explicit(&cuda.epoch, 1, memory_order_relaxed);
+    cuda_api_records(1);
+    cuda_events_enable(1);
+    cuda_api_callbacks(cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage());
+    if (!cuda.starting)
+        cuda_exit_register();
+    atomic_store_explicit(&cuda.state, CUDA_RECORDING, memory_order_release);
+}
+
+static void end_recording(void)
+{
+    disable_kinds();
+    cuda_api_callbacks(CUDA_STAGE_NONE);
+    cuda_events_enable(0);
+    if (cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
+        cuda.cupti.cuptiActivityFlushAll(0);
+    atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
+}
+
+/* ---- The life of the source -------------------------------------------------------------------------------------------- */
+
+static int set_attribute(uint32_t attribute, void *value, size_t bytes)
+{
+    return cuda.cupti.cuptiActivitySetAttribute(attribute, &bytes, value);
+}
+
+static uint64_t clock_ns(void)
+{
+    return wire_cuda_time(agent_ticks(), cuda.settings.ns_per_tick);
+}
+
+/* Who has the subscription, as far as CUPTI knows. */
+static void name_of_other(char *name, size_t bytes)
+{
+    struct cupti_subscriber_parameters parameters = {
+        .bytes = CUPTI_SUBSCRIBER_BYTES, .name = "tacho", .old_name = name, .old_name_bytes = bytes,
+    };
+    void *unused = NULL;
+    name[0] = 0;
+    if (cuda.cupti.cuptiSubscribe_v2 && cuda.cupti.cuptiSubscribe_v2(&unused, cuda_callback, NULL, &parameters) == CUPTI_RESULT_SUCCESS)
+        cuda.cupti.cuptiUnsubscribe(unused); /* it has just gone: too late all the same */
+    name[bytes - 1] = 0;
+}
+
+/* 0, or CUPTI's answer. Subscribing comes first: it is what CUPTI refuses to a second client, whereas it would let that one
+ * put its buffers in place of the first one's. */
+static int subscribe(void)
+{
+    int result = cuda.cupti.cuptiSubscribe(&cuda.subscriber, cuda_callback, NULL);
+    if (result != CUPTI_RESULT_SUCCESS)
+        return result;
+    uint8_t yes = 1;
+    cuda.cupti.cuptiActivityRegisterTimestampCallback(clock_ns); /* before any kind is enabled */
+    set_attribute(CUPTI_ATTRIBUTE_ZEROED_OUT_ACTIVITY_BUFFER, &yes, sizeof yes);
+    cuda.cupti.cuptiSetThreadIdType(CUPTI_THREAD_ID_SYSTEM);
+    result = cuda.cupti.cuptiActivityRegisterCallbacks(cuda_buffer_wanted, cuda_buffer_done);
+    if (result != CUPTI_RESULT_SUCCESS) {
+        cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
+        return result;
+    }
+    cuda_api_forget_callbacks();
+    cuda_api_callbacks(CUDA_STAGE_NONE);
+    atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
+    return CUPTI_RESULT_SUCCESS;
+}
+
+static int subscribe_or_refuse(void)
+{
+    int result = subscribe();
+    if (result == CUPTI_RESULT_SUCCESS)
+        return 1;
+    char detail[256] = "", name[128];
+    if (result == CUPTI_RESULT_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+        name_of_other(name, sizeof name);
+        strcat(detail, " ");
+        strcat(detail, name[0] ? name : "It");
+        strcat(detail, " must be switched off, or the program run without tacho.");
+    }
+    refuse(result, detail);
+    return 0;
+}
+
+void cuda_stop_for_good(void)
+{
+    uint32_t state = atomic_load(&cuda.state);
+    if (state == CUDA_RECORDING)
+        end_recording();
+    if (state >= CUDA_SUBSCRIBED && state != CUDA_OVER) {
+        cuda.cupti.cuptiActivityFlushAll(0);
+        cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
+    }
+    atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
+}
+
+/* The state that the capture asks for now. */
+static uint32_t wanted_state(void)
+{
+    if (agent_recording(WIRE_BIT(CUDA)))
+        return CUDA_RECORDING;
+    int may_begin = agent.arena->capture == WIRE_CAPTURE_API &&
+                    atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed) > 0;
+    return may_begin ? CUDA_SUBSCRIBED : CUDA_LOADED;
+}
+
+/* A range that ends in a callback leaves unsubscribing to our thread: CUPTI is still in that call. */
+static void change_state(uint32_t wanted, int is_own_thread)
+{
+    uint32_t state = atomic_load(&cuda.state);
+    if (wanted > CUDA_LOADED && state == CUDA_LOADED && subscribe_or_refuse())
+        state = CUDA_SUBSCRIBED;
+    if (wanted == CUDA_RECORDING && state == CUDA_SUBSCRIBED)
+        begin_recording();
+    if (wanted < CUDA_RECORDING && state == CUDA_RECORDING) {
+        end_recording();
+        state = CUDA_SUBSCRIBED;
+    }
+    if (wanted == CUDA_LOADED && state == CUDA_SUBSCRIBED && is_own_thread) {
+        cuda.cupti.cuptiUnsubscribe(cuda.subscriber);
+        atomic_store_explicit(&cuda.state, CUDA_LOADED, memory_order_release);
+    }
+}
+
+void cuda_follow(int is_own_thread)
+{
+    if (!cuda_in_use() || wanted_state() == atomic_load_explicit(&cuda.state, memory_order_relaxed))
+        return;
+    if (!cuda_lock()) {
+        cuda_thread_wake();
+        return;
+    }
+    int saved_errno = errno;
+    sigset_t before;
+    struct agent_thread *self = cuda_hide();
+    cuda_block_signals(&before);
+    if (cuda_in_use())
+        change_state(wanted_state(), is_own_thread);
+    cuda_restore_signals(&before);
+    cuda_show(self);
+    errno = saved_errno;
+    cuda_unlock();
+    if (!is_own_thread)
+        cuda_thread_wake();
+}
+
+/* Sizes as this CUPTI has them: those that our table does not know are told to the collector too. */
+static void learn_sizes(void)
+{
+    cupti_layouts_init(&cuda.layouts, cuda.version);
+    for (uint32_t kind = 1; kind < CUPTI_KIND_LIMIT; kind++) {
+        uint32_t bytes = cupti_bytes_told(&cuda.cupti, kind);
+        if (bytes && bytes != cupti_record_bytes(&cuda.layouts, kind) && cupti_layouts_learn(&cuda.layouts, kind, bytes) == 0)
+            cuda_name_add(WIRE_CUDA_NAME_RECORD_BYTES, (uint64_t)kind << 32 | bytes, NULL);
+    }
+}
+
+/* ThreadSanitizer knows the threads that its own pthread_create() has made. In any other, ours too, memory that CUPTI asks for ends the
+ * program. */
+extern void __tsan_init(void) __attribute__((weak));
+
+static void set_up(void)
+{
+    cuda.settings = agent.arena->cuda;
+    if (cuda.settings.buffer_count == 0 || cuda_names_prepare() != 0)
+        return;
+    cuda.pid = agent.pid;
+    const char *failure = __tsan_init ? "The program is built with ThreadSanitizer, which allows no threads but the program's." : cuda_library_load();
+    if (failure) {
+        refuse(0, failure);
+        return;
+    }
+    learn_sizes();
+    cuda_api_learn();
+    atomic_store_explicit(&agent.arena->cupti_version, cuda.version, memory_order_release);
+    uint64_t version = cuda.version;
+    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_LOADED, .a = (uint16_t)cuda_api_last_stage(), .words = &version, .word_count = 1,
+                                   .text = cuda.path });
+    atomic_store_explicit(&cuda.state, CUDA_LOADED, memory_order_release);
+    change_state(wanted_state(), 0);
+    if (cuda_in_use() && cuda_thread_start() != 0) {
+        cuda_stop_for_good();
+        refuse(0, "No thread could be made for it.");
+    }
+}
+
+static void set_up_alone(void)
+{
+    if (!cuda_lock()) {
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "CUDA is not recorded: a thread that called CUPTI meanwhile did not let go of it in time.");
+        return;
+    }
+    sigset_t before;
+    struct agent_thread *self = cuda_hide();
+    cuda_block_signals(&before);
+    cuda.starting = 1;
+    if (atomic_load(&cuda.state) == CUDA_ABSENT) /* not OVER: the program may have begun to use CUPTI meanwhile */
+        set_up();
+    cuda.starting = 0;
+    cuda_restore_signals(&before);
+    cuda_show(self);
+    cuda_unlock();
+    agent_note_modules();
+}
+
+/* Called by cuInit(), also in a process that tacho did not preload the agent into. Other threads wait in cuInit(). */
+EXPORT int InitializeInjection(void);
+
+int InitializeInjection(void)
+{
+    agent_start();
+    int saved_errno = errno;
+    struct agent_thread *thread = agent_thread();
+    if (thread && (agent.sources & WIRE_BIT(CUDA)) && !atomic_exchange(&cuda.entered, 1))
+        set_up_alone();
+    errno = saved_errno;
+    return 1;
+}
+
+void cuda_after_fork_in_child(void)
+{
+    if (atomic_load(&cuda.entered)) /* also where another thread was still setting CUPTI up */
+        atomic_store(&cuda.state, CUDA_OVER);
+    atomic_store(&cuda.switching, 0);
+}

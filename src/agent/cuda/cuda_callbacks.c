@@ -1,0 +1,266 @@
+/* CUPTI's callbacks: contexts and streams that come and go, calls that order streams or wait for one, calls whose callers are
+ * wanted or that CUPTI writes no record of, and the calls that begin and end a capture range.
+ *
+ * Only calls with a reason have a callback: it costs as much as a record, and the runtime's calls lead to the driver's, whose
+ * callback then comes inside: it is the outer call that the program made and that counts. No callback may be enabled for a
+ * whole domain: RESOURCE tells of every launch (MODULE_PROFILED).                                       */
+#include "agent/core/stack_copy.h"
+#include "cuda_agent.h"
+
+struct context { _Atomic(void *) handle; _Atomic uint32_t id, device; };
+static struct context contexts[CUDA_CONTEXTS_MAX];
+
+/* ---- Contexts and streams ------------------------------------------------------------------------------------------ */
+
+static const uint32_t resources[] = {
+    CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_RESOURCE_STREAM_CREATED,
+    CUPTI_RESOURCE_MODULE_UNLOAD_STARTING,
+};
+
+void cuda_events_enable(int on)
+{
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+        cuda.cupti.cuptiEnableCallback((uint32_t)on, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+}
+
+uint32_t cuda_contexts(void *list[CUDA_CONTEXTS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++) {
+        void *handle = atomic_load_explicit(&contexts[i].handle, memory_order_acquire);
+        if (handle)
+            list[count++] = handle;
+    }
+    return count;
+}
+
+static void add_context(void *handle, uint32_t id, uint32_t device)
+{
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong(&contexts[i].handle, &none, handle)) {
+            atomic_store_explicit(&contexts[i].device, device, memory_order_relaxed);
+            atomic_store_explicit(&contexts[i].id, id, memory_order_release);
+            return;
+        }
+    }
+}
+
+static void remove_context(void *handle)
+{
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
+        if (atomic_load_explicit(&contexts[i].handle, memory_order_relaxed) == handle) {
+            atomic_store_explicit(&contexts[i].id, 0, memory_order_relaxed);
+            atomic_store_explicit(&contexts[i].handle, NULL, memory_order_release);
+        }
+}
+
+/* The device of a context that was there before us is asked for, and then known. */
+static uint32_t device_of(void *handle, uint32_t id)
+{
+    for (uint32_t i = 0; i < CUDA_CONTEXTS_MAX; i++)
+        if (id && atomic_load_explicit(&contexts[i].id, memory_order_acquire) == id)
+            return atomic_load_explicit(&contexts[i].device, memory_order_relaxed);
+    uint32_t device = 0;
+    if (!handle || cuda.cupti.cuptiGetDeviceId(handle, &device) != CUPTI_RESULT_SUCCESS)
+        return 0;
+    add_context(handle, id, device);
+    return device;
+}
+
+static void tell_stream(void *context, void *stream, uint32_t context_id)
+{
+    uint32_t id;
+    if (cuda.cupti.cuptiGetStreamIdEx(context, stream, 0, &id) != CUPTI_RESULT_SUCCESS)
+        return;
+    uint64_t words[] = { (uintptr_t)stream, (uint64_t)context_id << 32 | id };
+    cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_STREAM, .words = words, .word_count = 2 });
+}
+
+static void context_created(void *handle)
+{
+    uint32_t id = 0, device = 0;
+    cuda.cupti.cuptiGetContextId(handle, &id);
+    cuda.cupti.cuptiGetDeviceId(handle, &device);
+    add_context(handle, id, device);
+    atomic_store_explicit(&cuda.new_context, id, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&cuda.contexts_seen, 1, memory_order_relaxed) == 0) {
+        cuda_exit_register();
+        cuda_enable_unified_memory();
+    }
+    cuda_thread_wake();
+}
+
+static void resource(uint32_t id, const struct cupti_resource_data *data)
+{
+    uint32_t context_id = 0;
+    switch (id) {
+    case CUPTI_RESOURCE_CONTEXT_CREATED:
+        context_created(data->context);
+        break;
+    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
+        remove_context(data->context);
+        break;
+    case CUPTI_RESOURCE_STREAM_CREATED:
+        cuda.cupti.cuptiGetContextId(data->context, &context_id);
+        tell_stream(data->context, data->stream, context_id);
+        break;
+    case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING:
+        cuda_names_forget();
+        break;
+    }
+}
+
+/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+
+struct made_call { enum cuda_domain domain; uint32_t id; const struct cupti_call *call; };
+
+static int result_of(const struct cupti_call *call)
+{
+    return call->result ? *(const int *)call->result : 0;
+}
+
+/* Where a call's block of arguments has its event and its stream. */
+#define NOT_THERE UINT8_MAX
+static const struct { uint8_t event, stream; } places[] = {
+    [CUDA_WAIT_EVENT_RECORD] = { offsetof(struct cuda_event_record_parameters, event), offsetof(struct cuda_event_record_parameters, stream) },
+    [CUDA_WAIT_STREAM_FOR_EVENT] = { offsetof(struct cuda_stream_wait_parameters, event), offsetof(struct cuda_stream_wait_parameters, stream) },
+    [CUDA_WAIT_FOR_EVENT] = { offsetof(struct cuda_event_parameters, event), NOT_THERE },
+    [CUDA_WAIT_FOR_STREAM] = { NOT_THERE, offsetof(struct cuda_stream_parameters, stream) },
+    [CUDA_WAIT_FOR_CONTEXT] = { NOT_THERE, NOT_THERE },
+};
+
+static void *argument_at(const void *parameters, uint8_t place)
+{
+    return place == NOT_THERE ? NULL : *(void *const *)((const char *)parameters + place);
+}
+
+static void emit_wait(struct agent_thread *thread, const struct cuda_api *api, const struct cupti_call *call)
+{
+    void *event = argument_at(call->parameters, places[api->wait].event), *handle = argument_at(call->parameters, places[api->wait].stream);
+    uint8_t per_thread = handle == CUDA_STREAM_PER_THREAD || (!handle && api->per_thread);
+    uint32_t stream = CUPTI_NO_SYNC;
+    if (places[api->wait].stream != NOT_THERE && call->context)
+        cuda.cupti.cuptiGetStreamIdEx(call->context, handle, per_thread, &stream);
+    uint32_t device = device_of(call->context, call->context_id);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_WAIT, WIRE_HEAD_WORDS + 3);
+    if (!record)
+        return;
+    record->a = api->wait;
+    record->ticks = agent_ticks();
+    record->body[0] = call->correlation_id | (uint64_t)device << 32;
+    record->body[1] = (uint64_t)call->context_id << 32 | stream;
+    record->body[2] = (uintptr_t)event;
+    emit_commit(lane, record);
+}
+
+static void emit_call(struct agent_thread *thread, const struct made_call *made, uint64_t ticks)
+{
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_CUDA, WIRE_CUDA_CALL, WIRE_HEAD_WORDS + 2);
+    if (!record)
+        return;
+    record->a = (uint16_t)made->id;
+    record->b = (uint16_t)made->domain;
+    record->ticks = thread->cuda.start;
+    record->body[0] = made->call->correlation_id | (uint64_t)(uint32_t)result_of(made->call) << 32;
+    record->body[1] = ticks;
+    emit_commit(lane, record);
+}
+
+static void leave_call(struct agent_thread *thread, const struct made_call *made)
+{
+    const struct cuda_api *api = &cuda_apis[made->domain][made->id];
+    const struct cupti_call *call = made->call;
+    uint64_t ticks = agent_ticks() - thread->cuda.start;
+    if ((cuda.settings.backtrace_groups >> api->group & 1) &&
+        wire_cuda_time(ticks, cuda.settings.ns_per_tick) >= cuda.settings.backtrace_ns)
+        chain_emit(thread, &(struct chain_of){ made->domain == CUDA_DRIVER ? WIRE_STACK_CUDA_DRIVER : WIRE_STACK_CUDA_RUNTIME,
+                                               call->correlation_id, thread->cuda.start, cuda.settings.backtrace_bytes });
+    if (cuda_api_is_ours(api))
+        emit_call(thread, made, ticks);
+    int has_arguments = call->parameters || api->wait == CUDA_WAIT_FOR_CONTEXT; /* a call that has none passes no block of them */
+    if (api->wait && has_arguments && call->result && result_of(call) == 0)
+        emit_wait(thread, api, call);
+}
+
+static uint32_t key_of(const struct made_call *made)
+{
+    return (uint32_t)made->domain << 16 | made->id; /* never 0: ids begin at 1 */
+}
+
+/* Is it made inside the call that the thread is in? The driver's may be; the runtime's are not, nor is a call in itself. Where callbacks
+ * were switched in the midst of the outer call, or the program left it by longjmp(), its other half never comes. */
+static int is_inside(const struct agent_cuda *state, const struct made_call *made)
+{
+    return state->call && made->domain == CUDA_DRIVER && state->call != key_of(made) &&
+           state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed) &&
+           state->round == cuda_apis[state->call >> 16][state->call & 0xffff].round;
+}
+
+static void enter_call(struct agent_thread *thread, const struct made_call *made)
+{
+    if (is_inside(&thread->cuda, made))
+        return;
+    thread->cuda = (struct agent_cuda){
+        .call = key_of(made), .correlation = made->call->correlation_id, .round = cuda_apis[made->domain][made->id].round,
+        .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed), .start = agent_ticks(),
+    };
+}
+
+/* Calls inside it may have been left unheard: it is known by itself. */
+static int is_left(const struct agent_cuda *state, const struct made_call *made)
+{
+    return state->call == key_of(made) && state->correlation == made->call->correlation_id &&
+           state->epoch == atomic_load_explicit(&cuda.epoch, memory_order_relaxed);
+}
+
+/* What CUPTI has is fetched while the names are still there. Not in the callback that tells of the unloading itself: the
+ * driver is in the midst of it, with its locks held, and a flush needs the driver. */
+static void unload(uint32_t site)
+{
+    if (site == CUPTI_EXIT)
+        cuda_names_forget();
+    else if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        cuda.cupti.cuptiActivityFlushAll(0);
+}
+
+static void call_made(const struct made_call *made)
+{
+    const struct cupti_call *call = made->call;
+    if (made->id >= CUDA_API_MAX)
+        return;
+    const struct cuda_api *api = &cuda_apis[made->domain][made->id];
+    if (api->range == 1 && call->site == CUPTI_EXIT)
+        cuda_range_begin();
+    else if (api->range == 2 && call->site == CUPTI_ENTER)
+        cuda_range_end();
+    if (api->unloads)
+        unload(call->site);
+    struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
+    if (!thread && !agent_recording(WIRE_BIT(CUDA)) && atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
+        thread = agent_thread(); /* CUPTI's records of calls go on until our thread has switched it off, so waits do, too */
+    if (!thread)
+        return;
+    if (call->site == CUPTI_ENTER) {
+        enter_call(thread, made);
+    } else if (is_left(&thread->cuda, made)) {
+        thread->cuda.call = 0;
+        leave_call(thread, made);
+    }
+}
+
+void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data)
+{
+    if (!cuda_in_use() || agent_self == AGENT_OWN_THREAD)
+        return;
+    int saved_errno = errno;
+    if (domain == CUPTI_DOMAIN_RUNTIME)
+        call_made(&(struct made_call){ CUDA_RUNTIME, id, data });
+    else if (domain == CUPTI_DOMAIN_DRIVER)
+        call_made(&(struct made_call){ CUDA_DRIVER, id, data });
+    else if (domain == CUPTI_DOMAIN_RESOURCE)
+        resource(id, data);
+    errno = saved_errno;
+}

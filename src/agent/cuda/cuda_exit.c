@@ -1,0 +1,50 @@
+/* The end of a process that used CUDA: CUPTI hands over what it still has, in at most two seconds.
+ *
+ * exit() runs handlers in the reverse order of their registration, and CUDA's own tear it down. So ours is registered when
+ * the first context has been made, after all of CUDA's, and once more for each capture that begins later. _exit() and its
+ * like have hooks, and so has exec. A signal's death, or abort(), leaves what was delivered before.                      */
+#include "cuda_agent.h"
+#include "agent/os/os_process.h"
+
+#define PATIENCE_NS 2000000000u
+
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static int may_wait(void)
+{
+    return cuda_in_use() && os_is_own_process() && agent_self != AGENT_OWN_THREAD;
+}
+
+void cuda_flush(void)
+{
+    if (may_wait())
+        cuda_thread_finish(PATIENCE_NS);
+}
+
+void cuda_exit_flushed(void)
+{
+    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        cuda_buffers_tell_names();
+    cuda_buffers_count_lost();
+}
+
+void cuda_exit(void)
+{
+    if (!may_wait())
+        return;
+    cuda_thread_finish(PATIENCE_NS);
+    cuda_exit_flushed();
+}
+
+static void at_exit(int status, void *unused)
+{
+    int saved_errno = errno;
+    cuda_exit();
+    errno = saved_errno;
+}
+
+void cuda_exit_register(void)
+{
+    if (on_exit)
+        on_exit(at_exit, NULL);
+}

@@ -1,0 +1,59 @@
+/* The calls by which CUDA programs say what a profiler is to record: cudaProfilerStart() and its siblings.
+ *
+ * Exported, so that programs which are linked with the CUDA libraries call these first; each goes on to the real one.
+ * Who asked dlsym() for the library's own, or has the runtime linked in statically, is seen by CUPTI's callbacks
+ * (cuda_callbacks.c), where CUDA is in the capture.                                                                    */
+
+#include "agent/core/core.h"
+#include "agent/core/libc_loader.h"
+
+/* The runtime's call may lead to the driver's: that is one range, not two. */
+static _Atomic uint32_t is_open;
+
+/* What the program would have got: 0 is success, also of a program that has no such library. */
+static int pass_on(const char *symbol)
+{
+    int saved_errno = errno;
+    int (*real)(void) = (int (*)(void))loader.dlsym(RTLD_NEXT, symbol);
+    if (!real)
+        loader.dlerror(); /* not the program's to see */
+    errno = saved_errno;
+    return real ? real() : 0;
+}
+
+void cuda_range_begin(void)
+{
+    if (!atomic_exchange(&is_open, 1))
+        agent_capture_begin(WIRE_CAPTURE_CUDA);
+}
+
+void cuda_range_end(void)
+{
+    if (atomic_exchange(&is_open, 0))
+        agent_capture_end(WIRE_CAPTURE_CUDA);
+}
+
+static int begin(const char *symbol)
+{
+    cuda_range_begin();
+    return pass_on(symbol);
+}
+
+static int end(const char *symbol)
+{
+    int result = pass_on(symbol);
+    cuda_range_end();
+    return result;
+}
+
+#define CALL(symbol, does)                                                                                           \
+    EXPORT int symbol(void);                                                                                         \
+    EXPORT int symbol(void)                                                                                          \
+    {                                                                                                                \
+        return does(#symbol);                                                                                        \
+    }
+
+CALL(cudaProfilerStart, begin)
+CALL(cudaProfilerStop, end)
+CALL(cuProfilerStart, begin)
+CALL(cuProfilerStop, end)

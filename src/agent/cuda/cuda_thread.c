@@ -1,0 +1,280 @@
+/* Our one thread in a process that uses CUDA. It makes CUPTI hand over its records now and then, follows captures that begin
+ * or end elsewhere, goes over to the chosen API calls when the start is done, asks for the properties of the devices, and
+ * makes the last flush when the process ends. It ends the process itself when the program's last thread has called
+ * pthread_exit(): libc would wait for this one.
+ *
+ * CUPTI completes a kernel's record only when its buffer is full or flushed: what was neither when a process is killed is
+ * gone. So buffers are flushed once CUPTI has had one for 100 ms; a program that launches all the time fills them sooner.
+ * All of the program's signals are blocked here, no hook sees this thread, and the collector leaves out the calls that it makes. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "cuda_agent.h"
+#include "agent/os/os_hooks.h"
+#include "agent/core/sys.h"
+
+#define TICK_MS 10u
+#define FLUSH_MS 100u
+#define START_MAX_MS 10000u  /* so long are all calls recorded while a new context has not run a kernel */
+
+enum { FINISH_NOT_ASKED, FINISH_ASKED, FINISH_DONE };
+static _Atomic uint32_t finish;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void cuda_thread_wake(void)
+{
+    atomic_fetch_add_explicit(&cuda.wake, 1, memory_order_release);
+    sys_futex_wake(&cuda.wake, 1);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------------------------------------ */
+
+/* "0000:17:00.0" as domain << 32 | bus << 16 | device << 8 | function. */
+static uint64_t parse_bus(const char *text)
+{
+    uint64_t parts[4] = { 0 };
+    for (int part = 0; *text && part < 4; text++) {
+        char c = (char)(*text | 0x20);
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+        if (digit == 16)
+            part++;
+        else
+            parts[part] = parts[part] << 4 | digit;
+    }
+    return parts[0] << 32 | (parts[1] & 0xffff) << 16 | (parts[2] & 0xff) << 8 | (parts[3] & 0xff);
+}
+
+#define DEVICE_HEAD_WORDS 5
+
+static void tell_device(int ordinal)
+{
+    uint64_t words[DEVICE_HEAD_WORDS + (CUDA_DEVICE_ATTRIBUTES + 1) / 2] = { 0 };
+    int32_t *attributes = (int32_t *)(words + DEVICE_HEAD_WORDS);
+    char name[256] = "", bus[32] = "";
+    int device, version = 0;
+    size_t bytes = 0;
+    const struct cuda_driver_functions *driver = &cuda.driver;
+    if (driver->cuDeviceGet(&device, ordinal) != 0)
+        return;
+    driver->cuDeviceGetName(name, sizeof name - 1, device);
+    driver->cuDeviceTotalMem_v2(&bytes, device);
+    driver->cuDriverGetVersion(&version);
+    words[0] = bytes;
+    if (driver->cuDeviceGetUuid_v2)
+        driver->cuDeviceGetUuid_v2((unsigned char *)&words[1], device);
+    else if (driver->cuDeviceGetUuid)
+        driver->cuDeviceGetUuid((unsigned char *)&words[1], device);
+    words[3] = (uint32_t)version;
+    if (driver->cuDeviceGetPCIBusId && driver->cuDeviceGetPCIBusId(bus, sizeof bus - 1, device) == 0)
+        words[4] = parse_bus(bus);
+    for (int i = 1; i < CUDA_DEVICE_ATTRIBUTES; i++)
+        if (driver->cuDeviceGetAttribute(&attributes[i], i, device) != 0)
+            attributes[i] = 0;
+    cuda_emit(&(struct cuda_note){
+        .type = WIRE_CUDA_DEVICE, .a = (uint16_t)ordinal, .b = CUDA_DEVICE_ATTRIBUTES,
+        .words = words, .word_count = sizeof words / sizeof *words, .text = name,
+    });
+}
+
+/* 1 once it is done: before cuInit() has returned the driver tells nothing. */
+static int tell_devices(void)
+{
+    int count = 0;
+    const struct cuda_driver_functions *driver = &cuda.driver;
+#define LACKS_REQUIRED(name) !driver->name ||
+#define LACKS_OPTIONAL(name)
+#define LACKS(need, name, parameters) LACKS_##need(name)
+    if (CUDA_DRIVER_FUNCTIONS(LACKS) 0)
+        return 1;
+#undef LACKS
+    if (driver->cuDeviceGetCount(&count) != 0)
+        return 0;
+    for (int ordinal = 0; ordinal < count; ordinal++)
+        tell_device(ordinal);
+    return 1;
+}
+
+/* ---- Now and then ------------------------------------------------------------------------------------------------------- */
+
+struct rounds { uint64_t flushed_ms, counted_ms, context_ms; uint32_t contexts; int devices_told; };
+
+static void count_dropped(void)
+{
+    size_t dropped = 0;
+    if (cuda.cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_RESULT_SUCCESS && dropped)
+        atomic_fetch_add_explicit(&agent.arena->process_counts[WIRE_SOURCE_CUDA][WIRE_LOST_CUPTI], dropped, memory_order_relaxed);
+}
+
+static void flush(uint32_t flags)
+{
+    cuda.cupti.cuptiActivityFlushAll(flags);
+    count_dropped();
+}
+
+static void flush_if_due(struct rounds *rounds, uint64_t now)
+{
+    uint32_t interval = cuda.settings.flush_interval_ms ? cuda.settings.flush_interval_ms : FLUSH_MS;
+    if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
+        interval = TICK_MS; /* has it run its first kernel? */
+    if (now - rounds->flushed_ms >= interval && cuda_buffers_older_than((uint64_t)interval * 1000000)) {
+        cuda.cupti.cuptiActivityFlushAll(0);
+        rounds->flushed_ms = now;
+    }
+    if (now - rounds->counted_ms >= FLUSH_MS) {
+        count_dropped();
+        rounds->counted_ms = now;
+    }
+}
+
+/* All calls while a context is new, then the chosen ones. */
+static void choose_stage(struct rounds *rounds, uint64_t now)
+{
+    uint32_t contexts = atomic_load(&cuda.contexts_seen);
+    if (contexts != rounds->contexts) {
+        rounds->contexts = contexts;
+        rounds->context_ms = now;
+    }
+    if (atomic_load(&cuda.state) != CUDA_RECORDING || contexts == 0)
+        return;
+    int is_new = atomic_load(&cuda.new_context) != 0 && now - rounds->context_ms < START_MAX_MS;
+    enum cuda_stage stage = is_new ? CUDA_STAGE_ALL : cuda_api_last_stage();
+    if (atomic_load(&cuda.stage) == stage || !cuda_lock())
+        return;
+    if (atomic_load(&cuda.state) == CUDA_RECORDING)
+        cuda_api_callbacks(stage);
+    cuda_unlock();
+}
+
+/* The kernels that still run get until the deadline of whoever waits; then what they have is taken as it is. */
+static void finish_now(struct rounds *rounds)
+{
+    void *contexts[CUDA_CONTEXTS_MAX], *popped;
+    if (!rounds->devices_told) /* a short program may have come and gone since we last looked */
+        rounds->devices_told = tell_devices();
+    flush(0);
+    uint32_t count = cuda_contexts(contexts);
+    if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
+        for (uint32_t i = 0; i < count; i++)
+            if (cuda.driver.cuCtxPushCurrent_v2(contexts[i]) == 0) {
+                cuda.driver.cuCtxSynchronize();
+                cuda.driver.cuCtxPopCurrent_v2(&popped);
+            }
+    flush(CUPTI_FLUSH_FORCED);
+    atomic_store_explicit(&finish, FINISH_DONE, memory_order_release);
+    sys_futex_wake(&finish, INT32_MAX);
+}
+
+static void go_round(struct rounds *rounds)
+{
+    uint64_t now = now_ms();
+    cuda_follow(1);
+    cuda_buffers_prepare();
+    choose_stage(rounds, now);
+    flush_if_due(rounds, now);
+    int in_use = rounds->contexts > 0 || atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0;
+    if (!rounds->devices_told && in_use)
+        rounds->devices_told = tell_devices();
+}
+
+/* Has the program no thread left? The kernel's count has the first one until the process ends. */
+static int is_program_gone(void)
+{
+    enum { STATE, THREADS = 17 }; /* of the words after the name */
+    char text[512];
+    if (likely(!atomic_load_explicit(&agent.first_thread_ended, memory_order_relaxed)))
+        return 0;
+    int file = sys_openat(AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    long length = file < 0 ? -1 : sys_read(file, text, sizeof text - 1);
+    if (file >= 0)
+        sys_close(file);
+    if (length <= 0)
+        return 0;
+    text[length] = 0;
+    const char *word = strrchr(text, ')'); /* the name may have any letter in it */
+    if (!word || word[1] != ' ' || word[2] != 'Z')
+        return 0;
+    uint32_t threads = 0;
+    word += 2;
+    for (int i = STATE; word && i < THREADS; i++)
+        if ((word = strchr(word, ' ')))
+            word++;
+    for (; word && *word >= '0' && *word <= '9'; word++)
+        threads = threads * 10 + (uint32_t)(*word - '0');
+    return threads == atomic_load(&agent.own_threads) + 1;
+}
+
+/* libc ends a process with its last thread; it takes this one, and CUPTI's, for the program's. */
+static void end_process(struct rounds *rounds)
+{
+    if (cuda_in_use()) {
+        finish_now(rounds);
+        cuda_exit_flushed();
+    }
+    exit(0);
+}
+
+static void *run(void *unused)
+{
+    struct rounds rounds = { 0 };
+    atomic_fetch_add(&agent.own_threads, 1);
+    sys_prctl(PR_SET_NAME, (long)"tacho", 0, 0, 0);
+    atomic_store_explicit(&agent.arena->cuda_thread, (uint32_t)sys_gettid(), memory_order_release); /* before it has a slot */
+    cuda.own_slot = thread_attach();
+    agent_self = AGENT_OWN_THREAD;
+    while (agent_attached() && !agent.left) {
+        uint32_t seen = atomic_load_explicit(&cuda.wake, memory_order_acquire);
+        if (cuda_in_use())
+            go_round(&rounds);
+        if (atomic_load(&finish) == FINISH_ASKED)
+            finish_now(&rounds);
+        if (is_program_gone())
+            end_process(&rounds);
+        sys_futex_wait(&cuda.wake, seen, TICK_MS * 1000000ull);
+    }
+    atomic_fetch_sub(&agent.own_threads, 1);
+    return NULL;
+}
+
+/* ---- From other threads ------------------------------------------------------------------------------------------------- */
+
+int cuda_thread_start(void)
+{
+    pthread_t thread;
+    return OS_REAL(pthread_create)(&thread, NULL, run, NULL) == 0 ? 0 : -1;
+}
+
+/* libc's own signals stay open, which is why its sigfillset() makes the mask: setuid() and its like signal every thread and wait until
+ * each has answered. */
+void cuda_block_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, before);
+}
+
+void cuda_restore_signals(const sigset_t *before)
+{
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* Several handlers may ask, one for each capture: for a flush that hangs only one of them waits. */
+void cuda_thread_finish(uint64_t patience_ns)
+{
+    static _Atomic uint32_t in_vain;
+    if (atomic_exchange(&finish, FINISH_ASKED) == FINISH_ASKED && atomic_load(&in_vain))
+        return;
+    cuda_thread_wake();
+    uint64_t end_ms = now_ms() + patience_ns / 1000000;
+    for (uint64_t now = now_ms(); now < end_ms && atomic_load(&finish) == FINISH_ASKED; now = now_ms())
+        sys_futex_wait(&finish, FINISH_ASKED, (end_ms - now) * 1000000);
+    atomic_store(&in_vain, atomic_load(&finish) == FINISH_ASKED);
+}

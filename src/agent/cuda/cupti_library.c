@@ -1,0 +1,285 @@
+/* Finding CUPTI at run time: which file, and the functions in it. Nothing is linked, so that one agent serves every CUDA.
+ *
+ * In this order: what TACHO_CUPTI names; one that the process has loaded; one beside the CUDA libraries that the process has
+ * loaded (a toolkit's folders, or those of Python packages); CUDA_HOME and CUDA_PATH; the loader's own path; the places where
+ * toolkits are installed. Of several versions, that of the CUDA runtime in use comes first, then the driver's, then older
+ * ones: a CUPTI that is newer than the driver does not work. A file that lacks what we need is passed over.              */
+#include <link.h>
+#include <stdlib.h>
+
+#include "abi/cupti_paths.h"
+#include "cuda_agent.h"
+#include "agent/core/libc_loader.h"
+#include "agent/os/os_hooks.h"
+
+#define PATH_BYTES 4096
+#define MAJOR_OLDEST CUPTI_OLDEST_MAJOR
+#define MAJOR_NEWEST 15
+
+struct search {
+    int majors[MAJOR_NEWEST - MAJOR_OLDEST + 2]; /* in the order to try, ended by 0 */
+    char loaded[MAJOR_NEWEST + 1][PATH_BYTES];   /* libcupti's that the process has, by number; 0: without one */
+    char runtime[PATH_BYTES];                    /* its libcudart */
+    char package[PATH_BYTES];                    /* a folder that ends in /nvidia/, where Python packages have their libraries */
+};
+
+/* ---- Small things --------------------------------------------------------------------------------------------------- */
+
+static void add_text(char *to, const char *text)
+{
+    size_t used = strlen(to), length = strlen(text);
+    if (used + length < PATH_BYTES)
+        memcpy(to + used, text, length + 1);
+    else
+        to[0] = 0; /* too long to be a file: nothing will be found there */
+}
+
+static void add_number(char *to, int number)
+{
+    char digits[4] = { (char)('0' + number / 10), (char)('0' + number % 10), 0 };
+    add_text(to, number < 10 ? digits + 1 : digits);
+}
+
+/* The number behind ".so." in a path, or 0. */
+static int major_of(const char *path)
+{
+    const char *number = strstr(path, ".so.");
+    int major = 0;
+    for (number = number ? number + 4 : ""; *number >= '0' && *number <= '9'; number++)
+        major = major * 10 + (*number - '0');
+    return major;
+}
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* ---- What the process has ------------------------------------------------------------------------------------------- */
+
+static void keep(char *to, const char *path, size_t length)
+{
+    if (!to[0] && length < PATH_BYTES) {
+        memcpy(to, path, length);
+        to[length] = 0;
+    }
+}
+
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct search *search = data;
+    const char *path = object->dlpi_name ? object->dlpi_name : "", *file = file_of(path);
+    if (starts_with(file, "libcupti.so"))
+        keep(search->loaded[major_of(file) <= MAJOR_NEWEST ? major_of(file) : 0], path, strlen(path));
+    else if (starts_with(file, "libcudart.so"))
+        keep(search->runtime, path, strlen(path));
+    const char *package = strstr(path, "/nvidia/");
+    if (package && strstr(package, "/lib/"))
+        keep(search->package, path, (size_t)(package - path) + strlen("/nvidia/"));
+    return 0;
+}
+
+static void load_driver(void)
+{
+    void *driver = OS_REAL(dlopen)("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (!driver)
+        return;
+#define FIND(need, name, parameters) cuda.driver.name = (int(*) parameters)loader.dlsym(driver, #name);
+    CUDA_DRIVER_FUNCTIONS(FIND)
+#undef FIND
+}
+
+static void choose_majors(struct search *search)
+{
+    int version = 0, count = 0, newest = MAJOR_NEWEST;
+    if (cuda.driver.cuDriverGetVersion && cuda.driver.cuDriverGetVersion(&version) == 0 && version >= 1000)
+        newest = version / 1000 < MAJOR_NEWEST ? version / 1000 : MAJOR_NEWEST;
+    int runtime = major_of(file_of(search->runtime));
+    if (runtime >= MAJOR_OLDEST && runtime <= newest)
+        search->majors[count++] = runtime;
+    for (int major = newest; major >= MAJOR_OLDEST; major--)
+        if (major != runtime)
+            search->majors[count++] = major;
+    search->majors[count] = 0;
+}
+
+/* ---- Trying a file -------------------------------------------------------------------------------------------------- */
+
+static const char *missing; /* a function that the last file lacked */
+
+static int take_functions(void *library)
+{
+    struct cupti_functions found;
+    missing = NULL;
+#define FIND_REQUIRED(name, parameters)                                                                              \
+    found.name = (int(*) parameters)loader.dlsym(library, #name);                                                    \
+    missing = found.name ? missing : #name;
+#define FIND_OPTIONAL(name, parameters) found.name = (int(*) parameters)loader.dlsym(library, #name);
+#define FIND(need, since, name, parameters) FIND_##need(name, parameters)
+    CUPTI_FUNCTIONS(FIND)
+#undef FIND
+    uint32_t version = 0;
+    const char *name = NULL;
+    if (missing || found.cuptiGetVersion(&version) != CUPTI_RESULT_SUCCESS || version < CUPTI_VERSION_11_8)
+        return -1;
+    int has = found.cuptiGetCallbackName(CUPTI_DOMAIN_DRIVER, CUPTI_CALL_OF_12_0, &name) == CUPTI_RESULT_SUCCESS && name;
+    cuda.cupti = found;
+    cuda.version = cupti_version_told_apart(version, has);
+    return 0;
+}
+
+static int try_file(const char *path)
+{
+    if (!path[0])
+        return -1;
+    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return -1;
+    struct link_map *map = NULL;
+    if (take_functions(library) != 0) {
+        OS_REAL(dlclose)(library);
+        return -1;
+    }
+    cuda.library = library;
+    if (loader.dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && strlen(map->l_name) < sizeof cuda.path)
+        path = map->l_name;
+    if (strlen(path) < sizeof cuda.path)
+        strcpy(cuda.path, path);
+    return 0;
+}
+
+static int try_loaded(const struct search *search)
+{
+    for (const int *major = search->majors; *major; major++)
+        if (try_file(search->loaded[*major]) == 0)
+            return 0;
+    return try_file(search->loaded[0]);
+}
+
+/* By name in a folder, or along the loader's path where the folder is "". */
+static int try_folder(const struct search *search, const char *folder, const char *below)
+{
+    char path[PATH_BYTES];
+    for (const int *major = search->majors; *major; major++) {
+        path[0] = 0;
+        add_text(path, folder);
+        add_text(path, below);
+        add_text(path, CUPTI_FILE);
+        add_number(path, *major);
+        add_text(path, *major == MAJOR_OLDEST ? CUPTI_OLDEST_MINOR : "");
+        if (try_file(path) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static int try_toolkit(const struct search *search, const char *root)
+{
+    static const char *const below[] = { CUPTI_TOOLKIT_FOLDERS };
+    for (size_t i = 0; root && root[0] && i < sizeof below / sizeof *below; i++) {
+        char folder[PATH_BYTES] = "";
+        add_text(folder, root);
+        add_text(folder, below[i]);
+        if (folder[0] && try_folder(search, folder, "/") == 0)
+            return 0;
+    }
+    return -1;
+}
+
+/* Python packages: …/nvidia/cuda_cupti/lib for CUDA 11 and 12, …/nvidia/cu13/lib from then on. */
+static int try_packages(const struct search *search)
+{
+    if (!search->package[0])
+        return -1;
+    for (const int *major = search->majors; *major; major++) {
+        char below[16] = "cu";
+        below[2] = (char)('0' + *major / 10);
+        below[3] = (char)('0' + *major % 10);
+        strcpy(below + 4, "/lib/");
+        if (try_folder(search, search->package, below) == 0)
+            return 0;
+    }
+    return try_folder(search, search->package, "cuda_cupti/lib/");
+}
+
+static int try_beside_runtime(const struct search *search)
+{
+    char folder[PATH_BYTES];
+    strcpy(folder, search->runtime);
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return -1;
+    slash[1] = 0;
+    if (try_folder(search, folder, "") == 0 || try_folder(search, folder, "../extras/CUPTI/lib64/") == 0)
+        return 0;
+    return try_folder(search, folder, "../../../extras/CUPTI/lib64/"); /* the runtime in targets/…/lib */
+}
+
+/* /usr/local/cuda, then /usr/local/cuda-13, /usr/local/cuda-13.0 and so on. */
+static int try_installed(const struct search *search)
+{
+    char root[PATH_BYTES] = "/usr/local/cuda";
+    if (try_toolkit(search, root) == 0)
+        return 0;
+    for (const int *major = search->majors; *major; major++)
+        for (int minor = -1; minor <= 9; minor++) {
+            strcpy(root, "/usr/local/cuda-");
+            add_number(root, *major);
+            if (minor >= 0) {
+                add_text(root, ".");
+                add_number(root, minor);
+            }
+            if (try_toolkit(search, root) == 0)
+                return 0;
+        }
+    return -1;
+}
+
+/* ---- For the program's own calls --------------------------------------------------------------------------------------- */
+
+void *cuda_library_function(const char *name)
+{
+    void *function = cuda.library ? loader.dlsym(cuda.library, name) : NULL;
+    loader.dlerror(); /* not the program's to see */
+    return function ? function : agent_find_function("libcupti.so", name);
+}
+
+/* The file that the user chose, or why it does not do. */
+static const char *load_asked(const char *asked)
+{
+    static char sentence[PATH_BYTES];
+    if (try_file(asked) == 0)
+        return NULL;
+    add_text(sentence, "TACHO_CUPTI names ");
+    add_text(sentence, asked);
+    add_text(sentence, missing ? ", which has no " : ", which cannot be loaded or is older than CUPTI 11.8");
+    add_text(sentence, missing ? missing : "");
+    add_text(sentence, ".");
+    return sentence;
+}
+
+const char *cuda_library_load(void)
+{
+    static struct search search;
+    const char *asked = getenv("TACHO_CUPTI");
+    dl_iterate_phdr(look_at_object, &search);
+    load_driver();
+    choose_majors(&search);
+    const char *failure = NULL;
+    if (asked && *asked)
+        failure = load_asked(asked);
+    else if (try_loaded(&search) && try_beside_runtime(&search) && try_packages(&search) &&
+             try_toolkit(&search, getenv("CUDA_HOME")) && try_toolkit(&search, getenv("CUDA_PATH")) &&
+             try_folder(&search, "", "") && try_installed(&search))
+        failure = "No CUPTI was found that goes with this driver: install it (pip install nvidia-cuda-cupti-cu12, "
+                  "for CUDA 13 nvidia-cuda-cupti, or the CUDA toolkit), "
+                  "or name its file in TACHO_CUPTI.";
+    loader.dlerror(); /* not the program's to see */
+    return failure;
+}

@@ -1,0 +1,128 @@
+/* Calls into cuBLAS, cuDNN and their like, as push/pop ranges in domains of the libraries' names.
+ *
+ * The stubs that stand before the libraries' functions are in libtacho-libraries.so, which is loaded only when such a
+ * library is to be recorded; here is what they call. The first domain numbers belong to the libraries, by their row, so
+ * that the collector knows these ranges from those of the program.
+ *
+ * A call that is left by a jump or an exception has no end of its own: the next call of the thread finds that its frame
+ * is dead, and ends it then.                                                                                         */
+#include "library_agent.h"
+
+#include "wire/wire_libraries.h"
+#include "agent/core/core.h"
+#include "agent/nvtx/nvtx_agent.h"
+#include "agent/os/os_hooks.h"
+
+static const char *const domain_names[] = {
+#define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
+#include "wire/libraries.def"
+#undef LIBRARY
+};
+_Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say which library");
+
+static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
+
+#define STUBS_FILE "libtacho-libraries.so" /* beside the agent */
+
+/* Programs that this one starts are to load the stubs too, also those that it gives an environment of its own making. */
+static void add_stubs(void)
+{
+    const char *slash = strrchr(agent.library, '/');
+    size_t length = strlen(agent.preload), folder = slash ? (size_t)(slash + 1 - agent.library) : 0;
+    if (!length || length + 1 + folder + sizeof STUBS_FILE > sizeof agent.preload)
+        return;
+    agent.preload[length] = ':';
+    memcpy(agent.preload + length + 1, agent.library, folder);
+    strcpy(agent.preload + length + 1 + folder, STUBS_FILE);
+}
+
+void library_prepare(void)
+{
+    if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
+        return;
+    if (agent.arena->libraries)
+        add_stubs();
+    atomic_store(&nvtx.domain_count, WIRE_LIBRARY_COUNT);
+    for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
+        atomic_store(&nvtx.domains[library_domain(i)], NVTX_DOMAIN_LIBRARY);
+}
+
+int library_owns(const struct nvtx_text *name)
+{
+    for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARY)) && i < WIRE_LIBRARY_COUNT; i++)
+        if ((agent.arena->libraries & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, domain_names[i]))
+            return 1;
+    return 0;
+}
+
+static __attribute__((noinline)) uint32_t give_number(const struct agent_library_call *call)
+{
+    uint32_t domain = library_domain(call->library);
+    if (!atomic_exchange(&domains_told[call->library], 1))
+        nvtx_tell(&(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = domain, .head = &(uint64_t){ 0 },
+                                       .text = nvtx_ascii(domain_names[call->library]) });
+    uint32_t id = nvtx_register(domain, nvtx_ascii(call->name));
+    atomic_store_explicit(call->name_id, id, memory_order_relaxed);
+    return id;
+}
+
+/* ---- Frames: the innermost calls that a thread is in, each the place of its stub's frame and its library ------------- */
+
+static void pop_last(struct agent_thread *thread)
+{
+    uintptr_t last = thread->library_frames[--thread->library_depth];
+    nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
+}
+
+/* The stack grows down: what lies at our place or below it was left, unless we are in a handler on another stack. (A coroutine
+ * whose stack lies above that of a call which it interrupts ends that call too early: stacks of programs' own are not known.) */
+static int was_left(uintptr_t frame, uintptr_t now)
+{
+    return frame <= now && os_is_on_this_stack(frame);
+}
+
+static int is_wanted(const struct agent_library_call *call)
+{
+    uint32_t bit = call->is_small ? WIRE_LIBRARY_VERBOSE(call->library) : WIRE_LIBRARY_BIT(call->library);
+    return call->library < WIRE_LIBRARY_COUNT && (agent.arena->libraries & bit);
+}
+
+static int begin(const struct agent_library_call *call)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(LIBRARY));
+    if (!thread || !is_wanted(call))
+        return 0;
+    while (thread->library_depth && was_left(thread->library_frames[thread->library_depth - 1] & ~(uintptr_t)15, call->frame))
+        pop_last(thread);
+    if (thread->library_depth == AGENT_LIBRARY_FRAMES) {
+        agent_count(thread, WIRE_SOURCE_LIBRARY, WIRE_LOST_BUFFER_FULL);
+        return 0;
+    }
+    uint32_t id = atomic_load_explicit(call->name_id, memory_order_relaxed);
+    if (unlikely(!id) && !(id = give_number(call)))
+        return 0;
+    thread->library_frames[thread->library_depth++] = call->frame | call->library;
+    nvtx_push(&(struct nvtx_event){ .domain = library_domain(call->library), .text = { .kind = NVTX_TEXT_REGISTERED, .id = id } });
+    return 1;
+}
+
+static void end(const struct agent_library_call *call)
+{
+    struct agent_thread *thread = agent_thread();
+    uint32_t depth = thread ? thread->library_depth : 0;
+    while (depth && thread->library_frames[depth - 1] != (call->frame | call->library))
+        depth--;
+    if (depth == 0) /* another process by now, or ended already */
+        return;
+    while (thread->library_depth >= depth)
+        pop_last(thread);
+}
+
+static const struct agent_library_calls calls = {
+    .size = sizeof calls, .state = &agent_switch.state, .arena = &agent.arena, .begin = begin, .end = end,
+};
+
+EXPORT const struct agent_library_calls *tacho_agent_library_calls(void)
+{
+    return agent_thread() && (agent.sources & WIRE_BIT(LIBRARY)) ? &calls : NULL;
+}

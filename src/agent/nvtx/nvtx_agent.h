@@ -1,0 +1,196 @@
+/* What the files of the NVTX source share: handles, domains, texts, and the journal of names.
+ *
+ * nvtx_agent.c has the events and the hot path; nvtx_journal.c the domains, strings and names; nvtx_extensions.c the extensions.
+ * Handles are numbers with a tag, not pointers: any value a program passes can be judged without touching memory, and a
+ * forked child understands those of its parent.                                                                      */
+#ifndef TACHO_AGENT_NVTX_NVTX_AGENT_H
+#define TACHO_AGENT_NVTX_NVTX_AGENT_H
+
+#include <string.h>
+
+#include "wire/wire_libraries.h"
+#include "agent/core/agent.h"
+#include "abi/nvtx_abi.h"
+
+/* ---- Handles: { tag : 8, zero : 8, domain : 16, id : 32 }; ids count from 1, so that none is NULL -------------- */
+
+enum nvtx_tag { NVTX_TAG_DOMAIN = 0xD1, NVTX_TAG_STRING, NVTX_TAG_RESOURCE, NVTX_TAG_SYNC };
+
+static inline uint64_t nvtx_handle(enum nvtx_tag tag, uint32_t domain, uint32_t id)
+{
+    return (uint64_t)tag << 56 | (uint64_t)domain << 32 | id;
+}
+
+#define NVTX_DOMAIN_MAX 65536u
+enum nvtx_domain_flag {
+    NVTX_DOMAIN_ON = WIRE_BIT(NVTX),         /* not filtered out: recorded while NVTX is */
+    NVTX_DOMAIN_LIBRARY = WIRE_BIT(LIBRARY), /* a library's, and that library was asked for: recorded while libraries are */
+    NVTX_DOMAIN_TRIGGER = 0x80,              /* its ranges may begin a capture */
+};
+
+struct nvtx {
+    _Atomic uint8_t domains[NVTX_DOMAIN_MAX]; /* enum nvtx_domain_flag, by id; 0 is the default domain */
+    _Atomic uint32_t domain_count;            /* ids taken, the default domain not counted */
+    _Atomic uint32_t string_count, resource_count, sync_count;
+    _Atomic uint32_t trigger;                 /* this capture begins with an NVTX range */
+    _Atomic uint64_t trigger_range;           /* the range that began it, while it is open: see nvtx_agent.c */
+    _Atomic(void *) unsent;                   /* journal entries that no buffer had room for */
+    _Atomic uint32_t range_blocks;
+};
+extern struct nvtx nvtx;
+
+/* The id behind a handle; 0, the default domain, for NULL and for what is no domain of ours. */
+static inline uint32_t nvtx_domain_of(const void *handle)
+{
+    uint64_t bits = (uint64_t)(uintptr_t)handle;
+    if (bits >> 32 != (uint64_t)NVTX_TAG_DOMAIN << 24)
+        return 0;
+    uint32_t id = (uint32_t)bits;
+    return id <= atomic_load_explicit(&nvtx.domain_count, memory_order_relaxed) ? id : 0;
+}
+
+static inline int nvtx_domain_on(uint32_t domain)
+{
+    return atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed) & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY);
+}
+
+/* Is what happens in this domain recorded right now? */
+static inline int nvtx_records(uint32_t domain)
+{
+    uint32_t flags = atomic_load_explicit(&nvtx.domains[domain], memory_order_relaxed);
+    return agent_recording(flags & (NVTX_DOMAIN_ON | NVTX_DOMAIN_LIBRARY));
+}
+
+/* The domain of the ranges that stubs make for a library's calls: its row, counted from 1. */
+static inline uint32_t library_domain(uint32_t library)
+{
+    return library + 1;
+}
+
+/* What an event of this domain counts as. A library's own NVTX counts as NVTX where NVTX was asked for. */
+static inline enum wire_source nvtx_source(uint32_t domain)
+{
+    int is_call = domain - 1 < WIRE_LIBRARY_COUNT && (agent.sources & WIRE_BIT(LIBRARY));
+    return is_call || !(agent.sources & WIRE_BIT(NVTX)) ? WIRE_SOURCE_LIBRARY : WIRE_SOURCE_NVTX;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------------------------- */
+
+enum nvtx_text_kind { NVTX_TEXT_NONE, NVTX_TEXT_UTF8, NVTX_TEXT_WIDE, NVTX_TEXT_REGISTERED };
+
+/* A message as the program gave it. The pointer is good during the call only. */
+struct nvtx_text {
+    enum nvtx_text_kind kind;
+    uint32_t length;      /* in bytes of UTF-8 */
+    const void *pointer;
+    uint64_t id;          /* of a registered string */
+};
+
+static inline struct nvtx_text nvtx_ascii(const char *text)
+{
+    if (unlikely(!text))
+        return (struct nvtx_text){ .kind = NVTX_TEXT_NONE };
+    size_t length = emit_text_length(text);
+    return (struct nvtx_text){ .kind = NVTX_TEXT_UTF8, .pointer = text,
+                               .length = unlikely(length > WIRE_TEXT_MAX) ? WIRE_TEXT_MAX : (uint32_t)length };
+}
+
+struct nvtx_text nvtx_wide(const wchar_t *text);
+struct nvtx_text nvtx_message(int32_t type, union abi_message message); /* as in attribute structs */
+void nvtx_put_wide(char *to, const struct nvtx_text *text);             /* length bytes */
+int nvtx_text_is(const struct nvtx_text *text, const char *wanted);     /* for settings; knows registered strings too */
+
+static inline uint32_t nvtx_text_words(const struct nvtx_text *text)
+{
+    return text->kind == NVTX_TEXT_NONE ? 0 : text->kind == NVTX_TEXT_REGISTERED ? 1 : emit_text_words(text->length);
+}
+static inline void nvtx_put_text(uint64_t *to, const struct nvtx_text *text)
+{
+    if (text->kind == NVTX_TEXT_UTF8) {
+        emit_text(to, text->pointer, text->length);
+    } else if (text->kind == NVTX_TEXT_WIDE) {
+        to[text->length / 8] = 0;
+        nvtx_put_wide((char *)to, text);
+    } else if (text->kind == NVTX_TEXT_REGISTERED) {
+        to[0] = text->id;
+    }
+}
+
+/* ---- The journal: everything that events refer to, kept for forked children and for full buffers ----------------- */
+
+struct nvtx_note {
+    enum wire_type type;
+    uint8_t flags;
+    uint32_t domain;
+    const uint64_t *head;
+    uint32_t head_words;
+    struct nvtx_text text;
+    struct nvtx_text more; /* after the first and its NUL */
+};
+
+/* Keeps the note and sends it, now or as soon as there is room. */
+void nvtx_tell(const struct nvtx_note *note);
+
+/* Whether nothing is left to be sent. */
+int nvtx_send_unsent(struct agent_thread *thread);
+
+/* The next number of a kind of thing, from 1; 0 when all are taken. */
+uint32_t nvtx_take_number(_Atomic uint32_t *count, uint32_t max);
+
+/* A new domain of this name; its handle. */
+const void *nvtx_new_domain(struct nvtx_text name);
+
+/* The number of a string, told to the collector; 0 when all are taken. */
+uint32_t nvtx_register(uint32_t domain, struct nvtx_text text);
+
+/* Whether a domain of this name is a library's own, and that library was asked for. */
+int library_owns(const struct nvtx_text *name);
+
+/* A range of the wanted name, but not in the wanted domain: said once, so that an empty capture can be explained. */
+int nvtx_elsewhere_told(void);
+void nvtx_tell_elsewhere(uint32_t domain);
+
+/* Settings that depend on the arena: filters, the capture range. */
+void nvtx_apply_settings(void);
+
+/* ---- Events ---------------------------------------------------------------------------------------------------- */
+
+struct nvtx_event {
+    uint32_t domain;
+    uint32_t flags;                          /* category, colour and payload, as in enum wire_nvtx_flag */
+    uint64_t category_color, payload;
+    struct nvtx_text text;
+    const struct abi_payload_data *binary;   /* extended payloads */
+    size_t binary_count;
+};
+
+void nvtx_mark(const struct nvtx_event *event);
+int nvtx_push(const struct nvtx_event *event);
+int nvtx_pop(const struct nvtx_event *event);
+uint64_t nvtx_start(const struct nvtx_event *event);
+void nvtx_end(uint64_t id, const struct nvtx_event *event);
+void nvtx_count_no_thread(void);
+
+/* The extended payloads of an event, looked through once: what goes into which WIRE_NVTX_BINARY record. */
+struct nvtx_binary {
+    uint32_t count, words;
+    struct {
+        uint64_t id;        /* schema, or offset of the pointer */
+        const void *from;
+        size_t bytes;       /* as the program says */
+        uint32_t kept;      /* as far as there is room */
+        uint32_t flags;
+    } parts[16];
+};
+void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan);
+void nvtx_put_binary(uint64_t *to, const struct nvtx_binary *plan);
+
+/* Callback tables: a row per function that a program can call, by its id. */
+struct nvtx_callback {
+    uint16_t id;
+    abi_function function;
+};
+extern const struct nvtx_callback nvtx_names_core[], nvtx_names_core2[], nvtx_names_cuda[], nvtx_names_cudart[],
+    nvtx_names_sync[]; /* each ends with id 0 */
+
+#endif

@@ -1,0 +1,81 @@
+/* The hooks that are made from rows of osrt.def, and the record that they leave. See os_hooks.h. */
+#include "os_hooks.h"
+
+#include "agent/core/stack_copy.h"
+#include "agent/sampling/sample_stack.h"
+#include "agent/core/sys.h"
+
+int os_is_on_this_stack(uintptr_t frame)
+{
+    stack_t alternate;
+    sample_stack_ask(&alternate);
+    return !(alternate.ss_flags & SS_ONSTACK) || frame - (uintptr_t)alternate.ss_sp < alternate.ss_size;
+}
+
+uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame)
+{
+    if (atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) == 0)
+        return level; /* the outermost call is only about to begin: its frame may be that of the one before */
+    uint32_t alive = level < AGENT_CALL_FRAMES ? level : AGENT_CALL_FRAMES;
+    uint32_t known = alive;
+    while (alive > 0 && thread->call_frames[alive - 1] <= frame && os_is_on_this_stack(thread->call_frames[alive - 1]))
+        alive--;
+    if (alive == known)
+        return level;
+    for (uint32_t gone = alive; gone < level; gone++)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+    return alive;
+}
+
+_Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+                              struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if (!(actions & _UA_CLEANUP_PHASE) || !agent_is_thread(thread) || thread->call_depth == 0)
+        return _URC_CONTINUE_UNWIND;
+    thread->call_depth--;
+    if (thread->call_depth > 0) { /* when it began is known of the outermost call alone */
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_LOST_IN_SIGNAL);
+        return _URC_CONTINUE_UNWIND;
+    }
+    struct os_call call = { .thread = thread, .start = atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed) };
+    uint32_t function = atomic_load_explicit(&thread->slot->call_function, memory_order_relaxed);
+    if (os_end(&call))
+        os_emit(&call, (enum osrt_function)function, -1, ECANCELED);
+    return _URC_CONTINUE_UNWIND;
+}
+
+__attribute__((noinline)) void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start,
+                                             uint64_t duration_and_error, int64_t value)
+{
+    if (unlikely(duration_and_error >> 16 >= agent.osrt_backtrace_ticks))
+        chain_emit(thread, &(struct chain_of){ WIRE_STACK_OSRT, 0, start, agent.arena->osrt_backtrace_bytes });
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_OSRT, WIRE_OSRT_CALL, WIRE_HEAD_WORDS + 2);
+    if (!record)
+        return;
+    record->a = (uint16_t)function_and_level;
+    record->b = (uint16_t)(function_and_level >> 16);
+    record->ticks = start;
+    record->body[0] = duration_and_error;
+    record->body[1] = (uint64_t)value;
+    emit_commit(lane, record);
+}
+
+#define OS(type, symbol, shown, parameters, arguments, fails)                                                        \
+    type os_hook_##symbol parameters                                                                                 \
+    {                                                                                                                \
+        struct agent_thread *os_thread = agent_enter(WIRE_BIT(OSRT));                                                \
+        if (unlikely(!os_thread))                                                                                    \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(os_thread, type, symbol, arguments, fails)                                                          \
+    }
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails)
+#include "wire/osrt.def"
+
+#if defined(__x86_64__)
+OS_OLD(pthread_cond_wait)
+OS_OLD(pthread_cond_timedwait)
+OS_OLD(pthread_cond_signal)
+OS_OLD(pthread_cond_broadcast)
+#endif

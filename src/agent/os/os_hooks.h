@@ -1,0 +1,165 @@
+/* What the hooks of OS runtime calls share: the real functions, the hooks' names, and how a call is timed.
+ *
+ * A hook is called os_hook_<symbol> in C and <symbol> to the linker, so that libc's own declarations never get in the
+ * way. It must leave errno exactly as the real function did, and may run anywhere: in constructors before ours, in
+ * signal handlers, between vfork and exec, in dlsym.
+ *
+ * A thread that is cancelled unwinds through a hook and never comes back to it. A cleanup in the hook would need the
+ * unwinder's own library; instead every hook names os_unwind() as its personality routine, which the unwinder calls on
+ * its way through, and which needs nothing. A signal handler that jumps out of a call (siglongjmp) tells nobody: the next
+ * call puts the nesting level right, since a frame that lies below the caller's is dead (os_resync).                   */
+#ifndef TACHO_AGENT_OS_OS_HOOKS_H
+#define TACHO_AGENT_OS_OS_HOOKS_H
+
+#include <aio.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unwind.h>
+
+#include "wire/wire_osrt.h"
+#include "agent/core/agent.h"
+
+/* ---- The real functions ---------------------------------------------------------------------------------------- */
+
+union os_real {
+    struct {
+#define OS(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) type(*symbol) parameters;
+#include "wire/osrt.def"
+#undef OS
+#undef OS_OWN
+    };
+    void *all[OSRT_FUNCTION_COUNT]; /* NULL: not looked up yet */
+};
+extern union os_real os_real;
+
+/* Looks one up; if this libc does not have it, something that fails with ENOSYS. Keeps errno. */
+void *os_find(enum osrt_function function);
+
+#define OS_REAL(symbol) (likely(os_real.symbol) ? os_real.symbol : (__typeof__(os_real.symbol))os_find(OSRT_##symbol))
+
+/* ---- The hooks ------------------------------------------------------------------------------------------------- */
+
+#define OS(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) EXPORT type os_hook_##symbol parameters __asm__(#symbol);
+#include "wire/osrt.def"
+#undef OS
+#undef OS_OWN
+
+/* Puts the hook os_old_<symbol>, which must be in the same file, under the old version of the symbol: see
+ * versions.x86_64.map. */
+#define OS_OLD(symbol) __asm__(".symver os_old_" #symbol ", " #symbol "@GLIBC_2.2.5");
+
+/* Once, at the start: learns of the program's exit. */
+void os_process_prepare(void);
+
+/* ---- Timing a call --------------------------------------------------------------------------------------------- */
+
+struct os_call {
+    struct agent_thread *thread;
+    uint64_t start, duration; /* ticks */
+    uint32_t level;
+};
+
+/* The level of a call whose hook's frame is here, given the level that the thread believes to be at: calls that were
+ * left by a jump are taken off, and counted as lost. */
+uint32_t os_resync(struct agent_thread *thread, uint32_t level, uintptr_t frame);
+
+/* A handler may run on a stack of its own: where that lies says nothing of the frames on the thread's. A system call. */
+int os_is_on_this_stack(uintptr_t frame);
+
+/* The unwinder has come to the frame of a hook whose call was begun: the call is over, cancelled. */
+_Unwind_Reason_Code os_unwind(int version, _Unwind_Action actions, _Unwind_Exception_Class exception_class,
+                              struct _Unwind_Exception *exception, struct _Unwind_Context *context);
+
+/* Writes the record, or counts the loss. Keeps errno. Single words, so that the call can live in registers. */
+void os_emit_words(struct agent_thread *thread, uint32_t function_and_level, uint64_t start, uint64_t duration_and_error,
+                   int64_t value);
+
+/* Inlined into the hook, which thereby gets its personality routine. Nothing that may be cancelled must be called
+ * between os_begin() and os_end() but the one real function, and before os_begin() nothing at all in the same frame. */
+__attribute__((always_inline)) static inline struct os_call os_begin(struct agent_thread *thread, enum osrt_function function)
+{
+    __asm__ volatile(".cfi_personality 0x1b, os_unwind"); /* 0x1b: its place relative to here, in four bytes */
+    uint64_t start = agent_ticks(); /* first: the processor does the rest while it waits for the counter */
+    uintptr_t frame = agent_frame();
+    uint32_t level = thread->call_depth;
+    if (unlikely(level))
+        level = os_resync(thread, level, frame);
+    thread->call_depth = level + 1; /* then the frame, then the time: a handler may come in between (os_resync) */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (likely(level < AGENT_CALL_FRAMES))
+        thread->call_frames[level] = frame;
+    if (likely(level == 0)) {
+        atomic_store_explicit(&thread->slot->call_function, function, memory_order_relaxed);
+        atomic_store_explicit(&thread->slot->call_ticks, start, memory_order_release);
+    }
+    return (struct os_call){ .thread = thread, .level = level, .start = start };
+}
+
+/* True if the call is to be recorded; else it was counted. */
+__attribute__((always_inline)) static inline int os_end(struct os_call *call)
+{
+    struct agent_thread *thread = call->thread;
+    uint64_t end = agent_ticks();
+    /* A signal handler inside the call may have forked: then this is the child, and the parent's memory is not here. */
+    if (unlikely(agent_self != thread || !agent_attached()))
+        return 0;
+    thread->call_depth = call->level;
+    if (likely(call->level == 0))
+        atomic_store_explicit(&thread->slot->call_ticks, 0, memory_order_relaxed);
+    call->duration = likely(end > call->start) ? end - call->start : 0;
+    if (call->duration < agent.osrt_threshold_ticks) {
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_BELOW_THRESHOLD);
+        return 0;
+    }
+    return 1;
+}
+
+static inline void os_emit(const struct os_call *call, enum osrt_function function, int64_t value, int error)
+{
+    uint32_t level = call->level < UINT16_MAX ? call->level : UINT16_MAX;
+    os_emit_words(call->thread, level << 16 | function, call->start, call->duration << 16 | (uint16_t)error, value);
+}
+
+/* Reading functions return the same at the end of a stream as on an error; which it was, the stream knows. It is asked without
+ * its lock, which another thread may hold for as long as it waits for input. (libc's header would put its own FILE here.) */
+extern int os_stream_has_ended(void *stream) __asm__("feof_unlocked");
+
+/* By the `fails` of a row: the error number of a call with this result, 0 if it did not fail. */
+#define OS_ERROR_MINUS_ONE(result) ((int64_t)(result) == -1 ? errno : 0)
+#define OS_ERROR_NULL_ERRNO(result) ((result) ? 0 : errno)
+#define OS_ERROR_ERROR_NUMBER(result) (result)
+#define OS_ERROR_NOT_ZERO(result) 0
+#define OS_ERROR_NO_POINTER(result) 0
+#define OS_ERROR_NEVER(result) 0
+#define OS_ERROR_VOID(result) 0
+#define OS_ERROR_STREAM_EOF(result) ((int64_t)(result) == -1 && !os_stream_has_ended(stream) ? errno : 0)
+#define OS_ERROR_STREAM_NULL(result) (!(result) && !os_stream_has_ended(stream) ? errno : 0)
+#define OS_ERROR_STREAM_SHORT(result) ((result) < count && size && !os_stream_has_ended(stream) ? errno : 0)
+
+/* The body of a hook from here on: call the real function, timed, and return its result. */
+#define OS_TIMED(os_thread, type, symbol, arguments, fails) OS_TIMED_AS(os_thread, type, symbol, arguments, fails, (int64_t)os_result)
+
+/* The same with another value in the record. */
+#define OS_TIMED_AS(os_thread, type, symbol, arguments, fails, value)                                                \
+    struct os_call os_call = os_begin(os_thread, OSRT_##symbol);                                                     \
+    type os_result = OS_REAL(symbol) arguments;                                                                      \
+    if (os_end(&os_call))                                                                                            \
+        os_emit(&os_call, OSRT_##symbol, value, OS_ERROR_##fails(os_result));                                        \
+    return os_result;
+
+#endif

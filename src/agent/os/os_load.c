@@ -1,0 +1,189 @@
+/* dlopen, dlmopen, dlclose: timed, and followed by a look at what is loaded now.
+ *
+ * glibc searches along the RUNPATH or RPATH of the object that called dlopen, which it knows by the return address. A
+ * hook that calls the real function takes the caller's place, and libraries are no longer found. So dlopen here is a few
+ * instructions that ask os_choose_dlopen() where to go on, and jump there with the caller's return address in place:
+ * to the hook where the caller cannot matter, else straight to the real function, untimed (and counted as such).
+ *
+ * When the caller matters: the name has a $TOKEN; or a bare name, and the caller has a RUNPATH; or the caller is a library
+ * and some library has an RPATH, which objects loaded by it inherit in ways that cannot be seen from outside. The main
+ * program's RPATH is searched for every caller.                                                                      */
+#include <link.h>
+#include <string.h>
+
+#include "agent/core/core.h"
+#include "os_hooks.h"
+#include "agent/torch/torch_agent.h"
+
+/* ---- Does the caller matter? ----------------------------------------------------------------------------------- */
+
+struct callers_object {
+    uintptr_t caller;
+    int is_main, has_runpath;
+    int libraries_have_rpath;
+};
+
+static void search_paths(const struct dl_phdr_info *object, int *has_rpath, int *has_runpath)
+{
+    *has_rpath = *has_runpath = 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        if (object->dlpi_phdr[i].p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++) {
+            *has_rpath |= entry->d_tag == DT_RPATH;
+            *has_runpath |= entry->d_tag == DT_RUNPATH;
+        }
+    }
+}
+
+static int look_at_object(struct dl_phdr_info *object, size_t size, void *data)
+{
+    struct callers_object *found = data;
+    int is_main = !object->dlpi_name || !object->dlpi_name[0];
+    int has_rpath, has_runpath;
+    search_paths(object, &has_rpath, &has_runpath);
+    if (has_rpath && !is_main)
+        found->libraries_have_rpath = 1;
+    if (modules_contain(object, found->caller)) {
+        found->is_main = is_main;
+        found->has_runpath = has_runpath;
+    }
+    return 0;
+}
+
+static int caller_matters(const char *path, uintptr_t caller)
+{
+    if (!path)
+        return 0;
+    if (strchr(path, '$'))
+        return 1;
+    struct callers_object found = { .caller = caller };
+    dl_iterate_phdr(look_at_object, &found);
+    int inherits = !found.is_main && found.libraries_have_rpath;
+    return inherits || (found.has_runpath && !strchr(path, '/'));
+}
+
+/* ---- The hooks ------------------------------------------------------------------------------------------------- */
+
+static void *time_dlopen(const char *path, int flags)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(dlopen)(path, flags);
+    OS_TIMED(thread, void *, dlopen, (path, flags), NO_POINTER)
+}
+
+static void *timed_dlopen(const char *path, int flags)
+{
+    void *handle = time_dlopen(path, flags);
+    if (handle)
+        agent_note_modules();
+    return handle;
+}
+
+static void *time_dlmopen(long space, const char *path, int flags)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(dlmopen)(space, path, flags);
+    OS_TIMED(thread, void *, dlmopen, (space, path, flags), NO_POINTER)
+}
+
+static void *timed_dlmopen(long space, const char *path, int flags)
+{
+    void *handle = time_dlmopen(space, path, flags);
+    if (handle)
+        agent_note_modules();
+    return handle;
+}
+
+/* Should the hook be run? If not because of the caller, the call is counted. */
+static int may_time(const char *path, uintptr_t caller)
+{
+    if (!agent_thread())
+        return 0;
+    int saved_errno = errno;
+    agent_note_changed_modules();
+    int matters = caller_matters(path, caller);
+    if (matters)
+        agent_modules_changed();
+    errno = saved_errno;
+    struct agent_thread *thread = matters ? agent_enter(WIRE_BIT(OSRT)) : NULL;
+    if (thread)
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);
+    return !matters;
+}
+
+typedef void *(*dlopen_function)(const char *, int);
+typedef void *(*dlmopen_function)(long, const char *, int);
+
+/* Called by the instructions below alone. */
+__attribute__((used)) dlopen_function os_choose_dlopen(const char *path, int flags, uintptr_t caller);
+__attribute__((used)) dlmopen_function os_choose_dlmopen(long space, const char *path, int flags, uintptr_t caller);
+
+dlopen_function os_choose_dlopen(const char *path, int flags, uintptr_t caller)
+{
+    return may_time(path, caller) ? timed_dlopen : OS_REAL(dlopen);
+}
+
+dlmopen_function os_choose_dlmopen(long space, const char *path, int flags, uintptr_t caller)
+{
+    return may_time(path, caller) ? timed_dlmopen : OS_REAL(dlmopen);
+}
+
+/* Three arguments are kept for both; the return address is passed as the one after the last. */
+#if defined(__x86_64__)
+#define JUMP(symbol, choose, caller)                                                                                 \
+    __asm__(".text\n.p2align 4\n.globl " symbol "\n.type " symbol ", @function\n" symbol ":\n"                       \
+            ".cfi_startproc\n"                                                                                       \
+            "endbr64\n"                                                                                              \
+            "push %rdi\n.cfi_adjust_cfa_offset 8\n"                                                                  \
+            "push %rsi\n.cfi_adjust_cfa_offset 8\n"                                                                  \
+            "push %rdx\n.cfi_adjust_cfa_offset 8\n"                                                                  \
+            "mov 24(%rsp), %" caller "\n"                                                                            \
+            "call " choose "\n"                                                                                      \
+            "pop %rdx\n.cfi_adjust_cfa_offset -8\n"                                                                  \
+            "pop %rsi\n.cfi_adjust_cfa_offset -8\n"                                                                  \
+            "pop %rdi\n.cfi_adjust_cfa_offset -8\n"                                                                  \
+            "jmp *%rax\n"                                                                                            \
+            ".cfi_endproc\n.size " symbol ", . - " symbol "\n")
+JUMP("dlopen", "os_choose_dlopen", "rdx");
+JUMP("dlmopen", "os_choose_dlmopen", "rcx");
+#elif defined(__aarch64__)
+#define JUMP(symbol, choose, caller)                                                                                 \
+    __asm__(".text\n.p2align 4\n.globl " symbol "\n.type " symbol ", %function\n" symbol ":\n"                       \
+            ".cfi_startproc\n"                                                                                       \
+            "hint 34\n"                                                                                              \
+            "stp x29, x30, [sp, -48]!\n.cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n"           \
+            "mov x29, sp\n"                                                                                          \
+            "stp x0, x1, [sp, 16]\n"                                                                                 \
+            "str x2, [sp, 32]\n"                                                                                     \
+            "mov " caller ", x30\n"                                                                                  \
+            "bl " choose "\n"                                                                                        \
+            "mov x16, x0\n"                                                                                          \
+            "ldp x0, x1, [sp, 16]\n"                                                                                 \
+            "ldr x2, [sp, 32]\n"                                                                                     \
+            "ldp x29, x30, [sp], 48\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"                      \
+            "br x16\n"                                                                                               \
+            ".cfi_endproc\n.size " symbol ", . - " symbol "\n")
+JUMP("dlopen", "os_choose_dlopen", "x2");
+JUMP("dlmopen", "os_choose_dlmopen", "x3");
+#endif
+
+static int time_dlclose(void *handle)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(dlclose)(handle);
+    OS_TIMED(thread, int, dlclose, (handle), NOT_ZERO)
+}
+
+int os_hook_dlclose(void *handle)
+{
+    int result = time_dlclose(handle);
+    torch_memory_forget();
+    if (agent_attached())
+        agent_note_modules();
+    return result;
+}

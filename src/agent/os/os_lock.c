@@ -1,0 +1,142 @@
+/* Locks: try first. A lock that is free is taken by its trylock, without a clock and without an event (it is counted as
+ * untimed); only a lock that is held is timed. Unlocking is not hooked.
+ *
+ * The trylock of every kind of mutex gives what its lock would give (EOWNERDEAD of a robust one, the next level of a
+ * recursive one), or EBUSY; then the real lock has the last word (EDEADLK of an error-checking one). Timed calls that
+ * would be refused for their clock or time go to the real function at once.                                          */
+#include <semaphore.h>
+#include <threads.h>
+
+#include "agent/core/libc_loader.h"
+#include "os_hooks.h"
+
+static inline int valid_time(const struct timespec *until)
+{
+    return until && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+static inline int valid_clock(clockid_t clock, const struct timespec *until)
+{
+    return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && valid_time(until);
+}
+
+/* Who has it: glibc keeps the thread's id in a word of a mutex, and of a lock for readers and writers if it is a writer. musl has
+ * other things there (and no dlvsym, by which it is told). */
+enum { MUTEX_OWNER = 2, RWLOCK_WRITER = 6, NO_HOLDER = -1 };
+static inline uint64_t holder_of(const void *lock, int word)
+{
+    return word != NO_HOLDER && loader.dlvsym ? (uint32_t)__atomic_load_n((const int *)lock + word, __ATOMIC_RELAXED) : 0;
+}
+
+/* The hook of a lock: `try` is its trylock, which says `busy` when the lock is held; `may_try` is a condition, `holder` the word that
+ * tells who has it. */
+#define LOCK(symbol, parameters, arguments, fails, try, lock, busy, may_try, holder)                                 \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        uint64_t held_by = 0;                                                                                        \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (unlikely(!thread))                                                                                       \
+            return OS_REAL(symbol) arguments;                                                                        \
+        if (may_try) {                                                                                               \
+            int result = OS_REAL(try)(lock);                                                                         \
+            if (likely(result != (busy))) {                                                                          \
+                agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                 \
+                return result;                                                                                       \
+            }                                                                                                        \
+            held_by = holder_of(lock, holder);                                                                       \
+        }                                                                                                            \
+        OS_TIMED_AS(thread, int, symbol, arguments, fails, (int64_t)(held_by << 32 | (uint32_t)os_result))           \
+    }
+
+/* A call that never blocks: counted, not timed. */
+#define TRY(symbol, lock)                                                                                            \
+    int os_hook_##symbol(void *lock)                                                                                 \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (likely(thread != NULL))                                                                                  \
+            agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                     \
+        return OS_REAL(symbol)(lock);                                                                                \
+    }
+
+#define TIMED (void *lock, const struct timespec *until), (lock, until)
+#define CLOCKED (void *lock, clockid_t clock, const struct timespec *until), (lock, clock, until)
+#define EXPAND(macro, ...) macro(__VA_ARGS__)
+
+LOCK(pthread_mutex_lock, (void *lock), (lock), ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, 1, MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_timedlock, TIMED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_time(until), MUTEX_OWNER)
+EXPAND(LOCK, pthread_mutex_clocklock, CLOCKED, ERROR_NUMBER, pthread_mutex_trylock, lock, EBUSY, valid_clock(clock, until), MUTEX_OWNER)
+TRY(pthread_mutex_trylock, lock)
+
+LOCK(pthread_rwlock_rdlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, 1, RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedrdlock, TIMED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockrdlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_tryrdlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
+TRY(pthread_rwlock_tryrdlock, lock)
+
+LOCK(pthread_rwlock_wrlock, (void *lock), (lock), ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, 1, RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_timedwrlock, TIMED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_time(until), RWLOCK_WRITER)
+EXPAND(LOCK, pthread_rwlock_clockwrlock, CLOCKED, ERROR_NUMBER, pthread_rwlock_trywrlock, lock, EBUSY, valid_clock(clock, until), RWLOCK_WRITER)
+TRY(pthread_rwlock_trywrlock, lock)
+
+LOCK(pthread_spin_lock, (void *lock), (lock), ERROR_NUMBER, pthread_spin_trylock, lock, EBUSY, 1, NO_HOLDER)
+TRY(pthread_spin_trylock, lock)
+
+LOCK(mtx_lock, (void *lock), (lock), NOT_ZERO, mtx_trylock, lock, thrd_busy, 1, MUTEX_OWNER)
+EXPAND(LOCK, mtx_timedlock, TIMED, NOT_ZERO, mtx_trylock, lock, thrd_busy, valid_time(until), MUTEX_OWNER)
+TRY(mtx_trylock, lock)
+
+/* Semaphores say so through errno, which must not change when the wait then succeeds; and their waits are cancellation
+ * points even when they do not block. */
+static inline int try_semaphore(void *semaphore)
+{
+    int saved_errno = errno;
+    loader.pthread_testcancel();
+    int result = OS_REAL(sem_trywait)(semaphore);
+    if (result != 0 && errno == EAGAIN) {
+        errno = saved_errno;
+        return EBUSY;
+    }
+    return result;
+}
+
+/* The timed part is a function of its own: os_begin() must not share a frame with what can be cancelled before it. */
+#define SEMAPHORE(symbol, parameters, arguments, may_try)                                                            \
+    __attribute__((noinline)) static int timed_##symbol parameters                                                   \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (unlikely(!thread))                                                                                       \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, int, symbol, arguments, MINUS_ONE)                                                          \
+    }                                                                                                                \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (unlikely(!thread))                                                                                       \
+            return OS_REAL(symbol) arguments;                                                                        \
+        if (may_try) {                                                                                               \
+            int result = try_semaphore(lock);                                                                        \
+            if (likely(result != EBUSY)) {                                                                           \
+                agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);                                                 \
+                return result;                                                                                       \
+            }                                                                                                        \
+        }                                                                                                            \
+        return timed_##symbol arguments;                                                                             \
+    }
+
+SEMAPHORE(sem_wait, (void *lock), (lock), 1)
+EXPAND(SEMAPHORE, sem_timedwait, TIMED, valid_time(until))
+EXPAND(SEMAPHORE, sem_clockwait, CLOCKED, valid_clock(clock, until))
+TRY(sem_trywait, lock)
+
+/* A stream's lock: ftrylockfile says "not 0" when another thread has it. */
+int os_hook_flockfile(void *stream)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (unlikely(!thread))
+        return OS_REAL(flockfile)(stream);
+    if (OS_REAL(ftrylockfile)(stream) == 0) {
+        agent_count(thread, WIRE_SOURCE_OSRT, WIRE_UNTIMED);
+        return 0;
+    }
+    OS_TIMED(thread, int, flockfile, (stream), VOID)
+}
+TRY(ftrylockfile, stream)

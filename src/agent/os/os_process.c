@@ -1,0 +1,278 @@
+/* Processes: fork, the wait calls (which tell how a child ended), exits, and names of threads.
+ *
+ * fork() needs no care here beyond not touching the parent's memory in the child: the handler that lifecycle.c registers has
+ * run by then. vfork is not hooked, but its child runs our hooks in its parent's memory and name; what it says about
+ * itself (exit, exec) would be taken for its parent's, so those records ask who is calling.                          */
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/wire_marks.h"
+#include "agent/core/core.h"
+#include "os_hooks.h"
+#include "os_process.h"
+#include "agent/core/sys.h"
+
+void os_note_child(pid_t pid, enum wire_child what, uint64_t since, enum wire_cause cause, const char *path)
+{
+    uint64_t words[] = { (uint64_t)pid, what, since };
+    emit_note(WIRE_CHILD, (uint16_t)cause, words, 3, path);
+}
+
+static int is_silent(void)
+{
+    return agent.left && agent.pid && agent.arena;
+}
+
+void os_set_silent_exec(enum wire_cause cause, const char *path)
+{
+    if (!is_silent())
+        return;
+    size_t length = strnlen(path, WIRE_SILENT_PATH - 1);
+    memcpy(agent.arena->silent_path, path, length);
+    agent.arena->silent_path[length] = 0;
+    atomic_store(&agent.arena->silent_exec, WIRE_SILENT_EXEC | cause);
+}
+
+void os_clear_silent_exec(void)
+{
+    if (is_silent())
+        atomic_store(&agent.arena->silent_exec, 0);
+}
+
+static pid_t timed_fork(void)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(fork)();
+    struct os_call call = os_begin(thread, OSRT_fork);
+    pid_t child = OS_REAL(fork)();
+    if (child != 0 && os_end(&call))
+        os_emit(&call, OSRT_fork, child, child < 0 ? errno : 0);
+    return child;
+}
+
+/* The child says hello itself, if it can. */
+pid_t os_hook_fork(void)
+{
+    int is_told = agent_attached() && (agent.flags & WIRE_FLAG_TRACE_FORK);
+    uint64_t since = is_told ? agent_ticks() : 0;
+    pid_t child = timed_fork();
+    if (child > 0 && is_told && agent_attached())
+        os_note_child(child, WIRE_CHILD_FORKED, since, WIRE_CAUSE_UNKNOWN, NULL);
+    return child;
+}
+
+/* ---- Filtered children ------------------------------------------------------------------------------------------ */
+
+/* An entry is a lock that the child holds, of the kind of which the kernel says that its owner is gone (robust futex): a child that exec or
+ * its filter ends cannot say so itself, and its parent may never wait for it. */
+#define FREE_MASK FUTEX_TID_MASK               /* none of these: 0, or as the kernel leaves it */
+#define CLAIMED (FUTEX_OWNER_DIED | 1u)        /* neither free nor held */
+
+static struct agent_filtered_child *find_filtered_child(void)
+{
+    uint32_t used = atomic_load_explicit(&agent.filtered_children_used, memory_order_relaxed);
+    for (uint32_t i = 0; i < used; i++) {
+        struct agent_filtered_child *child = &agent.filtered_children[i];
+        uint32_t owner = atomic_load_explicit(&child->owner, memory_order_relaxed);
+        if (owner && !(owner & FUTEX_OWNER_DIED) && atomic_load_explicit(&child->thread, memory_order_relaxed) == (uintptr_t)&agent_self)
+            return child;
+    }
+    return NULL;
+}
+
+pid_t os_filtered_child(void)
+{
+    const struct agent_filtered_child *child = find_filtered_child();
+    return child ? (pid_t)atomic_load_explicit(&child->owner, memory_order_relaxed) : 0;
+}
+
+static void hold(struct agent_filtered_child *child, pid_t pid)
+{
+    child->link.next = &child->list.list;
+    child->list.list.next = &child->link;
+    child->list.futex_offset = (long)offsetof(struct agent_filtered_child, owner) - (long)offsetof(struct agent_filtered_child, link);
+    child->list.list_op_pending = NULL;
+    atomic_store(&child->thread, (uintptr_t)&agent_self);
+    atomic_store(&child->owner, (uint32_t)pid);
+    if (!sys_get_robust_list()) /* else it is none of vfork(), and has locks of its own */
+        sys_set_robust_list(&child->list);
+}
+
+void os_note_filtered_child(pid_t pid)
+{
+    os_note_child(pid, WIRE_CHILD_FORKED, agent_ticks(), WIRE_CAUSE_FILTERED, NULL); /* which may take a chunk, and that a system call */
+    for (uint32_t i = 0; i < AGENT_FILTERED_CHILDREN; i++) {
+        struct agent_filtered_child *child = &agent.filtered_children[i];
+        uint32_t owner = atomic_load(&child->owner), used = atomic_load(&agent.filtered_children_used);
+        if (!(owner & FREE_MASK) && atomic_compare_exchange_strong(&child->owner, &owner, CLAIMED)) {
+            while (used <= i && !atomic_compare_exchange_weak(&agent.filtered_children_used, &used, i + 1))
+                ;
+            hold(child, pid);
+            break;
+        }
+    }
+}
+
+void os_forget_filtered_child(void)
+{
+    struct agent_filtered_child *child = find_filtered_child();
+    if (!child)
+        return;
+    os_note_child((pid_t)atomic_load(&child->owner), WIRE_CHILD_STAYS, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
+    if (sys_get_robust_list() == &child->list)
+        sys_set_robust_list(NULL);
+    atomic_store(&child->owner, 0);
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
+
+/* Tracers wait for threads as for processes, with these. */
+#define FOR_THREADS (__WALL | __WCLONE)
+
+static void note_status(pid_t pid, int status, int options)
+{
+    if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        os_clear_silent_exec();
+        os_exec_child_ended(pid);
+        uint64_t words[] = { (uint64_t)pid, (uint64_t)(uint32_t)status };
+        emit_note(WIRE_CHILD_STATUS, !!(options & FOR_THREADS), words, 2, NULL);
+    }
+}
+
+static inline pid_t finish_wait(pid_t child, const int *status, int options)
+{
+    if (child > 0)
+        note_status(child, *status, options);
+    return child;
+}
+
+/* Times the call if it is to be timed; the status is wanted whether or not OS calls are recorded. */
+#define WAIT(symbol, parameters, arguments, options)                                                                 \
+    static pid_t timed_##symbol parameters                                                                           \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (!thread)                                                                                                 \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, pid_t, symbol, arguments, MINUS_ONE)                                                        \
+    }                                                                                                                \
+    pid_t os_hook_##symbol parameters                                                                                \
+    {                                                                                                                \
+        int own_status;                                                                                              \
+        if (!status)                                                                                                 \
+            status = &own_status;                                                                                    \
+        return finish_wait(timed_##symbol arguments, status, options);                                               \
+    }
+
+WAIT(wait, (int *status), (status), 0)
+WAIT(waitpid, (pid_t pid, int *status, int options), (pid, status, options), options)
+WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage), options)
+WAIT(wait4, (pid_t pid, int *status, int options, struct rusage *usage), (pid, status, options, usage), options)
+
+static int timed_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(waitid)(which, id, information, options);
+    OS_TIMED(thread, int, waitid, (which, id, information, options), MINUS_ONE)
+}
+
+int os_hook_waitid(idtype_t which, id_t id, siginfo_t *information, int options)
+{
+    siginfo_t own_information;
+    if (!information)
+        information = &own_information;
+    int result = timed_waitid(which, id, information, options);
+    if (result != 0 || information->si_pid == 0)
+        return result;
+    if (information->si_code == CLD_EXITED)
+        note_status(information->si_pid, (information->si_status & 0xff) << 8, options);
+    else if (information->si_code == CLD_KILLED || information->si_code == CLD_DUMPED)
+        note_status(information->si_pid, (information->si_status & 0x7f) | (information->si_code == CLD_DUMPED ? 0x80 : 0), options);
+    return result;
+}
+
+/* ---- Parents --------------------------------------------------------------------------------------------------- */
+
+/* The collector adopts the orphans of its tree. They are told of the process that would have done so without it. */
+pid_t os_hook_getppid(void)
+{
+    pid_t parent = OS_REAL(getppid)();
+    return agent_attached() && (uint32_t)parent == agent.arena->adopter ? (pid_t)agent.arena->orphan_parent : parent;
+}
+
+/* ---- Exits ----------------------------------------------------------------------------------------------------- */
+
+pid_t os_attached_pid(void)
+{
+    if (!agent_attached())
+        return 0;
+    pid_t filtered = os_filtered_child();
+    return filtered ? filtered : sys_getpid();
+}
+
+int os_is_own_process(void)
+{
+    pid_t pid = os_attached_pid();
+    return pid && (uint32_t)pid == agent.pid;
+}
+
+static void note_exit(int status)
+{
+    pid_t pid = os_attached_pid();
+    if (pid && (uint32_t)pid != agent.pid) {
+        os_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
+    } else if (pid) {
+        /* The time too: its parent may have reaped it before anyone can look. */
+        uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
+        emit_note(WIRE_EXIT, 0, words, 2, NULL);
+    } else {
+        os_clear_silent_exec();
+    }
+}
+
+/* exit() and the return from main come here, the only place that knows their status; musl has no such thing. */
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static void at_exit(int status, void *unused)
+{
+    int saved_errno = errno;
+    note_exit(status);
+    errno = saved_errno;
+}
+
+void os_process_prepare(void)
+{
+    if (on_exit)
+        on_exit(at_exit, NULL);
+}
+
+#define EXIT(symbol)                                                                                                 \
+    int os_hook_##symbol(int status)                                                                                 \
+    {                                                                                                                \
+        cuda_exit();                                                                                                 \
+        note_exit(status);                                                                                           \
+        return OS_REAL(symbol)(status);                                                                              \
+    }
+EXIT(_exit)
+EXIT(_Exit)
+EXIT(quick_exit)
+
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
+
+static int timed_pthread_setname_np(pthread_t thread, const char *name)
+{
+    struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
+    if (!self)
+        return OS_REAL(pthread_setname_np)(thread, name);
+    OS_TIMED(self, int, pthread_setname_np, (thread, name), ERROR_NUMBER)
+}
+
+/* A name for another thread stays with the kernel: which slot is that thread's cannot be asked through pthread_t. */
+int os_hook_pthread_setname_np(pthread_t thread, const char *name)
+{
+    int result = timed_pthread_setname_np(thread, name);
+    if (result == 0 && agent_attached() && pthread_equal(thread, pthread_self()))
+        agent_set_thread_name(name);
+    return result;
+}

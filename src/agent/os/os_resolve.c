@@ -1,0 +1,151 @@
+/* Finding the real functions behind the hooks: all of them when the agent starts, single ones when a hook runs earlier.
+ *
+ * Of a function with several versions, plain dlsym may give the oldest (RTLD_NEXT does), whose data is laid out
+ * differently: the version is asked for by name, which passes over another guest's hooks (a sanitizer's) that have no
+ * version; those are next in line all the same (a program that was linked with them asks for no version either, and gets our
+ * hook of the oldest one). A function that this libc does not have gets one that fails with ENOSYS; a
+ * program that looks for it with dlsym finds our hook all the same, and that answer when it calls it.                */
+#include <link.h>
+#include <string.h>
+
+#include "agent/core/core.h"
+#include "agent/core/libc_loader.h"
+#include "os_hooks.h"
+
+union os_real os_real;
+
+static const char *const symbols[OSRT_FUNCTION_COUNT] = {
+#define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = #symbol,
+#include "wire/osrt.def"
+#undef OS
+#undef OS_OWN
+};
+
+/* ---- Versions -------------------------------------------------------------------------------------------------- */
+
+#define OLD_PREFIX "os_old_" /* hooks of older versions, see versions.x86_64.map */
+
+#if defined(__x86_64__)
+static const struct { uint16_t function; const char *version; } versions[] = {
+    { OSRT_pthread_cond_wait, "GLIBC_2.3.2" },
+    { OSRT_pthread_cond_timedwait, "GLIBC_2.3.2" },
+    { OSRT_pthread_cond_signal, "GLIBC_2.3.2" },
+    { OSRT_pthread_cond_broadcast, "GLIBC_2.3.2" },
+    { OSRT_posix_spawn, "GLIBC_2.15" },
+    { OSRT_posix_spawnp, "GLIBC_2.15" },
+    { OSRT_quick_exit, "GLIBC_2.24" },
+    { OSRT_os_old_pthread_cond_wait, "GLIBC_2.2.5" },
+    { OSRT_os_old_pthread_cond_timedwait, "GLIBC_2.2.5" },
+    { OSRT_os_old_pthread_cond_signal, "GLIBC_2.2.5" },
+    { OSRT_os_old_pthread_cond_broadcast, "GLIBC_2.2.5" },
+    { OSRT_os_old_posix_spawn, "GLIBC_2.2.5" },
+    { OSRT_os_old_posix_spawnp, "GLIBC_2.2.5" },
+};
+
+static const char *version_of(enum osrt_function function)
+{
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].function == function)
+            return versions[i].version;
+    return NULL;
+}
+#else
+static const char *version_of(enum osrt_function function)
+{
+    return NULL;
+}
+#endif
+
+/* ---- Functions that this libc does not have -------------------------------------------------------------------- */
+
+static long missing_minus_one(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+static long missing_nothing(void)
+{
+    errno = ENOSYS;
+    return 0;
+}
+static long missing_number(void)
+{
+    return ENOSYS;
+}
+static long missing_void(void)
+{
+    return 0;
+}
+
+typedef long (*missing_function)(void);
+
+#define MISSING_MINUS_ONE missing_minus_one
+#define MISSING_NULL_ERRNO missing_nothing
+#define MISSING_ERROR_NUMBER missing_number
+#define MISSING_NOT_ZERO missing_number
+#define MISSING_NO_POINTER missing_nothing
+#define MISSING_NEVER missing_void
+#define MISSING_VOID missing_void
+#define MISSING_STREAM_EOF missing_minus_one
+#define MISSING_STREAM_NULL missing_nothing
+#define MISSING_STREAM_SHORT missing_nothing
+
+static const missing_function missing[OSRT_FUNCTION_COUNT] = {
+#define OS(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
+#define OS_OWN(type, symbol, shown, parameters, arguments, fails) [OSRT_##symbol] = MISSING_##fails,
+#include "wire/osrt.def"
+#undef OS
+#undef OS_OWN
+};
+
+/* ---- Looking up ------------------------------------------------------------------------------------------------ */
+
+struct pair {
+    uintptr_t one, other;
+    int together;
+};
+
+static int look_for_pair(struct dl_phdr_info *object, size_t size, void *wanted)
+{
+    struct pair *pair = wanted;
+    int one = modules_contain(object, pair->one), other = modules_contain(object, pair->other);
+    pair->together = one && other;
+    return one || other;
+}
+
+/* dladdr() would tell too, after a look at each symbol of the library: some 30 us a call, at the start of every program. */
+static int are_of_one_library(const void *one, const void *other)
+{
+    struct pair pair = { (uintptr_t)one, (uintptr_t)other, 0 };
+    dl_iterate_phdr(look_for_pair, &pair);
+    return pair.together;
+}
+
+void *os_find(enum osrt_function function)
+{
+    const char *symbol = symbols[function];
+    const char *version = version_of(function);
+    if (strncmp(symbol, OLD_PREFIX, sizeof OLD_PREFIX - 1) == 0)
+        symbol += sizeof OLD_PREFIX - 1;
+    int saved_errno = errno;
+    loader_prepare();
+    void *found = version && loader.dlvsym ? loader.dlvsym(RTLD_NEXT, symbol, version) : NULL;
+    void *next = loader.dlsym(RTLD_NEXT, symbol);
+    if (!found || (next != found && !are_of_one_library(next, found)))
+        found = next;
+    if (!found)
+        found = (void *)missing[function];
+    errno = saved_errno;
+    os_real.all[function] = found;
+    return found;
+}
+
+void os_resolve(void)
+{
+    for (enum osrt_function function = 0; function < OSRT_FUNCTION_COUNT; function++)
+        if (!os_real.all[function])
+            os_find(function);
+    loader.dlerror(); /* what was not found must not be the program's next dlerror() */
+    os_process_prepare();
+}

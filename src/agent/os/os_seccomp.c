@@ -1,0 +1,186 @@
+/* prctl() and syscall(): how a process limits its own system calls or clock. From then on the agent is silent: one system call
+ * of its own, or one read of the time stamp counter, could kill the program.
+ *
+ * A seccomp filter outlives exec: programs that such a process starts are not followed (os_exec.c). A process that only gives up
+ * privileges is left alone as well, since a filter often comes next and not through libc; but the programs that it starts find
+ * out by themselves whether they are behind a filter (seccomp.c).                                                         */
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include "agent/core/core.h"
+#include "os_hooks.h"
+#include "os_process.h"
+#include "agent/core/sys.h"
+
+#define NO_LIMIT WIRE_LIMIT_COUNT
+
+/* Strict mode forbids the counter too. A filter of NULL only asks whether there are filters. */
+static enum wire_limit limit_of_prctl(int option, unsigned long a, unsigned long b)
+{
+    if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
+        return WIRE_LIMIT_FILTER;
+    if (option == PR_SET_NO_NEW_PRIVS && a)
+        return WIRE_LIMIT_PRIVILEGES;
+    return option == PR_SET_TSC && a == PR_TSC_SIGSEGV ? WIRE_LIMIT_CLOCK : NO_LIMIT;
+}
+
+static enum wire_limit limit_of_seccomp(unsigned operation, const void *filter)
+{
+    return operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter) ? WIRE_LIMIT_FILTER : NO_LIMIT;
+}
+
+enum caller { STRANGER, BORROWER, SILENT, LEAVES };
+
+/* A vfork child runs in its parent's memory: a limit of the child must not silence the parent. The number is asked for before the call,
+ * since behind a filter getpid() could be fatal. A process that was forked and not attached does not know its own: 0. */
+static enum caller begin_limit(enum wire_limit limit, struct agent_note *note)
+{
+    if (limit == NO_LIMIT || os_is_filtered())
+        return STRANGER;
+    pid_t pid = sys_getpid();
+    if (agent.pid && (uint32_t)pid != agent.pid) {
+        if (limit == WIRE_LIMIT_FILTER)
+            os_note_filtered_child(pid);
+        return BORROWER;
+    }
+    if (!agent_attached())
+        return SILENT;
+    *note = agent_leave(limit);
+    return LEAVES;
+}
+
+static void end_limit(enum wire_limit limit, enum caller caller, struct agent_note note, int failed)
+{
+    if (failed && caller == BORROWER && limit == WIRE_LIMIT_FILTER)
+        os_forget_filtered_child();
+    if (caller == LEAVES)
+        (failed ? agent_come_back : agent_has_left)(note);
+    if (!failed && limit == WIRE_LIMIT_FILTER && (caller == SILENT || caller == LEAVES))
+        agent.left = agent.filtered = 1;
+}
+
+/* ---- prctl ----------------------------------------------------------------------------------------------------- */
+
+static int timed_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));
+    if (!thread)
+        return OS_REAL(prctl)(option, a, b, c, d);
+    OS_TIMED(thread, int, prctl, (option, a, b, c, d), MINUS_ONE)
+}
+
+static int limiting_prctl(enum wire_limit limit, int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    struct agent_note note = { 0 };
+    enum caller caller = begin_limit(limit, &note);
+    int result = OS_REAL(prctl)(option, a, b, c, d);
+    end_limit(limit, caller, note, result != 0);
+    return result;
+}
+
+int os_hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    enum wire_limit limit = limit_of_prctl(option, a, b);
+    if (limit != NO_LIMIT)
+        return limiting_prctl(limit, option, a, b, c, d);
+    int result = timed_prctl(option, a, b, c, d);
+    if (option == PR_SET_NAME && result == 0 && agent_attached())
+        agent_set_thread_name((const char *)a);
+    return result;
+}
+
+/* ---- syscall --------------------------------------------------------------------------------------------------- */
+
+/* Called by the instructions below alone: for the two system calls that can limit a process, and to find the real function. */
+__attribute__((used)) long os_limiting_syscall(long number, long a, long b, long c, long d, long e);
+__attribute__((used)) void *os_find_syscall(void);
+__attribute__((used, visibility("hidden"))) void *os_real_syscall;
+
+/* seccomp() with SECCOMP_FILTER_FLAG_TSYNC answers the id of a thread that could not have the filter, and no thread has it then.
+ * With SECCOMP_FILTER_FLAG_TSYNC_ESRCH it answers an error, and a number is that of a listener. */
+static int has_failed(long number, unsigned long flags, long result)
+{
+    enum { TSYNC = 1 << 0, TSYNC_ESRCH = 1 << 4 };
+    return result == -1 || (number == SYS_seccomp && result > 0 && (flags & (TSYNC | TSYNC_ESRCH)) == TSYNC);
+}
+
+long os_limiting_syscall(long number, long a, long b, long c, long d, long e)
+{
+    enum wire_limit limit = number == SYS_seccomp ? limit_of_seccomp((unsigned)a, (const void *)c)
+                                             : limit_of_prctl((int)a, (unsigned long)b, (unsigned long)c);
+    struct agent_note note = { 0 };
+    enum caller caller = begin_limit(limit, &note);
+    long result = OS_REAL(syscall)(number, a, b, c, d, e);
+    end_limit(limit, caller, note, has_failed(number, (unsigned long)b, result));
+    return result;
+}
+
+void *os_find_syscall(void)
+{
+    os_real_syscall = (void *)OS_REAL(syscall);
+    return os_real_syscall;
+}
+
+/* All other numbers go on to the real function by a jump, with all registers and the stack as they are: the call may be one that
+ * returns twice, in a child on the same stack (vfork), or not at all. */
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+#if defined(__x86_64__)
+__asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, @function\nsyscall:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "cmp $" TEXT(__NR_prctl) ", %rdi\n"
+        "je os_limiting_syscall\n"
+        "cmp $" TEXT(__NR_seccomp) ", %rdi\n"
+        "je os_limiting_syscall\n"
+        "mov os_real_syscall(%rip), %rax\n"
+        "test %rax, %rax\n"
+        "je 1f\n"
+        "jmp *%rax\n"
+        "1:\n"
+        "push %rdi\n.cfi_adjust_cfa_offset 8\n"
+        "push %rsi\n.cfi_adjust_cfa_offset 8\n"
+        "push %rdx\n.cfi_adjust_cfa_offset 8\n"
+        "push %rcx\n.cfi_adjust_cfa_offset 8\n"
+        "push %r8\n.cfi_adjust_cfa_offset 8\n"
+        "push %r9\n.cfi_adjust_cfa_offset 8\n"
+        "sub $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
+        "call os_find_syscall\n"
+        "add $8, %rsp\n.cfi_adjust_cfa_offset -8\n"
+        "pop %r9\n.cfi_adjust_cfa_offset -8\n"
+        "pop %r8\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rcx\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rdx\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rsi\n.cfi_adjust_cfa_offset -8\n"
+        "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
+        "jmp *%rax\n"
+        ".cfi_endproc\n.size syscall, . - syscall\n");
+#elif defined(__aarch64__)
+__asm__(".text\n.p2align 4\n.globl syscall\n.type syscall, %function\nsyscall:\n"
+        ".cfi_startproc\n"
+        "hint 34\n"
+        "cmp x0, " TEXT(__NR_prctl) "\n"
+        "b.eq os_limiting_syscall\n"
+        "cmp x0, " TEXT(__NR_seccomp) "\n"
+        "b.eq os_limiting_syscall\n"
+        "adrp x16, os_real_syscall\n"
+        "ldr x16, [x16, :lo12:os_real_syscall]\n"
+        "cbz x16, 1f\n"
+        "br x16\n"
+        "1:\n"
+        "stp x29, x30, [sp, -80]!\n.cfi_def_cfa_offset 80\n.cfi_offset 29, -80\n.cfi_offset 30, -72\n"
+        "mov x29, sp\n"
+        "stp x0, x1, [sp, 16]\n"
+        "stp x2, x3, [sp, 32]\n"
+        "stp x4, x5, [sp, 48]\n"
+        "str x6, [sp, 64]\n"
+        "bl os_find_syscall\n"
+        "mov x16, x0\n"
+        "ldp x0, x1, [sp, 16]\n"
+        "ldp x2, x3, [sp, 32]\n"
+        "ldp x4, x5, [sp, 48]\n"
+        "ldr x6, [sp, 64]\n"
+        "ldp x29, x30, [sp], 80\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"
+        "br x16\n"
+        ".cfi_endproc\n.size syscall, . - syscall\n");
+#endif

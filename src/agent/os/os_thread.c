@@ -1,0 +1,91 @@
+/* pthread_create: a new thread tells the agent before it runs the program's function.
+ *
+ * The two words that must travel (function, argument) wait in a block of a private pool, a list as in wire_chunks.h. No malloc.
+ * When all blocks are under way the thread is created as the program asked, and is noticed at its first hook.         */
+#include "agent/core/core.h"
+#include "os_hooks.h"
+
+#define BLOCKS 4096u
+
+struct block {
+    void *(*start)(void *);
+    void *argument;
+    _Atomic uint32_t next_free;
+};
+
+static struct block blocks[BLOCKS];
+static _Atomic uint64_t free_blocks = WIRE_LIST_EMPTY;
+static _Atomic uint32_t blocks_taken;
+
+static struct block *take_block(void)
+{
+    uint32_t index = wire_list_pop(&free_blocks, &blocks_taken, BLOCKS, &blocks->next_free, sizeof *blocks);
+    return index == WIRE_NONE ? NULL : &blocks[index];
+}
+
+static void give_block(struct block *block)
+{
+    wire_list_push(&free_blocks, (uint32_t)(block - blocks), &blocks->next_free, sizeof *blocks);
+}
+
+static void *begin_thread(void *taken)
+{
+    struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
+    give_block(taken);
+    agent_thread_begin();
+    void *result = block.start(block.argument);
+    thread_returns();
+    return result;
+}
+
+static void *begin_own_thread(void *taken)
+{
+    struct block block = { .start = ((struct block *)taken)->start, .argument = ((struct block *)taken)->argument };
+    give_block(taken);
+    agent_self = AGENT_OWN_THREAD;
+    atomic_fetch_add(&agent.own_threads, 1);
+    void *result = block.start(block.argument);
+    atomic_fetch_sub(&agent.own_threads, 1);
+    return result;
+}
+
+/* The real call, through a block if there is one. */
+static int create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument, void *(*begin)(void *))
+{
+    struct block *block = take_block();
+    if (!block)
+        return OS_REAL(pthread_create)(thread, attributes, start, argument);
+    block->start = start;
+    block->argument = argument;
+    int result = OS_REAL(pthread_create)(thread, attributes, begin, block);
+    if (result != 0)
+        give_block(block);
+    return result;
+}
+
+int os_hook_pthread_create(pthread_t *thread, const void *attributes, void *(*start)(void *), void *argument)
+{
+    if (agent_self == AGENT_OWN_THREAD || agent_self == AGENT_HIDDEN_THREAD) /* CUPTI makes itself a thread */
+        return create(thread, attributes, start, argument, begin_own_thread);
+    if (!agent_thread())
+        return OS_REAL(pthread_create)(thread, attributes, start, argument);
+    struct agent_thread *self = agent_enter(WIRE_BIT(OSRT));
+    if (!self)
+        return create(thread, attributes, start, argument, begin_thread);
+    struct os_call call = os_begin(self, OSRT_pthread_create);
+    int result = create(thread, attributes, start, argument, begin_thread);
+    if (os_end(&call))
+        os_emit(&call, OSRT_pthread_create, result, result);
+    return result;
+}
+
+/* The agent has one of the keys that a process can have, to learn of the ends of threads; the program gets it when it needs it.
+ * These make no records. */
+#define KEY(symbol, parameters)                                                                                      \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        int result = OS_REAL(symbol)(key, destructor);                                                               \
+        return result != 0 && thread_give_key_back() ? OS_REAL(symbol)(key, destructor) : result;                    \
+    }
+KEY(pthread_key_create, (pthread_key_t *key, void (*destructor)(void *)))
+KEY(tss_create, (void *key, void (*destructor)(void *)))

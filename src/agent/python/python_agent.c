@@ -1,0 +1,339 @@
+/* The Python frames that the calling thread is in: see python_agent.h.
+ *
+ * The thread itself reads them, from where it stands: its own frames do not change meanwhile, whoever has the GIL. Stacks are
+ * numbered by a hash of their frames; the text of one is put together and told when its thread first meets it, so that later ones cost
+ * the walk alone. Each thread tells its own: what another told may be read after it. A number whose place in the table another one took
+ * is told again, which does no harm.
+ *
+ * Inside an operator of PyTorch the frames are there. A call into libc may come at any moment, from a thread whose state the end of
+ * the interpreter has freed meanwhile (a daemon's), or from a handler: there the kernel reads, which knows what is mapped. */
+#include "python_agent.h"
+
+#include <pthread.h>
+
+#include "abi/python_layout.h"
+#include "agent/core/core.h"
+#include "agent/core/libc_loader.h"
+#include "agent/os/os_hooks.h"
+#include "agent/core/sys.h"
+
+#define FRAMES_MAX 128
+#define TOLD_MAX 16384u
+
+enum { NOT_FOUND, OPENING, READABLE, REFUSED };
+enum python_use { PYTHON_OF_OPERATOR, PYTHON_OF_CALL };
+
+static struct {
+    struct python_runtime python;
+    void *(*this_thread)(void); /* PyGILState_GetThisThreadState(): looks at thread-local storage alone */
+    _Atomic int state;
+    _Atomic uint64_t told[TOLD_MAX]; /* number and thread, mixed */
+} stacks;
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------------------ */
+
+static int read_own(void *context, uint64_t address, void *buffer, size_t size)
+{
+    if (!address)
+        return -1;
+    memcpy(buffer, (const void *)address, size);
+    return 0;
+}
+static const struct python_memory own_memory = { .read_at = read_own };
+
+/* What was read last, through the kernel. Callers' frames lie before those of their callees: most are had with it. */
+struct window {
+    long pid;
+    uint64_t address;
+    size_t bytes;
+    unsigned char copy[1024];
+};
+
+static int ask_kernel(const struct window *window, uint64_t address, void *buffer, size_t size)
+{
+    struct iovec to = { buffer, size }, from = { (void *)address, size };
+    return sys_process_vm_readv((int)window->pid, &to, 1, &from, 1) == (long)size ? 0 : -1;
+}
+
+static int read_through_kernel(void *context, uint64_t address, void *buffer, size_t size)
+{
+    struct window *window = context;
+    uint64_t first = address + size - sizeof window->copy;
+    if (size > sizeof window->copy / 2 || first > address)
+        return ask_kernel(window, address, buffer, size);
+    if (address - window->address > window->bytes - size || window->bytes < size) {
+        window->bytes = 0;
+        if (ask_kernel(window, first, window->copy, sizeof window->copy) != 0)
+            return ask_kernel(window, address, buffer, size);
+        window->address = first;
+        window->bytes = sizeof window->copy;
+    }
+    memcpy(buffer, window->copy + (address - window->address), size);
+    return 0;
+}
+
+/* ---- The interpreter ----------------------------------------------------------------------------------------------------------- */
+
+static void *find(const char *symbol)
+{
+    void *found = loader.dlsym(RTLD_DEFAULT, symbol); /* the program's, mostly, which RTLD_NEXT passes over */
+    return found ? found : agent_find_function("libpython", symbol);
+}
+
+/* A library that was loaded by name may be unloaded, and what we call in it would be gone: it stays. */
+static void keep_loaded(void *function)
+{
+    Dl_info place;
+    if (loader.dladdr(function, &place) && place.dli_fname)
+        OS_REAL(dlopen)(place.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+int python_prepare(void)
+{
+    uint64_t symbols[PYTHON_SYMBOL_COUNT];
+    int before = NOT_FOUND;
+    *(void **)&stacks.this_thread = find("PyGILState_GetThisThreadState");
+    loader.dlerror(); /* not the program's to see */
+    if (stacks.this_thread && atomic_compare_exchange_strong(&stacks.state, &before, OPENING)) {
+        for (int i = 0; i < PYTHON_SYMBOL_COUNT; i++)
+            symbols[i] = (uint64_t)find(python_symbols[i]);
+        keep_loaded((void *)stacks.this_thread);
+        loader.dlerror();
+        atomic_store(&stacks.state, python_open(&stacks.python, &own_memory, symbols) == PYTHON_OK ? READABLE : REFUSED);
+    }
+    return atomic_load(&stacks.state) == READABLE ? 0 : -1;
+}
+
+void python_found(void)
+{
+    if (!agent.arena->python || atomic_load_explicit(&stacks.state, memory_order_relaxed) != NOT_FOUND)
+        return;
+    if (python_prepare() != 0 && atomic_load(&stacks.state) == REFUSED)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Calls and samples have no Python stacks: this Python is not known here (CPython 3.9 to 3.14 with a GIL is).");
+}
+
+void python_forget(void)
+{
+    int opening = OPENING; /* by a thread that is not in this process: the next one opens it */
+    atomic_compare_exchange_strong(&stacks.state, &opening, NOT_FOUND);
+    if (atomic_load_explicit(&stacks.state, memory_order_relaxed) != READABLE) /* most forked children: not a page is touched */
+        return;
+    for (uint32_t i = 0; i < TOLD_MAX; i++)
+        atomic_store_explicit(&stacks.told[i], 0, memory_order_relaxed);
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t word_at(const char *object, size_t offset)
+{
+    uint64_t word;
+    memcpy(&word, object + offset, sizeof word);
+    return word;
+}
+
+/* The end of a text, where names of files differ: for another one that lies where it lay. */
+static uint64_t mix_text(uint64_t hash, uint64_t text)
+{
+    enum { CHARACTERS = 32, ASCII = 1 << 6 };
+    const char *object = (const char *)text;
+    if (!object)
+        return hash;
+    uint64_t length = word_at(object, stacks.python.at[PYTHON_TEXT_LENGTH]), word = 0;
+    int is_ascii = (word_at(object, stacks.python.at[PYTHON_TEXT_STATE]) & ASCII) != 0;
+    const char *characters = object + stacks.python.at[is_ascii ? PYTHON_TEXT_ASCII : PYTHON_TEXT_WIDE];
+    uint64_t first = length > CHARACTERS ? length - CHARACTERS : 0;
+    hash = mix(hash, length);
+    for (uint64_t at = first; at < length; at += 8, word = 0) { /* of wide ones the first half or quarter: each has so many bytes at least */
+        memcpy(&word, characters + at, length - at < 8 ? length - at : 8);
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+/* A stack that is being read and told: in the thread's scratch memory. */
+struct stack {
+    enum python_use use;
+    struct python_memory memory;
+    struct window window;
+    struct python_frame frames[FRAMES_MAX];
+    int count;
+    struct python_code code; /* of the frame that is being told */
+};
+_Static_assert(sizeof(struct stack) <= AGENT_SCRATCH_BYTES, "there is room for it");
+
+/* Of a code object with what tells it from one that lay there before: code that is made on the fly often has the same name, and its
+ * texts lie where those of the one before lay. To read them through the kernel would cost more than all the rest: numbers of calls
+ * differ from second to second instead, and a stale one is forgotten soon. */
+static uint64_t number_of(const struct stack *stack)
+{
+    enum { SECOND_SHIFT = 31 }; /* about: of a counter's ticks or of ns */
+    int is_call = stack->use == PYTHON_OF_CALL;
+    uint64_t hash = mix((uint64_t)stack->count, is_call ? agent_ticks() >> SECOND_SHIFT << 1 | 1 : 0);
+    for (int i = 0; i < stack->count; i++) {
+        const struct python_frame *frame = &stack->frames[i];
+        struct python_code_mark mark = { 0 };
+        python_code_mark(&stacks.python, &stack->memory, frame->code, &mark);
+        hash = mix(mix(hash, frame->code), (uint64_t)frame->instruction << 1 | frame->is_entry);
+        hash = mix(mix(mix(hash, mark.name), mark.file), mark.lines ^ (uint64_t)mark.first_line);
+        if (!is_call)
+            hash = mix_text(mix_text(hash, mark.name), mark.file);
+    }
+    return hash ? hash : 1;
+}
+
+/* ---- Texts --------------------------------------------------------------------------------------------------------------------- */
+
+/* Where a text is put together: in the record itself. */
+struct output { char *bytes; size_t used; };
+
+static void add_text(struct output *out, const char *text)
+{
+    size_t length = strlen(text), room = WIRE_TEXT_MAX - 1 - out->used;
+    length = length < room ? length : room;
+    memcpy(out->bytes + out->used, text, length);
+    out->used += length;
+}
+
+static void add_number(struct output *out, uint32_t number)
+{
+    char digits[12], *at = digits + sizeof digits - 1;
+    *at = 0;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    add_text(out, at);
+}
+
+/* The table of lines is copied to where the record has room behind the text. */
+static uint32_t line_of(const struct stack *stack, const struct output *out, const struct python_code *code, int64_t instruction)
+{
+    const unsigned char *table = (const unsigned char *)code->lines;
+    if (stack->use == PYTHON_OF_CALL) {
+        table = (unsigned char *)out->bytes + out->used;
+        if (code->lines_bytes > WIRE_TEXT_MAX - out->used ||
+            stack->memory.read_at(stack->memory.context, code->lines, out->bytes + out->used, code->lines_bytes) != 0)
+            return 0;
+    }
+    int32_t line = python_line(&stacks.python, code->first_line, table, code->lines_bytes, instruction);
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+/* "file(line): function", as torch has it: without the class. Frames are parted by semicolons, so that none may be within. */
+static void add_operator_frame(struct output *out, struct python_code *code, uint32_t line)
+{
+    const char *dot = strrchr(code->name, '.');
+    for (char *at = code->file; (at = strchr(at, ';'));)
+        *at = '_';
+    add_text(out, out->used ? ";" : "");
+    add_text(out, code->file);
+    add_text(out, "(");
+    add_number(out, line);
+    add_text(out, "): ");
+    add_text(out, dot && dot[1] ? dot + 1 : code->name);
+}
+
+/* As WIRE_PYTHON_STACK has them. Names hold no control characters (python_code_read()). */
+static void add_call_frame(struct output *out, const struct python_code *code, uint32_t line, int is_entry)
+{
+    add_text(out, out->used ? "\n" : "");
+    add_text(out, is_entry ? "*" : "");
+    add_number(out, line);
+    add_text(out, "\t");
+    add_text(out, code->file);
+    add_text(out, "\t");
+    add_text(out, code->name);
+}
+
+static void add_frame(struct output *out, struct stack *stack, const struct python_frame *frame)
+{
+    struct python_code *code = &stack->code;
+    if (python_code_read(&stacks.python, &stack->memory, frame->code, code) != PYTHON_OK)
+        return;
+    uint32_t line = line_of(stack, out, code, frame->instruction);
+    if (stack->use == PYTHON_OF_CALL)
+        add_call_frame(out, code, line, frame->is_entry != 0);
+    else
+        add_operator_frame(out, code, line);
+}
+
+/* 0: it had no room; that of an operator is counted as lost. */
+static int tell(struct agent_thread *thread, uint64_t number, struct stack *stack)
+{
+    uint32_t most = WIRE_HEAD_WORDS + 1 + emit_text_words(WIRE_TEXT_MAX);
+    enum wire_fate fate;
+    struct agent_lane *lane;
+    struct wire_record *record = stack->use == PYTHON_OF_CALL ? emit_reserve(thread, &lane, WIRE_PYTHON_STACK, most, &fate)
+                                                              : emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_STACK, most);
+    if (!record)
+        return 0;
+    struct output out = { (char *)(record->body + 1), 0 };
+    record->ticks = agent_ticks();
+    record->body[0] = number;
+    for (int i = 0; i < stack->count; i++)
+        add_frame(&out, stack, &stack->frames[i]);
+    memset(out.bytes + out.used, 0, emit_text_words(out.used) * 8 - out.used);
+    record->words = (uint16_t)(WIRE_HEAD_WORDS + 1 + emit_text_words(out.used));
+    emit_commit(lane, record);
+    return 1;
+}
+
+/* ---- Stacks -------------------------------------------------------------------------------------------------------------------- */
+
+/* A state that is not this thread's has been freed, and is another's or nobody's by now. */
+static int read_stack(struct stack *stack)
+{
+    struct python_thread state;
+    uint64_t rest, self = (uint64_t)stacks.this_thread();
+    if (!self || python_thread_read(&stacks.python, &stack->memory, self, &state) != PYTHON_OK || !state.frame ||
+        state.pthread != (uint64_t)pthread_self())
+        return 0;
+    stack->count = python_frames(&stacks.python, &stack->memory, state.frame, stack->frames, FRAMES_MAX, &rest);
+    return stack->count > 0;
+}
+
+static uint64_t number_and_tell(struct agent_thread *thread, struct stack *stack)
+{
+    if (!read_stack(stack))
+        return 0;
+    uint64_t number = number_of(stack), own = mix(number, (uint64_t)thread);
+    _Atomic uint64_t *told = &stacks.told[own % TOLD_MAX];
+    if (atomic_load_explicit(told, memory_order_relaxed) == own)
+        return number;
+    if (!tell(thread, number, stack))
+        return 0;
+    atomic_store_explicit(told, own, memory_order_relaxed);
+    return number;
+}
+
+static __attribute__((noinline)) uint64_t number_of_stack(struct agent_thread *thread, enum python_use use,
+                                                             enum agent_scratch_use scratch)
+{
+    struct stack *stack = agent_scratch_take(thread, scratch);
+    if (!stack)
+        return 0;
+    stack->use = use;
+    stack->memory = use == PYTHON_OF_CALL ? (struct python_memory){ read_through_kernel, &stack->window } : own_memory;
+    stack->window.pid = sys_getpid();
+    stack->window.bytes = 0;
+    uint64_t number = number_and_tell(thread, stack);
+    agent_scratch_give(thread, scratch);
+    return number;
+}
+
+uint64_t python_stack_of_operator(struct agent_thread *thread)
+{
+    return number_of_stack(thread, PYTHON_OF_OPERATOR, AGENT_SCRATCH_OF_HOOK);
+}
+
+uint64_t python_stack_now(struct agent_thread *thread, enum wire_python_flag use)
+{
+    if (!(agent.arena->python & use) || atomic_load_explicit(&stacks.state, memory_order_acquire) != READABLE)
+        return 0;
+    return number_of_stack(thread, PYTHON_OF_CALL, use == WIRE_PYTHON_SAMPLES ? AGENT_SCRATCH_OF_SAMPLE : AGENT_SCRATCH_OF_HOOK);
+}

@@ -1,0 +1,199 @@
+/* Calls in which a program shows that it has a use for the signal that samples come by (sample.c): before it sets a handler, ignores it
+ * or waits for it, it gets the signal back; and as long as it has not, nothing that it asks tells of ours. Handlers of other signals may
+ * have to be entered by way of ours (sample_relay.c), of which nothing is told either.
+ *
+ * Those that wait, and signalfd(), are timed; the others make no records. A program that goes to the kernel by itself is not
+ * seen. All of these may run in signal handlers and in vfork children, whose handlers are their own.                     */
+#include "agent/core/core.h"
+#include "agent/os/os_hooks.h"
+#include "agent/os/os_process.h"
+#include "sample_relay.h"
+#include "sample_stack.h"
+#include "agent/core/sys.h"
+
+/* ---- Setting a handler --------------------------------------------------------------------------------------------- */
+
+/* The default, where ours stands for it: nothing is to be done, and samples go on. */
+static int is_default_already(int number, const void *handler)
+{
+    return number == SAMPLE_SIGNAL && handler == (void *)SIG_DFL && sample_has_signal();
+}
+
+#define SIGACTION(symbol)                                                                                            \
+    int os_hook_##symbol(int number, const struct sigaction *action, struct sigaction *old)                          \
+    {                                                                                                                \
+        const struct relay_action *before = relay_latest(number);                                                    \
+        struct sigaction room;                                                                                       \
+        if (action && is_default_already(number, (void *)action->sa_handler))                                        \
+            action = NULL;                                                                                           \
+        else if (action && number == SAMPLE_SIGNAL)                                                                  \
+            sample_give_signal_back();                                                                               \
+        int result = OS_REAL(symbol)(number, relay_wrap(number, action, &room), old);                                \
+        if (result == 0 && old && sample_is_handler(old))                                                            \
+            *old = (struct sigaction){ .sa_handler = SIG_DFL };                                                      \
+        else if (result == 0 && old)                                                                                 \
+            relay_show(before, old);                                                                                 \
+        return result;                                                                                               \
+    }
+SIGACTION(sigaction)
+SIGACTION(__sigaction)
+
+#define SIGNAL(symbol)                                                                                               \
+    void *os_hook_##symbol(int number, void *handler)                                                                \
+    {                                                                                                                \
+        const struct relay_action *before = relay_latest(number);                                                    \
+        if (likely(number != SAMPLE_SIGNAL))                                                                         \
+            return relay_show_handler(before, OS_REAL(symbol)(number, handler));                                     \
+        if (is_default_already(number, handler))                                                                     \
+            return (void *)SIG_DFL;                                                                                  \
+        int was_ours = sample_has_signal();                                                                          \
+        sample_give_signal_back();                                                                                   \
+        void *old = OS_REAL(symbol)(number, handler);                                                                \
+        return was_ours && old != (void *)SIG_ERR ? (void *)SIG_DFL : relay_show_handler(before, old);               \
+    }
+SIGNAL(signal)
+SIGNAL(bsd_signal)
+SIGNAL(ssignal)
+SIGNAL(sysv_signal)
+SIGNAL(__sysv_signal)
+SIGNAL(sigset)
+
+int os_hook_sigignore(int number)
+{
+    if (number == SAMPLE_SIGNAL)
+        sample_give_signal_back();
+    return OS_REAL(sigignore)(number);
+}
+
+/* ---- Waiting for it ------------------------------------------------------------------------------------------------ */
+
+static void look_at_set(const sigset_t *set)
+{
+    if (os_is_filtered()) /* no samples there, and whether it can be read is a system call's to say */
+        return;
+    if (set && sys_can_read(set) && sigismember(set, SAMPLE_SIGNAL) == 1)
+        sample_give_signal_back();
+}
+
+#define WAIT(symbol, parameters, arguments, fails)                                                                   \
+    static int timed_##symbol parameters                                                                             \
+    {                                                                                                                \
+        struct agent_thread *thread = agent_enter(WIRE_BIT(OSRT));                                                   \
+        if (!thread)                                                                                                 \
+            return OS_REAL(symbol) arguments;                                                                        \
+        OS_TIMED(thread, int, symbol, arguments, fails)                                                              \
+    }
+#define WAIT_FOR(symbol, parameters, arguments, fails)                                                               \
+    WAIT(symbol, parameters, arguments, fails)                                                                       \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        look_at_set(set);                                                                                            \
+        return timed_##symbol arguments;                                                                             \
+    }
+WAIT_FOR(signalfd, (int file, const sigset_t *set, int flags), (file, set, flags), MINUS_ONE)
+WAIT_FOR(sigwait, (const sigset_t *set, int *number), (set, number), ERROR_NUMBER)
+WAIT_FOR(sigwaitinfo, (const sigset_t *set, siginfo_t *information), (set, information), MINUS_ONE)
+WAIT_FOR(sigtimedwait, (const sigset_t *set, siginfo_t *information, const struct timespec *timeout), (set, information, timeout), MINUS_ONE)
+
+/* ---- Seeing ours where none should be ------------------------------------------------------------------------------ */
+
+/* A signal that does nothing does not end the waiting: one of ours, held back until here, must not either. The mask to wait with; a
+ * kernel's is of one word, and so is what some programs give. */
+static const sigset_t *without_samples(const sigset_t *mask, sigset_t *copy)
+{
+    if (!mask || !relay_has_begun() || os_is_filtered_child() || !sys_can_read(mask))
+        return mask;
+    *(uint64_t *)copy = *(const uint64_t *)mask | (sample_has_signal() ? SAMPLE_SIGNAL_BIT : 0);
+    return copy;
+}
+
+/* What a handler that ends the waiting is entered with follows from this mask, of which its frame does not tell (sample_relay.c). */
+static struct agent_thread *note_wait(const sigset_t *mask, uintptr_t frame)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if (!agent_is_thread(thread))
+        return NULL;
+    thread->wait_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->wait_mask = *(const uint64_t *)mask;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->wait_frame = frame;
+    return thread;
+}
+
+#define WAIT_WITH(symbol, parameters, arguments)                                                                     \
+    WAIT(symbol, parameters, arguments, MINUS_ONE)                                                                   \
+    int os_hook_##symbol parameters                                                                                  \
+    {                                                                                                                \
+        sigset_t copy;                                                                                               \
+        mask = without_samples(mask, &copy);                                                                         \
+        struct agent_thread *thread = mask == &copy ? note_wait(mask, (uintptr_t)__builtin_frame_address(0)) : NULL; \
+        int result = timed_##symbol arguments;                                                                       \
+        if (thread)                                                                                                  \
+            thread->wait_frame = 0;                                                                                  \
+        return result;                                                                                               \
+    }
+WAIT_WITH(sigsuspend, (const sigset_t *mask), (mask))
+WAIT_WITH(ppoll, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask), (files, count, timeout, mask))
+WAIT_WITH(__ppoll_chk, (struct pollfd *files, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t room),
+          (files, count, timeout, mask, room))
+WAIT_WITH(pselect, (int count, fd_set *to_read, fd_set *to_write, fd_set *to_except, const struct timespec *timeout, const sigset_t *mask),
+          (count, to_read, to_write, to_except, timeout, mask))
+WAIT_WITH(epoll_pwait, (int epoll, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask), (epoll, events, count, timeout_ms, mask))
+WAIT_WITH(epoll_pwait2, (int epoll, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+          (epoll, events, count, timeout, mask))
+
+int os_hook_sigpending(sigset_t *set)
+{
+    int result = OS_REAL(sigpending)(set);
+    if (result == 0 && sample_has_signal())
+        sigdelset(set, SAMPLE_SIGNAL);
+    return result;
+}
+
+/* ---- Leaving a handler by a jump ----------------------------------------------------------------------------------- */
+
+/* What it interrupted may be the agent, in the midst of a record: whoever finds that unfinished may look whether it was left. */
+static void note_jump(void)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    if (!agent_is_thread(thread))
+        return;
+    uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy, &thread->notes,
+                           &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken, &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (*words[i])
+            *words[i] |= AGENT_JUMPED;
+    thread->wait_frame = 0;
+    /* A call that was only about to begin counts as begun, so that os_resync() asks whether it was left. */
+    if (thread->call_depth && !atomic_load_explicit(&thread->slot->call_ticks, memory_order_relaxed))
+        atomic_store_explicit(&thread->slot->call_ticks, agent_ticks(), memory_order_relaxed);
+}
+
+#define JUMP(symbol)                                                                                                 \
+    int os_hook_##symbol(void *buffer, int value)                                                                    \
+    {                                                                                                                \
+        note_jump();                                                                                                 \
+        return OS_REAL(symbol)(buffer, value);                                                                       \
+    }
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+
+/* Whether the thread runs on an alternate stack of the program's, of which the kernel does not know. */
+static int is_on_hidden_stack(void)
+{
+    struct agent_thread *thread = agent_attached() ? agent_self : NULL;
+    stack_t now;
+    if (!agent_is_thread(thread) || !thread->signal_stack)
+        return 0;
+    sample_stack_ask(&now);
+    return (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+/* glibc's check allows a jump to a lower address only from an alternate stack, and asks the kernel. */
+int os_hook___longjmp_chk(void *buffer, int value)
+{
+    note_jump();
+    return is_on_hidden_stack() ? OS_REAL(siglongjmp)(buffer, value) : OS_REAL(__longjmp_chk)(buffer, value);
+}

@@ -1,0 +1,224 @@
+/* The stack that handlers of samples run on (sample.c). The kernel has one of ours for each sampled thread, whatever the program has set: a
+ * coroutine may have no room for the kernel's signal frame, and an alternate stack of the program's is the program's alone.
+ *
+ * The program does not see it: sigaltstack() answers with the stack that it has set, and its handlers with SA_ONSTACK are moved to where
+ * the kernel would have put them (sample_relay.c). What the kernel says counts, and nothing that is remembered: the return from a handler puts
+ * back the stack that was there before it, and a forked child has its parent's. So the stack that the kernel has tells which one of the
+ * program's it stands for, by its size: the end is always the same, and the first address is the lowest and 16 bytes more for each of the
+ * last few stacks that the program has set. They are kept behind the end, with a mark by which our stack is known.
+ *
+ * Only calls of libc are seen. A stack that is set by a system call is the kernel's, and samples run on it.                           */
+#include "sample_stack.h"
+
+#include <sys/auxv.h>
+
+#include "agent/core/core.h"
+#include "agent/os/os_hooks.h"
+#include "agent/os/os_process.h"
+#include "sample_relay.h"
+#include "agent/core/sys.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1 << 31)
+#endif
+#define FRAME_USUAL 4096u    /* what kernels that do not tell can need: those with larger registers do */
+#define STACK_STEP 65536u    /* whole pages, whatever their size */
+#define KEPT 64u             /* a stack that was set so many ago, in a handler that has not returned since, is forgotten */
+#define KEPT_STEP 16u
+#define MARK UINT64_C(0x6b63617473207374)
+
+/* Behind the end of our stack. */
+struct stack_head {
+    uint64_t mark;
+    uint32_t next;
+    stack_t kept[KEPT]; /* what the program has set; the first is none */
+};
+
+/* Room for a signal's frame, with all the registers that this CPU has, and for the handler. */
+static size_t stack_bytes(void)
+{
+    static _Atomic size_t bytes;
+    size_t known = atomic_load_explicit(&bytes, memory_order_relaxed);
+    if (unlikely(!known)) {
+        int saved_errno = errno; /* which an older kernel's answer sets */
+        size_t frame = getauxval(AT_MINSIGSTKSZ);
+        errno = saved_errno;
+        known = STACK_STEP + ((frame ? frame : FRAME_USUAL) + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
+        atomic_store_explicit(&bytes, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+static char *end_of(const stack_t *stack)
+{
+    return (char *)stack->ss_sp + stack->ss_size;
+}
+
+/* ---- What it stands for ------------------------------------------------------------------------------------------------------ */
+
+static int is_ours(const stack_t *stack)
+{
+    size_t shorter = stack_bytes() - stack->ss_size;
+    const struct stack_head *head = (const void *)end_of(stack);
+    return shorter < KEPT * KEPT_STEP && shorter % KEPT_STEP == 0 && sys_can_read(head) && head->mark == (MARK ^ (uintptr_t)head);
+}
+
+const stack_t *sample_stack_stands_for(const stack_t *stack)
+{
+    const struct stack_head *head = (const void *)end_of(stack);
+    return is_ours(stack) ? &head->kept[(stack_bytes() - stack->ss_size) / KEPT_STEP] : NULL;
+}
+
+static int is_same(const stack_t *a, const stack_t *b)
+{
+    return a->ss_sp == b->ss_sp && a->ss_size == b->ss_size && a->ss_flags == b->ss_flags;
+}
+
+static stack_t ours_for(struct stack_head *head, const stack_t *program)
+{
+    stack_t kept = { .ss_sp = program->ss_sp, .ss_flags = program->ss_flags & ~SS_ONSTACK, .ss_size = program->ss_size };
+    uint32_t index = 0;
+    while (index < KEPT && !is_same(&head->kept[index], &kept))
+        index++;
+    if (index == KEPT) {
+        index = 1 + head->next++ % (KEPT - 1);
+        head->kept[index] = kept;
+    }
+    size_t bytes = stack_bytes() - index * KEPT_STEP;
+    int flags = kept.ss_flags & SS_DISABLE ? 0 : kept.ss_flags & SS_AUTODISARM;
+    return (stack_t){ .ss_sp = (char *)head - bytes, .ss_flags = flags, .ss_size = bytes };
+}
+
+int sample_stack_contains(const stack_t *stack, uintptr_t address)
+{
+    uintptr_t first = (uintptr_t)stack->ss_sp;
+    return !(stack->ss_flags & (SS_DISABLE | SS_AUTODISARM)) && address > first && address - first <= stack->ss_size;
+}
+
+static void show_as_set(stack_t *stack)
+{
+    const stack_t *program = sample_stack_stands_for(stack);
+    if (!program)
+        return;
+    *stack = *program;
+    if (sample_stack_contains(program, (uintptr_t)__builtin_frame_address(0)))
+        stack->ss_flags |= SS_ONSTACK;
+}
+
+void sample_stack_ask(stack_t *stack)
+{
+    *stack = (stack_t){ .ss_flags = SS_DISABLE };
+    sys_sigaltstack(NULL, stack);
+    show_as_set(stack);
+}
+
+/* The kernel gives a stack with SS_AUTODISARM up for as long as the handler runs. */
+void sample_stack_disarm(const stack_t *stack)
+{
+    stack_t none = { .ss_flags = SS_DISABLE };
+    if (stack->ss_flags & SS_AUTODISARM) {
+        stack_t ours = ours_for((struct stack_head *)(void *)end_of(stack), &none);
+        sys_sigaltstack(&ours, NULL);
+    }
+}
+
+/* ---- Of a thread ----------------------------------------------------------------------------------------------------------- */
+
+static size_t mapping_bytes(void)
+{
+    return STACK_STEP + stack_bytes() + STACK_STEP;
+}
+
+static char *mapping_of(const struct stack_head *head)
+{
+    return (char *)(uintptr_t)head - stack_bytes() - STACK_STEP;
+}
+
+/* Below it is a part that cannot be written: whoever needs more must not write over others' memory. */
+static struct stack_head *map_stack(void)
+{
+    char *memory = window_map_inherited(mapping_bytes());
+    if (!memory)
+        return NULL;
+    struct stack_head *head = (void *)(memory + STACK_STEP + stack_bytes());
+    head->mark = MARK ^ (uintptr_t)head;
+    for (uint32_t i = 0; i < KEPT; i++)
+        head->kept[i].ss_flags = SS_DISABLE;
+    sys_mprotect(memory, STACK_STEP, PROT_NONE);
+    return head;
+}
+
+enum wire_fate sample_stack_give(struct agent_thread *thread)
+{
+    stack_t now = { 0 };
+    if (sys_sigaltstack(NULL, &now) != 0)
+        return WIRE_UNSAMPLED_TIMER;
+    if (is_ours(&now)) {
+        thread->signal_stack = (void *)end_of(&now); /* in a forked child it is the parent's */
+        return SAMPLE_HAS_STACK;
+    }
+    if (!thread->signal_stack)
+        thread->signal_stack = map_stack();
+    if (!thread->signal_stack)
+        return WIRE_UNSAMPLED_TIMER;
+    stack_t ours = ours_for(thread->signal_stack, &now);
+    return sys_sigaltstack(&ours, NULL) == 0 ? SAMPLE_HAS_STACK : WIRE_UNSAMPLED_TIMER;
+}
+
+int sample_stack_give_back(void)
+{
+    stack_t now = { 0 };
+    if (sys_sigaltstack(NULL, &now) != 0)
+        return 0;
+    const stack_t *program = sample_stack_stands_for(&now);
+    return !program || sys_sigaltstack(program, NULL) == 0;
+}
+
+/* Handlers of the program's may come later still. */
+void sample_stack_take(struct agent_thread *thread)
+{
+    struct stack_head *head = thread->signal_stack;
+    thread->signal_stack = NULL;
+    if (head && sample_stack_give_back())
+        window_unmap(mapping_of(head), mapping_bytes());
+}
+
+/* ---- sigaltstack() --------------------------------------------------------------------------------------------------------- */
+
+/* The kernel refuses another stack to whoever runs on the one that is set. */
+static int is_refused(const stack_t *set)
+{
+    stack_t now;
+    sample_stack_ask(&now);
+    if (!(now.ss_flags & SS_ONSTACK))
+        return 0;
+    errno = sys_can_read(set) ? EPERM : EFAULT;
+    return 1;
+}
+
+/* No sample comes between the change and what follows from it, and no handler that could jump away. */
+static int set_between_samples(struct agent_thread *thread, const stack_t *set, stack_t *old)
+{
+    uint64_t mask = sys_hold_signals();
+    int result = OS_REAL(sigaltstack)(set, old);
+    enum wire_fate fate = sample_stack_give(thread);
+    if (fate != SAMPLE_HAS_STACK)
+        sample_thread_stop(thread, fate);
+    sys_release_signals(mask);
+    return result;
+}
+
+int os_hook_sigaltstack(const stack_t *set, stack_t *old)
+{
+    struct agent_thread *thread = set && sample_has_signal() && os_is_own_process() ? agent_thread() : NULL;
+    int may_be_ours = relay_has_begun() && !os_is_filtered_child();
+    if (set && may_be_ours && is_refused(set))
+        return -1;
+    int result = thread ? set_between_samples(thread, set, old) : OS_REAL(sigaltstack)(set, old);
+    if (result == 0 && old && may_be_ours)
+        show_as_set(old);
+    return result;
+}

@@ -1,0 +1,536 @@
+/* The operators of PyTorch, through the observers that it has for its own profiler.
+ *
+ * When libtorch_cpu.so is found among the loaded objects, a callback is added that torch calls at the begin and at the end of each
+ * operator, in the thread that runs it, beside the callbacks of torch.profiler. How the callback is passed has not changed since
+ * 1.11 and neither have the functions used here since 1.12; versions before have a row each. Where the fields of at::RecordFunction lie has
+ * changed with the version and with how the library was compiled. So one operator of our own is run first, whose fields are known, and the
+ * layout is the one that shows them.
+ * If none does, the callback is taken back and the report says why: no operator is read at a place that was not proven. Inputs,
+ * where they are asked for, are read by version number: see torch_ivalues.c.
+ *
+ * The observer stays for the life of the process, and changes with what the program chooses (torch_follow). A forked child has it
+ * too and attaches at its next operator.                                                                                     */
+#include "torch_agent.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "wire/wire_torch.h"
+#include "agent/core/core.h"
+#include "agent/core/libc_loader.h"
+#include "agent/os/os_hooks.h"
+#include "agent/python/python_agent.h"
+#include "agent/core/sys.h"
+
+/* at::RecordFunctionCallback: which inputs are wanted costs torch time, so only what is asked for. Behind the functions lie the probability
+ * (1.0), before it up to 1.9 another function (none), then a byte for each scope and for each wish. */
+enum { FUNCTION_SCOPES = 4, EDGE_SCOPE = 6, USER_SCOPE = 7 }; /* those of functions have always had their numbers */
+struct callback {
+    void *start, *end;
+    unsigned char rest[24];
+};
+_Static_assert(sizeof(struct callback) == 40, "as torch has it");
+
+static const struct generation {
+    uint32_t major, minor;
+    uint8_t probability, scopes, scope_count, needs_inputs, needs_numbers; /* in rest */
+    uint8_t user_scope;
+} generations[] = {
+    { 1, 8, 8, 16, 5, 21, 22, 4 }, { 1, 9, 8, 16, 5, 21, 23, 4 }, { 1, 10, 0, 8, 6, 14, 16, 5 }, { 1, 11, 0, 8, 10, 18, 20, USER_SCOPE },
+    { 1, 12, 0, 8, 10, 18, 20, USER_SCOPE },
+};
+enum { LAST_GENERATION = sizeof generations / sizeof *generations - 1 };
+static const struct generation *generation;
+
+/* std::variant<std::string_view, …>, which names an operator from 2.9 on. */
+struct description {
+    size_t length;
+    const char *name;
+    unsigned char which;
+};
+
+static struct {
+    uint64_t (*add_callback)(struct callback callback);
+    void (*remove_callback)(uint64_t handle);
+    const char *(*name)(const void *function);
+    void (*construct)(void *function, int scope);
+    void (*construct_older)(void *function, int scope, int is_sampled);
+    void (*destroy)(void *function);
+    void (*before_text)(void *function, const char *name, long sequence);
+    void (*before)(void *function, struct description description, long sequence);
+    uint64_t (*thread)(void);
+    const void *undefined;
+} calls;
+
+static const struct { const char *symbol; void **function; int is_optional; } symbols[] = {
+    { "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", (void **)&calls.add_callback, 0 },
+    { "_ZN2at14removeCallbackEm", (void **)&calls.remove_callback, 0 },
+    { "_ZNK2at14RecordFunction4nameEv", (void **)&calls.name, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (void **)&calls.construct, 1 },
+    { "_ZN2at14RecordFunctionC1ENS_11RecordScopeEb", (void **)&calls.construct_older, 1 },
+    { "_ZN2at14RecordFunctionD1Ev", (void **)&calls.destroy, 0 },
+    { "_ZN2at14RecordFunction15currentThreadIdEv", (void **)&calls.thread, 0 },
+    { "_ZN2at14RecordFunction6beforeEPKcl", (void **)&calls.before_text, 1 },
+    { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEESt17reference_wrapperIKN3c1014FunctionSchemaEEEEl",
+      (void **)&calls.before, 1 },
+    { "_ZN3c1019UndefinedTensorImpl10_singletonE", (void **)&calls.undefined, 1 },
+};
+
+static struct torch_layout layout;
+static struct torch_version version;
+static _Atomic uint32_t state; /* enum below */
+enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
+static _Atomic int with_inputs, with_stacks;
+static uint64_t observer;        /* torch's number of our callback; whoever has `asked` from 0 writes it */
+static _Atomic uint32_t asked;   /* torch_follow() since it was last done: 0 when nobody is at it */
+static const char *refusal;
+
+/* ---- Each operator ------------------------------------------------------------------------------------------------------ */
+
+/* What the begin hands to the end, to say that it was recorded. Torch deletes it, through its table of virtual functions. */
+static void keep(void *context)
+{
+}
+static void (*const context_functions[])(void *) = { keep, keep };
+static const void *const context_object[] = { context_functions };
+#define RECORDED ((void *)context_object)
+
+static inline const void *fields_of(const void *function, const struct torch_layout *of)
+{
+    return likely(!of->state) ? function : (const void *)torch_word(function, of->state);
+}
+
+static inline const char *name_of(const void *function, const struct torch_layout *of)
+{
+    return likely(!of->name) ? calls.name(function) : (const char *)torch_word(fields_of(function, of), of->name);
+}
+
+/* As versions from 1.11 on number them. */
+static inline uint16_t scope_of(const void *fields)
+{
+    unsigned char scope = ((const unsigned char *)fields)[layout.scope];
+    if (likely(generation->user_scope == USER_SCOPE))
+        return scope;
+    return scope == generation->user_scope ? USER_SCOPE : scope < FUNCTION_SCOPES ? scope : EDGE_SCOPE;
+}
+
+static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs, uint32_t input_words,
+                                uint64_t stack)
+{
+    const char *name = name_of(function, &layout);
+    const void *fields = fields_of(function, &layout);
+    size_t length = name ? emit_text_length(name) : 0;
+    if (unlikely(length > WIRE_TEXT_MAX)) /* cut before a character, not in one */
+        for (length = WIRE_TEXT_MAX; length > WIRE_TEXT_MAX - 3 && (name[length] & 0xc0) == 0x80;)
+            length--;
+    uint32_t before_inputs = WIRE_TORCH_HEAD_WORDS + (stack != 0);
+    uint32_t words = WIRE_HEAD_WORDS + before_inputs + input_words + emit_text_words(length);
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
+    if (unlikely(!record))
+        return NULL;
+    record->a = scope_of(fields);
+    record->b = (uint16_t)input_words;
+    record->body[0] = torch_word(fields, layout.number);
+    record->body[1] = torch_word(fields, layout.sequence);
+    record->body[2] = torch_word(fields, layout.forward_thread);
+    if (stack) {
+        record->flags = WIRE_TORCH_HAS_STACK;
+        record->body[WIRE_TORCH_HEAD_WORDS] = stack;
+    }
+    for (uint32_t i = 0; i < input_words; i++)
+        record->body[before_inputs + i] = inputs[i];
+    emit_text(record->body + before_inputs + input_words, name ? name : "", length);
+    record->ticks = agent_ticks(); /* last: what it takes to write is not the operator's time */
+    emit_commit(lane, record);
+    return RECORDED;
+}
+
+static inline int is_set(_Atomic int *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+/* No more of them: the observer goes on asking for them until what is recorded changes. */
+static __attribute__((noinline)) void give_up_inputs(void)
+{
+    if (atomic_exchange(&with_inputs, 0))
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded any more: tensors are not as this version of it "
+                                               "should have them.");
+}
+
+static uint32_t read_inputs(uint64_t *words, const void *fields)
+{
+    enum { VALUE_BYTES = 16 };
+    uint64_t first = torch_word(fields, layout.inputs), behind = torch_word(fields, layout.inputs + 8u);
+    return first ? torch_inputs_read(words, WIRE_TORCH_INPUT_WORDS, (const void *)first, layout.inputs_are_vector ? (behind - first) / VALUE_BYTES : behind) : 0;
+}
+
+static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
+{
+    _Static_assert(WIRE_TORCH_INPUT_WORDS * sizeof(uint64_t) <= AGENT_SCRATCH_BYTES, "there is room for them");
+    uint64_t stack = is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
+    uint64_t *inputs = is_set(&with_inputs) ? agent_scratch_take(thread, AGENT_SCRATCH_OF_HOOK) : NULL;
+    uint32_t words = inputs ? read_inputs(inputs, fields_of(function, &layout)) : 0;
+    if (unlikely(torch_inputs_are_refuted())) {
+        give_up_inputs();
+        words = 0;
+    }
+    void *recorded = write_begin(thread, function, inputs, words, stack);
+    if (inputs)
+        agent_scratch_give(thread, AGENT_SCRATCH_OF_HOOK);
+    return recorded;
+}
+
+static inline void *begin(const void *function)
+{
+    struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
+    if (!thread)
+        return NULL;
+    return is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function) : write_begin(thread, function, NULL, 0, 0);
+}
+
+static void end(const void *function, const void *context)
+{
+    uint64_t ticks = agent_ticks();
+    struct agent_thread *thread = context == RECORDED ? agent_thread() : NULL;
+    enum wire_fate fate;
+    struct agent_lane *lane;
+    struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate) : NULL;
+    if (!record) /* the operator has its row all the same, without an end */
+        return;
+    record->ticks = ticks;
+    record->body[0] = torch_word(fields_of(function, &layout), layout.number);
+    emit_commit(lane, record);
+}
+
+/* The start callback returns a std::unique_ptr, which has a destructor: the caller says where it wants it. */
+#if defined(__x86_64__)
+#define START(symbol, function)                                                                                      \
+    static void **symbol(void **result, const void *operator)                                                       \
+    {                                                                                                                \
+        *result = function(operator);                                                                                \
+        return result;                                                                                               \
+    }
+#elif defined(__aarch64__) /* in x8, which C has no word for */
+#define START(symbol, function)                                                                                      \
+    __attribute__((used)) void *torch_c_##function(const void *operator);                                             \
+    void *torch_c_##function(const void *operator)                                                                     \
+    {                                                                                                                \
+        return function(operator);                                                                                   \
+    }                                                                                                                \
+    __attribute__((visibility("hidden"))) void **symbol(void **result, const void *operator);                                                              \
+    __asm__(".text\n.p2align 4\n.type " #symbol ", %function\n" #symbol ":\n"                                        \
+            ".cfi_startproc\nhint 34\n"                                                                              \
+            "stp x29, x30, [sp, -32]!\n.cfi_def_cfa_offset 32\n.cfi_offset 29, -32\n.cfi_offset 30, -24\n"           \
+            "mov x29, sp\nstr x8, [sp, 16]\nbl torch_c_" #function "\nldr x8, [sp, 16]\nstr x0, [x8]\n"                \
+            "ldp x29, x30, [sp], 32\n.cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\nret\n"                 \
+            ".cfi_endproc\n.size " #symbol ", . - " #symbol "\n");
+#endif
+START(torch_start, begin)
+
+/* ---- The trial ------------------------------------------------------------------------------------------------------------ */
+
+#define TRIAL_SEQUENCE 0x7461636865
+static const char trial_name[] = "tacho: is this how operators look?";
+
+/* From 1.12 on the name lies between the callbacks and the sequence number, as a std::string of either kind; named inputs came with 2.4.
+ * Before, the name of the operator, which is two such strings, lies before the scope. */
+static const struct { uint32_t minor; struct torch_layout layout; } layouts[] = { /* of 1.minor; 12: and all that came later */
+#define LAYOUT(sequence, named_inputs)                                                                               \
+    { 12, { 0, 0, sequence, (sequence) + 8, 88, 96, (sequence) + 48 + (named_inputs), (sequence) + 56 + (named_inputs), 0 } }
+#define OLDER(minor, state, name, sequence, scope)                                                                  \
+    { minor, { state, name, sequence, (sequence) + 8, (scope) + 8, scope, (scope) + 16, (scope) + 24, 1 } }
+    LAYOUT(200, 56), LAYOUT(176, 56), LAYOUT(200, 0), LAYOUT(176, 0),
+    OLDER(8, 8, 184, 192, 248), OLDER(8, 8, 184, 192, 296), OLDER(9, 8, 184, 192, 288), OLDER(9, 8, 184, 192, 336),
+    OLDER(10, 8, 184, 192, 288), OLDER(10, 8, 184, 192, 336), OLDER(11, 0, 216, 224, 320), OLDER(11, 0, 216, 248, 392),
+#undef LAYOUT
+#undef OLDER
+};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+struct trial {
+    const void *function; /* that is being tried */
+    unsigned calls;       /* of the observer for it */
+    uint64_t last_number;
+    unsigned fits;        /* rows of layouts, as bits */
+};
+static struct trial trial;
+
+static int fits(const void *function, const struct torch_layout *tried)
+{
+    const void *fields = fields_of(function, tried);
+    if (!fields || torch_word(fields, tried->sequence) != TRIAL_SEQUENCE || torch_word(fields, tried->thread) != calls.thread() ||
+        ((const unsigned char *)fields)[tried->scope] != generation->user_scope)
+        return 0;
+    uint64_t number = torch_word(fields, tried->number);
+    const char *name = name_of(function, tried);
+    return torch_word(fields, tried->inputs) == 0 && torch_word(fields, tried->inputs + 8u) == 0 && torch_word(fields, tried->forward_thread) == 0 &&
+           number > trial.last_number && number < UINT32_MAX && name && strcmp(name, trial_name) == 0;
+}
+
+static void *look(const void *function)
+{
+    unsigned found = 0;
+    if (function != trial.function)
+        return NULL;
+    for (size_t i = 0; i < LAYOUTS; i++)
+        if (layouts[i].minor == generation->minor)
+            found |= (unsigned)fits(function, &layouts[i].layout) << i;
+    trial.calls++;
+    trial.fits &= found;
+    if (found) {
+        const struct torch_layout *first = &layouts[__builtin_ctz(found)].layout;
+        trial.last_number = torch_word(fields_of(function, first), first->number);
+    }
+    return NULL;
+}
+START(torch_look, look)
+
+static void run_trial(void)
+{
+    static _Alignas(64) unsigned char function[2048]; /* one thread tries, once */
+    memset(function, 0, sizeof function);
+    trial.function = function;
+    if (calls.construct)
+        calls.construct(function, USER_SCOPE);
+    else
+        calls.construct_older(function, generation->user_scope, 0);
+    if (calls.before_text)
+        calls.before_text(function, trial_name, TRIAL_SEQUENCE);
+    else
+        calls.before(function, (struct description){ .length = strlen(trial_name), .name = trial_name }, TRIAL_SEQUENCE);
+    calls.destroy(function);
+    trial.function = NULL;
+}
+
+/* Two runs: the second one's number must be a later one. */
+static int find_layout(struct callback callback)
+{
+    trial = (struct trial){ .fits = (1u << LAYOUTS) - 1 };
+    callback.start = (void *)torch_look;
+    callback.end = NULL;
+    uint64_t handle = calls.add_callback(callback);
+    run_trial();
+    run_trial();
+    calls.remove_callback(handle);
+    if (trial.calls != 2 || !trial.fits)
+        return -1;
+    layout = layouts[__builtin_ctz(trial.fits)].layout;
+    return 0;
+}
+
+/* ---- The version ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t read_number(const char **at)
+{
+    uint32_t number = 0;
+    for (; (unsigned char)(**at - '0') <= 9 && number < 10000; ++*at)
+        number = number * 10 + (uint32_t)(**at - '0');
+    return number;
+}
+
+/* The text up to a quote or the end of the line. */
+static void take_version(const char *text)
+{
+    size_t length = strcspn(text, "'\"\n");
+    length = length < sizeof version.text ? length : sizeof version.text - 1;
+    memcpy(version.text, text, length);
+    version.text[length] = 0;
+    const char *at = version.text;
+    version.major = read_number(&at);
+    if (*at == '.') {
+        at++;
+        version.minor = read_number(&at);
+    }
+}
+
+/* A file beside the folder of the library: version.py of the Python package, build-version of the C++ one. */
+static int read_version(const char *library, const char *file, const char *mark)
+{
+    static char path[4096], text[2048]; /* one thread installs, once */
+    const char *folder = strrchr(library, '/');
+    size_t length = folder ? (size_t)(folder + 1 - library) : 0;
+    if (length + strlen(file) >= sizeof path)
+        return -1;
+    memcpy(path, library, length);
+    strcpy(path + length, file);
+    int descriptor = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long bytes = descriptor < 0 ? -1 : sys_read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0)
+        sys_close(descriptor);
+    if (bytes <= 0)
+        return -1;
+    text[bytes] = 0;
+    const char *found = strstr(text, mark);
+    if (found)
+        take_version(found + strlen(mark));
+    return found ? 0 : -1;
+}
+
+static void find_version(const char *library)
+{
+    if (read_version(library, "../version.py", "__version__ = '") != 0)
+        read_version(library, "../build-version", "");
+}
+
+/* ---- Installing ----------------------------------------------------------------------------------------------------------------- */
+
+static const char too_old[] = "This PyTorch has no observers of the kind known here (releases 1.8 and later have): its own NVTX annotation, "
+                              "torch.autograd.profiler.emit_nvtx, is recorded.";
+
+static const char *look_up(const char *path)
+{
+    void *library = OS_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
+    if (!library)
+        return "libtorch_cpu.so is loaded in a way that its functions cannot be found.";
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
+        if (!*symbols[i].function && !symbols[i].is_optional) {
+            loader.dlerror(); /* not the program's to see */
+            return too_old;
+        }
+    }
+    loader.dlerror();
+    if (calls.construct_older && calls.before_text)
+        return NULL;
+    if (!calls.construct || !calls.name)
+        return too_old;
+    return calls.before_text || calls.before ? NULL : "This PyTorch is newer than this version of Tacho: its operators cannot be tried out.";
+}
+
+/* Whether inputs are to be read, and can be. */
+static int wants_inputs(void)
+{
+    static int known = -1;
+    if (!(atomic_load(&agent.torch) & WIRE_TORCH_SHAPES))
+        return 0;
+    if (known < 0) {
+        known = torch_inputs_prepare(&version, calls.undefined) == 0;
+        if (!known)
+            emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "Shapes of PyTorch's operators are not recorded: this version of it is not known here.");
+    }
+    return known && !torch_inputs_are_refuted();
+}
+
+static int wants_stacks(void)
+{
+    static int told;
+    if (!(atomic_load(&agent.torch) & WIRE_TORCH_STACKS))
+        return 0;
+    if (python_prepare() == 0)
+        return 1;
+    if (!told++)
+        emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, "The Python frames of PyTorch's operators are not recorded: this Python is not known here.");
+    return 0;
+}
+
+/* A callback is exchanged while operators run; before 1.12 that is not safe, so there it stays, and gets inputs from the start. */
+static int can_be_exchanged(void)
+{
+    return generation == &generations[LAST_GENERATION];
+}
+
+static void observe(struct callback callback)
+{
+    with_stacks = wants_stacks();
+    with_inputs = wants_inputs();
+    callback.rest[generation->needs_inputs] = (unsigned char)(with_inputs || !can_be_exchanged());
+    observer = calls.add_callback(callback);
+}
+
+static struct callback our_callback(void)
+{
+    static const double always = 1.0;
+    struct callback callback = { .start = (void *)torch_start, .end = (void *)end };
+    memcpy(callback.rest + generation->probability, &always, sizeof always);
+    memset(callback.rest + generation->scopes, 1, generation->scope_count);
+    callback.rest[generation->needs_numbers] = 1;
+    return callback;
+}
+
+/* From 1.12 on all are alike. How a callback looks before, its number says, of releases alone: "1.11.0a0" may be as 1.10 is. */
+static const struct generation *find_generation(void)
+{
+    size_t release = strspn(version.text, "0123456789.");
+    if (calls.construct && calls.name)
+        return &generations[LAST_GENERATION];
+    for (size_t i = 0; i < LAST_GENERATION; i++)
+        if (version.major == generations[i].major && version.minor == generations[i].minor && (!version.text[release] || version.text[release] == '+'))
+            return &generations[i];
+    return NULL;
+}
+
+static const char *install(const char *path)
+{
+    const char *failure = look_up(path);
+    if (failure)
+        return failure;
+    find_version(path);
+    generation = find_generation();
+    if (!generation)
+        return too_old;
+    if (find_layout(our_callback()) != 0)
+        return "The operators of this PyTorch are laid out in a way not known here: its own NVTX annotation, "
+               "torch.autograd.profiler.emit_nvtx, is recorded.";
+    observe(our_callback());
+    return NULL;
+}
+
+/* Operators that run meanwhile keep the callback that they began with. */
+static void follow(void)
+{
+    if (atomic_load(&agent.torch) & WIRE_TORCH_MEMORY)
+        torch_reach_memory();
+    with_stacks = wants_stacks();
+    if (!can_be_exchanged())
+        with_inputs = wants_inputs();
+    if (wants_inputs() == with_inputs)
+        return;
+    calls.remove_callback(observer);
+    observe(our_callback());
+}
+
+/* One thread at a time; one that comes meanwhile leaves it to that one, which looks again. */
+void torch_follow(void)
+{
+    if (atomic_load(&state) != OBSERVED || atomic_fetch_add(&asked, 1) != 0)
+        return;
+    uint32_t done = 1;
+    do
+        follow();
+    while (!atomic_compare_exchange_strong(&asked, &done, 0));
+}
+
+static void tell(void)
+{
+    if (atomic_load(&state) == OBSERVED)
+        emit_note(WIRE_TORCH_LOADED, 0, NULL, 0, version.text);
+    else if (atomic_load(&state) == REFUSED)
+        emit_note(WIRE_TORCH_REFUSED, 0, NULL, 0, refusal);
+}
+
+void torch_found(const char *path)
+{
+    uint32_t before = NOT_LOADED;
+    if (!(agent.sources & WIRE_BIT(TORCH)) || !atomic_compare_exchange_strong(&state, &before, INSTALLING))
+        return;
+    int saved_errno = errno;
+    refusal = install(path);
+    atomic_store(&state, refusal ? REFUSED : OBSERVED);
+    torch_follow();
+    tell();
+    errno = saved_errno;
+}
+
+void torch_after_attach(void)
+{
+    uint32_t installing = INSTALLING;
+    atomic_store(&asked, 0); /* whoever was at it is not in this process */
+    if (atomic_compare_exchange_strong(&state, &installing, REFUSED)) /* and may have a lock of torch's */
+        refusal = "The process was forked while PyTorch was being loaded: its operators are not recorded here.";
+    if (!(agent.sources & WIRE_BIT(TORCH)))
+        return;
+    torch_follow();
+    tell();
+}
