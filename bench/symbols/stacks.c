@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "symbols/names.h"
+#include "symbols/names/symbol_names.h"
 #include "symbols/symbols.h"
 #include "abi/registers.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "cuda_state.h"
-#include "symbols/demangle.h"
+#include "symbols/names/demangle.h"
 
 #define CAPACITY_FIRST 256u
 #define CAPACITY_MAX (1u << 20)

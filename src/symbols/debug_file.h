@@ -2,7 +2,7 @@
 #ifndef TACHO_SYMBOLS_DEBUG_FILE_H
 #define TACHO_SYMBOLS_DEBUG_FILE_H
 
-#include "state.h"
+#include "symbols_state.h"
 
 /* Opens it where it is another file: 0, or -1 if there is none. Only what belongs to the very same build is taken. */
 int debug_file_open(const struct symbols *symbols, const struct module *module, struct image *image);

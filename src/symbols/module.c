@@ -1,4 +1,4 @@
-/* Files that code comes from: which mappings are of the same one, and opening it. See state.h.
+/* Files that code comes from: which mappings are of the same one, and opening it. See symbols_state.h.
  *
  * A file is opened when the first frame in it is met, while its process is likely to live: later its path may name another. */
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "state.h"
+#include "symbols_state.h"
 
 #define BUILD_ID_TRUSTED 8 /* a shorter one may be anything */
 

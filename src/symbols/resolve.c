@@ -10,11 +10,11 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "debug_file.h"
-#include "debug_info.h"
-#include "demangle.h"
-#include "names.h"
-#include "other_names.h"
-#include "state.h"
+#include "symbols/names/debug_info.h"
+#include "symbols/names/demangle.h"
+#include "symbols/names/symbol_names.h"
+#include "runtime_names.h"
+#include "symbols_state.h"
 
 struct answer { /* to one place */
     struct symbols_line *lines;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "state.h"
+#include "symbols_state.h"
 
 struct symbols *symbols_new(const struct symbols_settings *settings)
 {

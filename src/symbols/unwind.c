@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "expression.h"
-#include "plan.h"
-#include "state.h"
+#include "symbols/cfi/cfi_expression.h"
+#include "unwind_plan.h"
+#include "symbols_state.h"
 
 #define PLACES_FIRST 1024u
 #define PLACES_MAX (1u << 22)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
+#include "symbols/names/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

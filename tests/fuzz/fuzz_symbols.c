@@ -1,17 +1,17 @@
 /* The fuzzer's way into ELF and DWARF: any bytes are taken for a file, its frames for a program's, its names are looked up. Nothing
  * may crash, hang, or take more than its size allows. scripts/fuzz links it with libFuzzer; tests/unit/symbols_fuzz.c has it too.
  *
- * libdw runs in a child (src/symbols/debug_child.c): what it does to a file is nobody's business but the child's, and is not fuzzed
+ * libdw runs in a child (src/symbols/names/debug_child.c): what it does to a file is nobody's business but the child's, and is not fuzzed
  * here, but what the child tells is. */
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/cfi.h"
-#include "symbols/expression.h"
-#include "symbols/names.h"
-#include "symbols/plan.h"
+#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_expression.h"
+#include "symbols/names/symbol_names.h"
+#include "symbols/unwind_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

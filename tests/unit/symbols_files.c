@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "symbols/other_names.h"
-#include "symbols/state.h"
+#include "symbols/runtime_names.h"
+#include "symbols/symbols_state.h"
 
 #define PID 12345
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/debug_info.h"
+#include "symbols/names/debug_info.h"
 #include "../fuzz/fuzz_symbols.c"
 
 static uint64_t random_number(uint64_t *seed)

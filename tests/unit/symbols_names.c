@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/names.h"
+#include "symbols/names/symbol_names.h"
 
 static const uint64_t addresses[] = {0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020};
 enum { COUNT = sizeof addresses / sizeof *addresses };

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/names.h"
+#include "symbols/names/symbol_names.h"
 #include "symbols/symbols.h"
 #include "abi/registers.h"
 

@@ -1,10 +1,10 @@
 /* Which function holds which address: symbol tables are read once, from end to end, and each symbol asks whether one of the wanted
  * addresses is its. So tables of a million symbols are neither sorted nor kept. */
-#ifndef TACHO_SYMBOLS_NAMES_H
-#define TACHO_SYMBOLS_NAMES_H
+#ifndef TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
+#define TACHO_SYMBOLS_NAMES_SYMBOL_NAMES_H
 
 #include "base/arena.h"
-#include "image.h"
+#include "symbols/elf/elf_image.h"
 
 struct name {
     const char *text;      /* NULL: none */

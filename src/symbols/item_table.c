@@ -1,5 +1,5 @@
-/* Open addressing over an array that grows: see kept.h. Keys are plain bytes, so structs must have no holes in them. */
-#include "kept.h"
+/* Open addressing over an array that grows: see item_table.h. Keys are plain bytes, so structs must have no holes in them. */
+#include "item_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* One step of a walk: see plan.h. Reads the copy of the stack and nothing else. */
-#include "plan.h"
+/* One step of a walk: see unwind_plan.h. Reads the copy of the stack and nothing else. */
+#include "unwind_plan.h"
 
 #include <string.h>
 
-#include "expression.h"
+#include "symbols/cfi/cfi_expression.h"
 
 #define ADDRESS_BITS_AARCH64 UINT64_C(0x0000ffffffffffff) /* above them a signed address has its signature */
 

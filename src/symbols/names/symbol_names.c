@@ -1,5 +1,5 @@
-/* Symbol tables of ELF files, and the addresses that are looked for in them: see names.h. */
-#include "names.h"
+/* Symbol tables of ELF files, and the addresses that are looked for in them: see symbol_names.h. */
+#include "symbol_names.h"
 
 #include <lzma.h>
 #include <stdio.h>

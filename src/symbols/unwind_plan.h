@@ -1,8 +1,8 @@
 /* From a frame to its caller: the registers that the caller had, from those of the frame and a copy of the stack. */
-#ifndef TACHO_SYMBOLS_PLAN_H
-#define TACHO_SYMBOLS_PLAN_H
+#ifndef TACHO_SYMBOLS_UNWIND_PLAN_H
+#define TACHO_SYMBOLS_UNWIND_PLAN_H
 
-#include "state.h"
+#include "symbols_state.h"
 
 struct plan_scene {
     uint16_t machine;

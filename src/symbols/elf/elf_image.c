@@ -1,5 +1,5 @@
-/* Reading ELF files: see image.h. What is packed is unpacked by zlib and zstd, up to a limit. */
-#include "image.h"
+/* Reading ELF files: see elf_image.h. What is packed is unpacked by zlib and zstd, up to a limit. */
+#include "elf_image.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Names of code that lies in no file: the kernel's, and what a program has made while it ran. */
-#ifndef TACHO_SYMBOLS_OTHER_NAMES_H
-#define TACHO_SYMBOLS_OTHER_NAMES_H
+#ifndef TACHO_SYMBOLS_RUNTIME_NAMES_H
+#define TACHO_SYMBOLS_RUNTIME_NAMES_H
 
-#include "names.h"
-#include "state.h"
+#include "symbols/names/symbol_names.h"
+#include "symbols_state.h"
 
 /* /proc/kallsyms, where it tells addresses. Of a loadable module's function the text is followed by a tab and [module]. */
 void names_add_kernel(struct names *names);

@@ -1,6 +1,6 @@
 /* The demangler's tree, written as CUDA's tools write it: see demangle_print.c. */
-#ifndef TACHO_SYMBOLS_DEMANGLE_PRINT_H
-#define TACHO_SYMBOLS_DEMANGLE_PRINT_H
+#ifndef TACHO_SYMBOLS_NAMES_DEMANGLE_PRINT_H
+#define TACHO_SYMBOLS_NAMES_DEMANGLE_PRINT_H
 
 #include "base/text.h"
 

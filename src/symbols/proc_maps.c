@@ -1,4 +1,4 @@
-/* What /proc tells of a process: its mappings, its root folder, the number that it calls itself. See state.h. */
+/* What /proc tells of a process: its mappings, its root folder, the number that it calls itself. See symbols_state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <linux/openat2.h>
 
 #include "base/clock.h"
-#include "state.h"
+#include "symbols_state.h"
 
 /* Files in /proc belong to the user that the process runs as; to root if it may not be looked at. */
 static void note_user(struct symbols_process *process, FILE *file)

@@ -1,6 +1,6 @@
 /* Reading numbers out of bytes that nobody vouches for: past the end every number is 0, and the cursor remembers. */
-#ifndef TACHO_SYMBOLS_CURSOR_H
-#define TACHO_SYMBOLS_CURSOR_H
+#ifndef TACHO_SYMBOLS_ELF_BYTE_CURSOR_H
+#define TACHO_SYMBOLS_ELF_BYTE_CURSOR_H
 
 #include <stddef.h>
 #include <stdint.h>

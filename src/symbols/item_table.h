@@ -1,6 +1,6 @@
 /* Things that are kept once and known by small numbers: stacks (a tree), frames, and ways to walk through a frame. */
-#ifndef TACHO_SYMBOLS_KEPT_H
-#define TACHO_SYMBOLS_KEPT_H
+#ifndef TACHO_SYMBOLS_ITEM_TABLE_H
+#define TACHO_SYMBOLS_ITEM_TABLE_H
 
 #include "symbols.h"
 

@@ -1,10 +1,10 @@
-/* Address spaces: who has mapped what where. See state.h, and look.c for what /proc tells. */
+/* Address spaces: who has mapped what where. See symbols_state.h, and proc_maps.c for what /proc tells. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "state.h"
+#include "symbols_state.h"
 
 #define MAPPINGS_MAX (1u << 20)
 #define LOOK_EVERY_NS INT64_C(200000000)

@@ -2,8 +2,8 @@
  *
  * They take names from files that anyone may have made: they never crash, never take more than a bounded amount of memory, and
  * give something for every name. */
-#ifndef TACHO_SYMBOLS_DEMANGLE_H
-#define TACHO_SYMBOLS_DEMANGLE_H
+#ifndef TACHO_SYMBOLS_NAMES_DEMANGLE_H
+#define TACHO_SYMBOLS_NAMES_DEMANGLE_H
 
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
-/* A small stack machine: see expression.h. Operators that call frame information has no use for end it. */
-#include "expression.h"
+/* A small stack machine: see cfi_expression.h. Operators that call frame information has no use for end it. */
+#include "cfi_expression.h"
 
-#include "cursor.h"
+#include "symbols/elf/byte_cursor.h"
 
 #define STACK_MAX 64
 #define STEPS_MAX 10000

@@ -1,11 +1,11 @@
 /* DWARF expressions as call frame information has them: PLTs, signal frames, stacks that were aligned anew. */
-#ifndef TACHO_SYMBOLS_EXPRESSION_H
-#define TACHO_SYMBOLS_EXPRESSION_H
+#ifndef TACHO_SYMBOLS_CFI_CFI_EXPRESSION_H
+#define TACHO_SYMBOLS_CFI_CFI_EXPRESSION_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols.h"
+#include "symbols/symbols.h"
 
 /* What an expression may look at. */
 struct expression_scene {

@@ -1,9 +1,9 @@
 /* The entries of .eh_frame and .debug_frame: which one covers an address, and what it says before its program begins. */
-#ifndef TACHO_SYMBOLS_CFI_INDEX_H
-#define TACHO_SYMBOLS_CFI_INDEX_H
+#ifndef TACHO_SYMBOLS_CFI_CFI_INDEX_H
+#define TACHO_SYMBOLS_CFI_CFI_INDEX_H
 
 #include "cfi.h"
-#include "cursor.h"
+#include "symbols/elf/byte_cursor.h"
 
 struct cfi_code {
     uint64_t start, size;    /* of the function */

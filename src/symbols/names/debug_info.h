@@ -2,14 +2,14 @@
  *
  * libdw reads it, and libdw was not made for files that lie. So it runs in a child of ours with limits on time and memory: what
  * crashes or hangs there costs the lines of that one file, and names from its symbol table remain. */
-#ifndef TACHO_SYMBOLS_DEBUG_INFO_H
-#define TACHO_SYMBOLS_DEBUG_INFO_H
+#ifndef TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
+#define TACHO_SYMBOLS_NAMES_DEBUG_INFO_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "image.h"
+#include "symbols/elf/elf_image.h"
 
 struct debug_line {
     const char *name;   /* of the function, as the linker or else the source has it */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cfi_index.h"
-#include "cursor.h"
+#include "symbols/elf/byte_cursor.h"
 
 #define STATES_KEPT 16 /* of DW_CFA_remember_state; compilers nest it once or twice */
 #define STEPS_MAX 100000u

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "cursor.h"
+#include "symbols/elf/byte_cursor.h"
 
 #define TIME_ALWAYS_NS INT64_C(10000000000)
 #define TIME_PER_MB_NS INT64_C(50000000) /* of the file */

@@ -1,18 +1,18 @@
 /* What the files of this folder know of each other:
  *
- *     image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, expression.c   its call frame information
- *     module.c       a file that is mapped somewhere      space.c, look.c                    who has mapped what where
- *     unwind.c       stacks from copies and chains        kept.c                             things kept once
- *     plan.c         one step from a frame to its caller
- *     resolve.c      the names of all frames, from names.c (symbol tables), other_names.c (the kernel, code made at run time),
+ *     elf_image.c        an ELF file, piece by piece          cfi.c, cfi_index.c, cfi_expression.c   its call frame information
+ *     module.c       a file that is mapped somewhere      address_space.c, proc_maps.c                    who has mapped what where
+ *     unwind.c       stacks from copies and chains        item_table.c                             things kept once
+ *     unwind_plan.c         one step from a frame to its caller
+ *     resolve.c      the names of all frames, from symbol_names.c (symbol tables), runtime_names.c (the kernel, code made at run time),
  *                    debug_file.c, debug_info.c (libdw) and debug_child.c (which keeps that in a child of ours) */
-#ifndef TACHO_SYMBOLS_STATE_H
-#define TACHO_SYMBOLS_STATE_H
+#ifndef TACHO_SYMBOLS_SYMBOLS_STATE_H
+#define TACHO_SYMBOLS_SYMBOLS_STATE_H
 
 #include "base/intern.h"
-#include "cfi.h"
-#include "image.h"
-#include "kept.h"
+#include "symbols/cfi/cfi.h"
+#include "symbols/elf/elf_image.h"
+#include "item_table.h"
 #include "symbols.h"
 
 enum module_kind { MODULE_FILE, MODULE_VDSO, MODULE_KERNEL, MODULE_JIT, MODULE_NOTHING };
@@ -117,7 +117,7 @@ struct module *module_of_kernel(struct symbols *symbols);
 int module_open(struct module *module, struct symbols_process *process, const struct mapping *mapping);
 void module_delete(struct module *module);
 
-/* ---- space.c --------------------------------------------------------------------------------------------------------------- */
+/* ---- address_space.c --------------------------------------------------------------------------------------------------------------- */
 
 /* The mapping that holds an address, after a look at /proc if none is known. NULL: none. */
 const struct mapping *space_find(struct symbols_process *process, uint64_t address);

@@ -2,11 +2,11 @@
  * must give back. .eh_frame is asked first, then .debug_frame.
  *
  * Nothing is parsed ahead: a lookup is a binary search (in .eh_frame_hdr, where there is one) and one short program. */
-#ifndef TACHO_SYMBOLS_CFI_H
-#define TACHO_SYMBOLS_CFI_H
+#ifndef TACHO_SYMBOLS_CFI_CFI_H
+#define TACHO_SYMBOLS_CFI_CFI_H
 
-#include "image.h"
-#include "symbols.h"
+#include "symbols/elf/elf_image.h"
+#include "symbols/symbols.h"
 
 enum cfi_kind {
     CFI_SAME,           /* unchanged, as far as is known */

@@ -1,5 +1,5 @@
-/* Reading /proc/kallsyms and perf maps: see other_names.h. Both are lines of text that may be anything. */
-#include "other_names.h"
+/* Reading /proc/kallsyms and perf maps: see runtime_names.h. Both are lines of text that may be anything. */
+#include "runtime_names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
