@@ -89,7 +89,7 @@ endif()
 # ---- lib/libtacho.so: the public API, where linkers look. The reader inside it is the one of src/report.
 file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libtacho/*.c)
 if(api_sources)
-  file(GLOB api_reader_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/report/*.c)
+  file(GLOB_RECURSE api_reader_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/report/*.c)
   add_library(libtacho SHARED ${api_sources} ${api_reader_sources})
   set_target_properties(libtacho PROPERTIES OUTPUT_NAME tacho SOVERSION ${PROJECT_VERSION_MAJOR}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "collect/clock.h"
 #include "collect/cuda.h"
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 
 #define CHUNKS 1u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 #define THREADS 4
 #define STREAMS 8

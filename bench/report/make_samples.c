@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 enum { THREADS = 8, FUNCTIONS = 4000, MODULES = 40, DEEPEST = 32 };
 #define GLOBAL_PID (INT64_C(1) << 48 | INT64_C(4242) << 24)

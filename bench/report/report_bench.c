@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "report/reader.h"
-#include "report/writer.h"
+#include "report/reader/reader.h"
+#include "report/writer/writer.h"
 
 #define BATCH 4096
 #define THREADS 4

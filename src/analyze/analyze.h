@@ -4,7 +4,7 @@
 #define TACHO_ANALYZE_ANALYZE_H
 
 #include "base/error.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 #include "table.h"
 
 /* Options given behind a report's name (um_sum:rows=5): name and value, value NULL for a bare flag. */

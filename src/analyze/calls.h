@@ -5,7 +5,7 @@
 #ifndef TACHO_ANALYZE_CALLS_H
 #define TACHO_ANALYZE_CALLS_H
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 enum { CALL_START, CALL_END, CALL_THREAD, CALL_CORRELATION, CALL_NAME, CALL_COLUMNS };
 enum { NO_CALL = UINT32_MAX };

@@ -3,7 +3,7 @@
 #define TACHO_ANALYZE_EVENTS_H
 
 #include "base/saturating.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 /* NVTX_EVENTS.eventType. The NVTXT ones come from ranges that were imported as text. */
 enum {

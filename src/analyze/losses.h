@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_LOSSES_H
 #define TACHO_ANALYZE_LOSSES_H
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 enum { LOSSES_MAX = 64 };
 

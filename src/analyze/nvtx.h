@@ -3,7 +3,7 @@
 #define TACHO_ANALYZE_NVTX_H
 
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 /* The columns of NVTX_EVENTS that the reports ask for, in the order of their blocks. */
 enum { NVTX_START, NVTX_END, NVTX_TYPE, NVTX_TEXT, NVTX_TEXT_ID, NVTX_THREAD, NVTX_DOMAIN, NVTX_COLUMNS };

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "gpu.h"
 #include "keys.h"
 #include "order.h"

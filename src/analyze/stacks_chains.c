@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/chains.h"
+#include "report/schema/chain_tables.h"
 #include "stacks.h"
 
 static const char *const native_names[CHAIN_COLUMNS] = CHAIN_NATIVE_COLUMNS, *const python_names[CHAIN_COLUMNS] = CHAIN_PYTHON_COLUMNS;

@@ -7,7 +7,7 @@
 #define TACHO_ANALYZE_STEPS_H
 
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 enum { NO_STEP = UINT32_MAX };
 

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/array.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "operators.h"
 #include "ranges.h"
 

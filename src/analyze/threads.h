@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_THREADS_H
 #define TACHO_ANALYZE_THREADS_H
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct thread_name {
     int64_t thread, name, priority;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "events.h"
 #include "forwards.h"
 #include "operators.h"

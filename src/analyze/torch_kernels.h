@@ -3,7 +3,7 @@
 #ifndef TACHO_ANALYZE_TORCH_KERNELS_H
 #define TACHO_ANALYZE_TORCH_KERNELS_H
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 #include "keys.h"
 
 struct torch_kernels {

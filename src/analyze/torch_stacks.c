@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "forwards.h"
 
 int torch_shows_frame(const char *bytes, size_t length)

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "collect/collect.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 enum { CLOSING_LINES = 15 };
 

@@ -3,7 +3,7 @@
 #define TACHO_CMD_CLOSING_TORCH_H
 
 #include "analyze/table.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 /* By their own time, on the CPU or that of their kernels: share, total, count, name, as the summary tables begin and end; the largest
  * first. NULL: there are none, or too many to count them while somebody waits. The caller owns it: table_delete(). */

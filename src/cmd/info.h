@@ -3,7 +3,7 @@
 #define TACHO_CMD_INFO_H
 
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 /* All of it. */
 int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err);

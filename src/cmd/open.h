@@ -5,7 +5,7 @@
 #include "analyze/losses.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
 

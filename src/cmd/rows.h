@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_ROWS_H
 #define TACHO_CMD_ROWS_H
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct rows {
     struct report *report;

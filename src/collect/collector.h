@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "capture.h"
 #include "children.h"
 #include "clock.h"

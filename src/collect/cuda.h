@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "wire/wire.h"
 #include "call_chains.h"
 

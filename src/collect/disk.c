@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "report/schema.h"
+#include "report/schema/schema.h"
 #include "collector.h"
 
 #define RECORDED(member) offsetof(struct collect_result, member)

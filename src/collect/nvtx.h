@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "wire/wire.h"
 
 struct clock_map; /* clock.h */

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "wire/wire_osrt.h"
 #include "wire/wire.h"
 #include "call_chains.h"

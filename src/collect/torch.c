@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "wire/wire_torch.h"
 #include "clock.h"
 #include "nvtx_state.h"

@@ -8,8 +8,8 @@
 
 #include "analyze/events.h"
 #include "base/array.h"
-#include "report/chains.h"
-#include "report/writer.h"
+#include "report/schema/chain_tables.h"
+#include "report/writer/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
 #include "rows.h"

@@ -2,7 +2,7 @@
 #ifndef TACHO_EXPORT_CUT_OVERVIEW_H
 #define TACHO_EXPORT_CUT_OVERVIEW_H
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "cut_window.h"
 
 struct cut_overview {

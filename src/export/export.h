@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct filter;
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/enums.h"
-#include "report/schema.h"
+#include "report/schema/enums.h"
+#include "report/schema/schema.h"
 
 static int fail(const struct sqlite_export *export, struct error *err)
 {

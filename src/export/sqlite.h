@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/schema.h"
+#include "report/schema/schema.h"
 #include "rows.h"
 
 struct sqlite_export {

@@ -2,7 +2,7 @@
 #include "trace.h"
 
 #include "analyze/events.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "arrows.h"
 
 /* ---- operators ----------------------------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #define TACHO_IMPORT_KINETO_H
 
 #include "base/error.h"
-#include "report/schema.h"
-#include "report/writer.h"
+#include "report/schema/schema.h"
+#include "report/writer/writer.h"
 #include "kineto_scan.h"
 
 /* ---- the window ---------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/saturating.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 
 #define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
 #define SECOND_NS INT64_C(1000000000)

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "report/schema.h"
-#include "report/writer.h"
+#include "report/schema/schema.h"
+#include "report/writer/writer.h"
 
 /* Their ids of strings to ours. Ids are small numbers in every file of nsys; those of other files may be anything. */
 struct string_map {

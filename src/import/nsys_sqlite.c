@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/enums.h"
+#include "report/schema/enums.h"
 #include "import.h"
 #include "nsys.h"
 

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/enums.h"
+#include "report/schema/enums.h"
 #include "query.h"
 
 /* What all virtual tables of a query see. */

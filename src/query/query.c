@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cancel.h"
-#include "report/schema.h"
+#include "report/schema/schema.h"
 #include "module.h"
 
 struct query {

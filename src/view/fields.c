@@ -6,7 +6,7 @@
 
 #include "analyze/events.h"
 #include "base/json_write.h"
-#include "report/enums.h"
+#include "report/schema/enums.h"
 #include "cuda_errors.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
-#include "report/chains.h"
+#include "report/schema/chain_tables.h"
 #include "kept.h"
 #include "pairs.h"
 

@@ -10,7 +10,7 @@
 #include "analyze/events.h"
 #include "analyze/operators.h"
 #include "base/array.h"
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 #include "kept.h"
 
 enum { MOST_CANDIDATES = 256 }; /* all are compared with all */

@@ -10,7 +10,7 @@
 #include "analyze/events.h"
 #include "analyze/gpu.h"
 #include "analyze/stacks.h"
-#include "report/enums.h"
+#include "report/schema/enums.h"
 
 #define COUNT_OF(list) (sizeof (list) / sizeof *(list))
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct view;
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 #define NO_ZONE_KEY INT64_MIN
 enum { ZONE_MOST_COLUMNS = 16 };

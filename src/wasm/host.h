@@ -3,7 +3,7 @@
 #define TACHO_WASM_HOST_H
 
 #include "base/error.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct page_file {
     int fd;

@@ -1,6 +1,6 @@
-/* The file that a writer appends to (report/output.h), in the page's memory: it has no disk that could be full, so there is no
+/* The file that a writer appends to (report/writer/append_file.h), in the page's memory: it has no disk that could be full, so there is no
  * room to reserve. */
-#include "report/output.h"
+#include "report/writer/append_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 
 #include "collect/clock.h"
 #include "collect/cuda.h"
-#include "report/writer.h"
+#include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

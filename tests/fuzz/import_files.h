@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "import/import.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

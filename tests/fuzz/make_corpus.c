@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/chunkfile.h"
-#include "report/writer.h"
+#include "report/writer/chunkfile.h"
+#include "report/writer/writer.h"
 
 static uint64_t state = 42;
 

@@ -14,7 +14,7 @@
 
 #include "collect/collector.h"
 #include "collect/cost.h"
-#include "report/reader.h"
+#include "report/reader/reader.h"
 #include "wire/wire_cuda.h"
 #include "rounds.h"
 

@@ -12,8 +12,8 @@
 
 #include "collect/clock.h"
 #include "collect/nvtx.h"
-#include "report/reader.h"
-#include "report/writer.h"
+#include "report/reader/reader.h"
+#include "report/writer/writer.h"
 #include "wire/wire_nvtx.h"
 #include "rounds.h"
 

@@ -18,8 +18,8 @@
 #include "collect/clock.h"
 #include "collect/cuda.h"
 #include "collect/process.h"
-#include "report/reader.h"
-#include "report/writer.h"
+#include "report/reader/reader.h"
+#include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 
 #define SCENE_CHUNKS 4u

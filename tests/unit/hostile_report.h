@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 /* What decides: the bytes, and behind them numbers that follow from them. */
 struct hostile {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "analyze/analyze.h"
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 static char path[] = "/tmp/tacho-unit-XXXXXX";
 

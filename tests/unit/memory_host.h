@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "report/reader.h"
+#include "report/reader/reader.h"
 
 struct memory_file {
     const uint8_t *bytes;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "query/query.h"
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 enum { ROWS = 100000, NAMES = 7, STEP_NS = 10 };
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <tacho/report.h>
 
-#include "report/writer.h"
+#include "report/writer/writer.h"
 
 #define ROWS 70000 /* three chunks */
 

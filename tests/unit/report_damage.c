@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
-#include "report/chunkfile.h"
-#include "report/reader.h"
-#include "report/writer.h"
+#include "report/writer/chunkfile.h"
+#include "report/reader/reader.h"
+#include "report/writer/writer.h"
 #include "memory_host.h"
 #include "rounds.h"
 

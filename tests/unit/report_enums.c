@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "report/enums.h"
-#include "report/schema.h"
+#include "report/schema/enums.h"
+#include "report/schema/schema.h"
 
 static void values_are_found_by_number(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/format.h"
+#include "report/format/format.h"
 #include "../fuzz/fuzz_report.c"
 
 #define MUTATIONS 4000

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "report/reader.h"
-#include "report/writer.h"
+#include "report/reader/reader.h"
+#include "report/writer/writer.h"
 
 static char path[] = "/tmp/tacho-unit-XXXXXX";
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "report/torch_names.h"
+#include "report/schema/torch_names.h"
 
 static int64_t number(const char *name)
 {

@@ -1,10 +1,10 @@
 /* A report file that is being made of whole chunks: places them, remembers them, and writes the index at the end.
  * Shared by the writer and by recovery; knows nothing of rows. One thread at a time. */
-#ifndef TACHO_REPORT_CHUNKFILE_H
-#define TACHO_REPORT_CHUNKFILE_H
+#ifndef TACHO_REPORT_WRITER_CHUNKFILE_H
+#define TACHO_REPORT_WRITER_CHUNKFILE_H
 
-#include "encode.h"
-#include "output.h"
+#include "report/format/encode.h"
+#include "append_file.h"
 
 struct chunk_entry {
     uint64_t offset;

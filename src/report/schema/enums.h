@@ -1,7 +1,7 @@
 /* The enums of the schema as data, generated from enums.def: what SQL shows as the tables ENUM_… and what analyses look
  * labels up in. Values of an imported file that are not as here are in its table TACHO_ENUM. */
-#ifndef TACHO_REPORT_ENUMS_H
-#define TACHO_REPORT_ENUMS_H
+#ifndef TACHO_REPORT_SCHEMA_ENUMS_H
+#define TACHO_REPORT_SCHEMA_ENUMS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* Turning the payload of a chunk back into columns. Trusts no byte: a payload that is not exactly what the format
  * allows is refused as a whole. Knows nothing of files; zstd comes from the report's host. */
-#ifndef TACHO_REPORT_DECODE_H
-#define TACHO_REPORT_DECODE_H
+#ifndef TACHO_REPORT_FORMAT_DECODE_H
+#define TACHO_REPORT_FORMAT_DECODE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "format.h"
-#include "reader.h"
+#include "report/reader/reader.h"
 
 /* Where one byte plane lies. */
 struct plane_view {

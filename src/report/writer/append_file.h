@@ -1,7 +1,7 @@
 /* The file that a writer appends to. It holds some room in reserve, so that a report on a full disk can still be
  * closed, and it never leaves half a write behind. */
-#ifndef TACHO_REPORT_OUTPUT_H
-#define TACHO_REPORT_OUTPUT_H
+#ifndef TACHO_REPORT_WRITER_APPEND_FILE_H
+#define TACHO_REPORT_WRITER_APPEND_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_state.h"
+#include "reader_state.h"
 
 #define MAX_DEFINITIONS 4096
 #define MAX_SCHEMA_BYTES ((size_t)16 << 20) /* of all schema chunks together */

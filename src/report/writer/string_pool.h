@@ -3,8 +3,8 @@
  * There are two generations. When the young one is large it becomes the old one, and the old one is forgotten; whatever
  * is used meanwhile moves to the young one with its id. So texts in use keep their ids, and a text that was not used for
  * a whole generation (names that are unique to a call) gets another id if it ever comes back. One thread only. */
-#ifndef TACHO_REPORT_POOL_H
-#define TACHO_REPORT_POOL_H
+#ifndef TACHO_REPORT_WRITER_STRING_POOL_H
+#define TACHO_REPORT_WRITER_STRING_POOL_H
 
 #include "base/intern.h"
 

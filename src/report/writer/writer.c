@@ -23,8 +23,8 @@
 
 #include "base/parallel.h"
 #include "chunkfile.h"
-#include "encode.h"
-#include "pool.h"
+#include "report/format/encode.h"
+#include "string_pool.h"
 
 #define PENDING_STRING_BYTES ((size_t)1 << 20)
 #define STRING_MEMORY ((size_t)64 << 20) /* of a generation; there are two */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_state.h"
+#include "reader_state.h"
 
 #define MISSES_BEFORE_ALL 3
 

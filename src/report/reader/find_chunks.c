@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report_state.h"
+#include "reader_state.h"
 
 #define WINDOW 65536
 

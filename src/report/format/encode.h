@@ -1,14 +1,14 @@
 /* Turning columns of numbers into the payload of a chunk. The coding of each column is chosen from its data; see
  * docs/format.md. One encoder per thread: it keeps scratch memory and a zstd context between chunks. */
-#ifndef TACHO_REPORT_ENCODE_H
-#define TACHO_REPORT_ENCODE_H
+#ifndef TACHO_REPORT_FORMAT_ENCODE_H
+#define TACHO_REPORT_FORMAT_ENCODE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/intern.h"
 #include "format.h"
-#include "schema.h"
+#include "report/schema/schema.h"
 
 struct encoder;
 

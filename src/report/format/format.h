@@ -1,7 +1,7 @@
 /* The bytes of a report file: sizes, limits, the chunk header and numbers of variable length. docs/format.md is the
  * same in words; whoever changes one changes the other. */
-#ifndef TACHO_REPORT_FORMAT_H
-#define TACHO_REPORT_FORMAT_H
+#ifndef TACHO_REPORT_FORMAT_FORMAT_H
+#define TACHO_REPORT_FORMAT_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>

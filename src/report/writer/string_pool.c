@@ -1,5 +1,5 @@
-/* See pool.h. New ids are given in the order of the young generation's strings, with those that moved there between. */
-#include "pool.h"
+/* See string_pool.h. New ids are given in the order of the young generation's strings, with those that moved there between. */
+#include "string_pool.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* The tables of call chains and their users: see chains.h. */
-#include "chains.h"
+/* The tables of call chains and their users: see chain_tables.h. */
+#include "chain_tables.h"
 
 #include <string.h>
 

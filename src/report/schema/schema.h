@@ -3,8 +3,8 @@
  * A row struct is what a producer fills and hands to writer_append(): a bit per column that says "not NULL",
  * then eight bytes per column in schema order. Readers do not use it: a file names its own tables and columns,
  * and may come from an older or newer Tacho. */
-#ifndef TACHO_REPORT_SCHEMA_H
-#define TACHO_REPORT_SCHEMA_H
+#ifndef TACHO_REPORT_SCHEMA_SCHEMA_H
+#define TACHO_REPORT_SCHEMA_SCHEMA_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "chunkfile.h"
-#include "report_state.h"
+#include "report/reader/reader_state.h"
 
 struct check {
     struct report *report;

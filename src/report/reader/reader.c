@@ -1,9 +1,9 @@
-/* Opening and closing a report, and looking at its tables. The work is in find.c (chunks), tables.c (tables), scan.c
+/* Opening and closing a report, and looking at its tables. The work is in find_chunks.c (chunks), table_definitions.c (tables), scan.c
  * (columns) and strings.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_state.h"
+#include "reader_state.h"
 
 int report_open_host(const struct report_host *host, struct report **out, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* Names that PyTorch gives to operators and that mean something, in reports as in its own traces. */
-#ifndef TACHO_REPORT_TORCH_NAMES_H
-#define TACHO_REPORT_TORCH_NAMES_H
+#ifndef TACHO_REPORT_SCHEMA_TORCH_NAMES_H
+#define TACHO_REPORT_SCHEMA_TORCH_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

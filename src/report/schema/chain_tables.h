@@ -2,8 +2,8 @@
  *
  * Whoever follows a row to its stack (or keeps only the stacks that are used) reads it here, so that a new table with call
  * chains is one row more. */
-#ifndef TACHO_REPORT_CHAINS_H
-#define TACHO_REPORT_CHAINS_H
+#ifndef TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
+#define TACHO_REPORT_SCHEMA_CHAIN_TABLES_H
 
 #include <stddef.h>
 

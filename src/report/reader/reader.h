@@ -3,14 +3,14 @@
  * The reader trusts no byte of the file. It takes its means from its host (read_at, decompress, parallel_for), so
  * that the same code serves the command line, the server and a page. A file without an index (still growing, or its
  * writer was killed) is scanned, and everything up to the first damaged byte is there; damaged chunks are skipped and counted. */
-#ifndef TACHO_REPORT_READER_H
-#define TACHO_REPORT_READER_H
+#ifndef TACHO_REPORT_READER_READER_H
+#define TACHO_REPORT_READER_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "schema.h"
+#include "report/schema/schema.h"
 
 struct report;
 
@@ -132,7 +132,7 @@ static inline int columns_is_null(const struct report_columns *columns, size_t c
  * does not count. Valid while the report is open. Any thread may ask, also from inside a visit. */
 const char *report_string(struct report *report, int64_t id, size_t *length);
 /* The id of these bytes, or -1. Where strings repeat, which is known after the first search, it is the first of several:
- * a long capture may have given a text another id (pool.h). */
+ * a long capture may have given a text another id (string_pool.h). */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 int report_strings_repeat(struct report *report);
 

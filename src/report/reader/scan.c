@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/cancel.h"
-#include "report_state.h"
+#include "reader_state.h"
 
 /* ---- scratch ---- */
 

@@ -8,7 +8,7 @@
 
 #include "base/sparse_file.h"
 #include "base/parallel.h"
-#include "report_state.h"
+#include "reader_state.h"
 
 #define CONTEXTS 64
 

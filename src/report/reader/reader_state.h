@@ -1,14 +1,14 @@
 /* An open report, as the files of the reader share it. Nobody else includes this. */
-#ifndef TACHO_REPORT_STATE_H
-#define TACHO_REPORT_STATE_H
+#ifndef TACHO_REPORT_READER_READER_STATE_H
+#define TACHO_REPORT_READER_READER_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/intern.h"
-#include "decode.h"
-#include "format.h"
+#include "report/format/decode.h"
+#include "report/format/format.h"
 #include "reader.h"
 
 /* A chunk as opening found it. With an index nothing of the chunk itself has been read yet. */
@@ -94,10 +94,10 @@ struct report {
     int string_index_made, strings_repeat;
 };
 
-/* find.c: fills found, from the index or by scanning. */
+/* find_chunks.c: fills found, from the index or by scanning. */
 int report_find_chunks(struct report *report, struct error *err);
 
-/* tables.c: fills definitions and tables from what was found. */
+/* table_definitions.c: fills definitions and tables from what was found. */
 int report_make_tables(struct report *report, struct error *err);
 
 /* strings.c */

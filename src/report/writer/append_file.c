@@ -1,6 +1,6 @@
-/* Appending with a reserve; see output.h. Room ahead of the end is taken with fallocate in steps. When a step fails the
+/* Appending with a reserve; see append_file.h. Room ahead of the end is taken with fallocate in steps. When a step fails the
  * disk is full, and what was taken before is the reserve. No fsync: a crash of the machine is left to the file system. */
-#include "output.h"
+#include "append_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,14 +3,14 @@
  * One thread owns a writer. It appends rows and interns strings; whole batches are encoded by worker threads and
  * written in order. Order of writing keeps one promise: a chunk never refers to a string that is not in the file yet.
  * A full disk does not break the file: the writer keeps a reserve, counts what it could not keep, and goes on trying. */
-#ifndef TACHO_REPORT_WRITER_H
-#define TACHO_REPORT_WRITER_H
+#ifndef TACHO_REPORT_WRITER_WRITER_H
+#define TACHO_REPORT_WRITER_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "schema.h"
+#include "report/schema/schema.h"
 
 struct writer;
 
@@ -25,7 +25,7 @@ struct writer_options {
 int writer_open(const char *path, const struct writer_options *options, struct writer **out, struct error *err);
 
 /* The id of a string, good for as long as the writer lives. Ids count from 1; 0 is the empty string. The same bytes have
- * the same id, unless they were not asked for during a long time full of others: see pool.h. */
+ * the same id, unless they were not asked for during a long time full of others: see string_pool.h. */
 int64_t writer_string(struct writer *writer, const char *bytes, size_t length);
 
 /* Copies one row (a struct row_<TABLE>). Never blocks on the disk unless the encoders are far behind. */
