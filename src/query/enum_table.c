@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "query_state.h"
 
 struct value {
     int64_t id;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/cancel.h"
 #include "report/schema/schema.h"
-#include "module.h"
+#include "query_state.h"
 
 struct query {
     struct query_tables tables;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "query_table.h"
 
 void table_unload(struct table *table)
 {

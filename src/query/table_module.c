@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "query_table.h"
 
 enum { BLOCKS_AT_FIRST = 1 };
 

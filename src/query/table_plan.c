@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "query_table.h"
 
 /* The operator as the plan spells it, or 0 if it is of no use here. */
 static char operator_of(const struct table *table, const struct sqlite3_index_constraint *constraint)

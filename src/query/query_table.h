@@ -4,10 +4,10 @@
  * A table that is read once is streamed: a few chunks at a time are decoded, on all cores, and only the columns in use. A
  * table that is read again in the same query (the inner side of a join) is decoded whole, and a hash over the column
  * that is compared for equality leads to its rows. */
-#ifndef TACHO_QUERY_TABLE_H
-#define TACHO_QUERY_TABLE_H
+#ifndef TACHO_QUERY_QUERY_TABLE_H
+#define TACHO_QUERY_QUERY_TABLE_H
 
-#include "module.h"
+#include "query_state.h"
 
 enum { MOST_COLUMNS = 256, MOST_TESTS = 16, MOST_BLOCKS = 16 };
 

@@ -1,6 +1,6 @@
 /* What the files of src/query share: the two kinds of virtual tables. Nobody else includes this. */
-#ifndef TACHO_QUERY_MODULE_H
-#define TACHO_QUERY_MODULE_H
+#ifndef TACHO_QUERY_QUERY_STATE_H
+#define TACHO_QUERY_QUERY_STATE_H
 
 #include <sqlite3.h>
 

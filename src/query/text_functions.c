@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "query_state.h"
 
 static int is_continuation(unsigned char byte)
 {
