@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "import/kineto_scan.h"
+#include "base/json_scan.h"
 
 enum { DEEPEST = 64 };
 

@@ -1,6 +1,6 @@
 /* What the files of the Kineto importer share.
  *
- * kineto_window.c reads the file, plain or packed, through a window of bounded size; kineto_scan.c finds values in it;
+ * kineto_window.c reads the file, plain or packed, through a window of bounded size; json_scan.c finds values in it;
  * kineto_event.c reads one event; kineto_rows.c makes rows of it; kineto.c goes through the file and says what was lost. */
 #ifndef TACHO_IMPORT_KINETO_H
 #define TACHO_IMPORT_KINETO_H
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "report/schema/schema.h"
 #include "report/writer/writer.h"
-#include "kineto_scan.h"
+#include "base/json_scan.h"
 
 /* ---- the window ---------------------------------------------------------------------------------------------- */
 

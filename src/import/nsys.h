@@ -1,6 +1,6 @@
 /* What the files of the nsys importer share: the state of one import, and how they divide it.
  *
- * nsys_sqlite.c opens the file and decides what becomes of each table; nsys_strings.c knows StringIds; nsys_rows.c reads
+ * nsys.c opens the file and decides what becomes of each table; nsys_strings.c knows StringIds; nsys_rows.c reads
  * the rows of a table, on several threads where that pays. */
 #ifndef TACHO_IMPORT_NSYS_H
 #define TACHO_IMPORT_NSYS_H

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/kineto_scan.h"
+#include "base/json_scan.h"
 
 /* A copy of the text with zeros behind it, as the scanner wants it. */
 static char *copy_of(const char *text, size_t length)

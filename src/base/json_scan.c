@@ -1,5 +1,5 @@
 /* The scanner: strings eight bytes at a time, everything nested with one loop and no recursion. */
-#include "kineto_scan.h"
+#include "json_scan.h"
 
 #include <stdlib.h>
 #include <string.h>

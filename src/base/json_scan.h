@@ -1,14 +1,14 @@
 /* JSON, read where it lies and only as far as it is needed: no tree, no copies. It is lenient, because traces are written by
  * hand-made printers: a quote inside a string that is not escaped, control characters, NaN and Infinity are taken as they are
  * meant. All functions want SCAN_GUARD readable zeros behind the end. */
-#ifndef TACHO_IMPORT_KINETO_SCAN_H
-#define TACHO_IMPORT_KINETO_SCAN_H
+#ifndef TACHO_BASE_JSON_SCAN_H
+#define TACHO_BASE_JSON_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "text.h"
 
 enum { SCAN_GUARD = 16 };
 
