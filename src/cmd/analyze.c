@@ -1,5 +1,5 @@
 /* tacho analyze: rules that look for what commonly costs time, with advice in words. */
-#include "analyze/analyze.h"
+#include "analyze/engine/analysis.h"
 #include "show.h"
 
 struct settings {

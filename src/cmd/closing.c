@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyze/analyze.h"
+#include "analyze/engine/analysis.h"
 #include "base/human.h"
 #include "base/number.h"
 #include "base/saturating.h"

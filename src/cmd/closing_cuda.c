@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyze/gpu_idle.h"
+#include "analyze/reports/idle_layers.h"
 #include "base/human.h"
 #include "base/number.h"
 #include "display.h"

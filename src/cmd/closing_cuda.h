@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_CLOSING_CUDA_H
 #define TACHO_CMD_CLOSING_CUDA_H
 
-#include "analyze/analyze.h"
-#include "analyze/gpu_busy.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/model/gpu_busy.h"
 #include "base/text.h"
 #include "collect/collect.h"
 

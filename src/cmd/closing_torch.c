@@ -2,7 +2,7 @@
  * them are no operators. */
 #include "closing_torch.h"
 
-#include "analyze/torch_ops.h"
+#include "analyze/reports/torch_ops.h"
 #include "base/saturating.h"
 
 enum { MOST_COUNTED = 2000000 }; /* about two seconds */

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_CLOSING_TORCH_H
 #define TACHO_CMD_CLOSING_TORCH_H
 
-#include "analyze/table.h"
+#include "analyze/engine/table.h"
 #include "report/reader/reader.h"
 
 /* By their own time, on the CPU or that of their kernels: share, total, count, name, as the summary tables begin and end; the largest

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/diff.h"
+#include "analyze/engine/table_diff.h"
 #include "base/human.h"
 #include "command.h"
 #include "deliver.h"

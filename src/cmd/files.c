@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/filter.h"
+#include "analyze/model/filter.h"
 #include "export/export.h"
 #include "import/import.h"
 #include "report/schema/enums.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/losses.h"
+#include "analyze/model/losses.h"
 #include "base/human.h"
 #include "command.h"
 #include "display.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/human.h"
 #include "display.h"
 #include "info.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/losses.h"
+#include "analyze/model/losses.h"
 #include "base/human.h"
 #include "display.h"
 #include "info.h"

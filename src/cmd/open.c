@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/losses.h"
+#include "analyze/model/losses.h"
 #include "base/human.h"
 #include "import/import.h"
 #include "display.h"

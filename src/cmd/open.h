@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_OPEN_H
 #define TACHO_CMD_OPEN_H
 
-#include "analyze/losses.h"
+#include "analyze/model/losses.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "report/reader/reader.h"

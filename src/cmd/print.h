@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_PRINT_H
 #define TACHO_CMD_PRINT_H
 
-#include "analyze/table.h"
+#include "analyze/engine/table.h"
 #include "base/error.h"
 #include "base/text.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cpu_metrics.h"
+#include "analyze/model/cpu_metrics.h"
 #include "option.h"
 #include "profile_cpu.h"
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_STATS_H
 #define TACHO_CMD_STATS_H
 
-#include "analyze/analyze.h"
+#include "analyze/engine/analysis.h"
 #include "print.h"
 
 struct stats_style {

@@ -2,8 +2,8 @@
 #ifndef TACHO_CMD_WANTED_H
 #define TACHO_CMD_WANTED_H
 
-#include "analyze/analyze.h"
-#include "analyze/steps.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/model/steps.h"
 #include "option.h"
 
 enum { WANTED_MOST = 128, WANTED_MOST_OPTIONS = 16 };

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 
 int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t thread, int64_t time_ns)
 {

@@ -3,7 +3,7 @@
 #ifndef TACHO_EXPORT_ARROWS_H
 #define TACHO_EXPORT_ARROWS_H
 
-#include "analyze/keys.h"
+#include "analyze/engine/keys.h"
 #include "trace.h"
 
 struct arrow_end {

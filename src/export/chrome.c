@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "json.h"
 
 #define LINE_BYTES (1u << 16)

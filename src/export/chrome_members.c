@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "import/kineto.h"
 #include "chrome.h"
 #include "json.h"

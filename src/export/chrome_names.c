@@ -1,7 +1,7 @@
 /* Names of processes, threads, devices and streams, and the order in which they are shown: behind all events, as torch has them. */
 #include <stdio.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "chrome.h"
 #include "json.h"
 

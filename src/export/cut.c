@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "report/schema/chain_tables.h"
 #include "report/writer/writer.h"

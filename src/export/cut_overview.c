@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/keys.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
 #include "rows.h"
 
 #define NO_NUMBER INT64_MIN /* of a key that a row does not have */

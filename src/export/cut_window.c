@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "analyze/filter.h"
+#include "analyze/model/filter.h"
 #include "rows.h"
 
 #define GOOD_ENOUGH 0.75 /* of the best, for the middle */

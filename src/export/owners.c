@@ -1,14 +1,14 @@
-/* The sweep of src/analyze/launches.c over the calls and the operators of every thread; a report without operators has its NVTX
+/* The sweep of src/analyze/model/launches.c over the calls and the operators of every thread; a report without operators has its NVTX
  * ranges of the default domain instead. */
 #include "owners.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/launches.h"
-#include "analyze/operators.h"
-#include "analyze/order.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/launches.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/engine/order.h"
 
 static uint64_t rows_of(struct report *report, const char *name)
 {

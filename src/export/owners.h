@@ -2,7 +2,7 @@
 #ifndef TACHO_EXPORT_OWNERS_H
 #define TACHO_EXPORT_OWNERS_H
 
-#include "analyze/calls.h"
+#include "analyze/model/calls.h"
 
 enum { NO_ANNOTATION = UINT32_MAX };
 

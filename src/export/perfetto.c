@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/utf8.h"

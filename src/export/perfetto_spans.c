@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 
 static int by_place(const void *a, const void *b)
 {

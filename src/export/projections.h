@@ -3,7 +3,7 @@
 #ifndef TACHO_EXPORT_PROJECTIONS_H
 #define TACHO_EXPORT_PROJECTIONS_H
 
-#include "analyze/keys.h"
+#include "analyze/engine/keys.h"
 #include "owners.h"
 
 struct trace_event;

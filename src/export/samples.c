@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyze/stacks_join.h"
+#include "analyze/model/stacks/stacks_join.h"
 
 static int has_rows(struct report *report, enum stack_source source)
 {

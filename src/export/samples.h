@@ -2,7 +2,7 @@
 #ifndef TACHO_EXPORT_SAMPLES_H
 #define TACHO_EXPORT_SAMPLES_H
 
-#include "analyze/stacks_tree.h"
+#include "analyze/model/stacks/stacks_tree.h"
 #include "export.h"
 #include "outfile.h"
 

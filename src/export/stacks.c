@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/filter.h"
-#include "analyze/torch_stacks.h"
+#include "analyze/model/filter.h"
+#include "analyze/model/torch/torch_stacks.h"
 #include "export.h"
 #include "outfile.h"
 

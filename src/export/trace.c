@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/gpu.h"
+#include "analyze/model/gpu.h"
 #include "import/kineto.h"
 
 #define LANES_PER_PROCESS 1000000 /* more than a process has streams */

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "analyze/keys.h"
-#include "analyze/torch_kernels.h"
+#include "analyze/engine/keys.h"
+#include "analyze/model/torch/torch_kernels.h"
 #include "base/text.h"
 #include "owners.h"
 #include "projections.h"

@@ -3,9 +3,9 @@
  * it, its work is of the call with the same correlation id, and an arrow goes from one to the other. */
 #include "trace.h"
 
-#include "analyze/events.h"
-#include "analyze/operators.h"
-#include "analyze/operators_gpu.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/model/torch/operators_gpu.h"
 
 /* What is known of a call or of work beside its row. */
 struct link {

@@ -2,9 +2,9 @@
  * would have them, other ranges as annotations, calls in categories of their own. */
 #include "trace.h"
 
-#include "analyze/events.h"
-#include "analyze/nvtx.h"
-#include "analyze/operators.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/nvtx_domains.h"
+#include "analyze/model/torch/operators.h"
 #include "arrows.h"
 
 /* ---- NVTX ---------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 
 #define WARP_THREADS 32
 #define REGISTER_UNIT 256 /* registers are given to warps in such portions */

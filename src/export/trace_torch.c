@@ -1,7 +1,7 @@
 /* What PyTorch told: operators, annotations and marks, memory, Python functions, arrows. */
 #include "trace.h"
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "report/schema/torch_names.h"
 #include "arrows.h"
 

@@ -1,7 +1,7 @@
 /* Which threads and streams there are is known when all events went by; neighbours are nearly always on the same one. */
 #include "tracks.h"
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 
 int tracks_open(struct tracks *tracks, struct report *report, struct error *err)
 {

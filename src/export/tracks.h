@@ -2,7 +2,7 @@
 #ifndef TACHO_EXPORT_TRACKS_H
 #define TACHO_EXPORT_TRACKS_H
 
-#include "analyze/threads.h"
+#include "analyze/model/threads.h"
 #include "trace.h"
 
 struct tracks {

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analyze.h"
-#include "analyze/events.h"
-#include "analyze/gpu_busy.h"
-#include "analyze/losses.h"
-#include "analyze/threads.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu_busy.h"
+#include "analyze/model/losses.h"
+#include "analyze/model/threads.h"
 #include "base/json_write.h"
 #include "answers.h"
 #include "json_parts.h"

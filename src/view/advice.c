@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analyze.h"
-#include "analyze/calls.h"
-#include "analyze/events.h"
-#include "analyze/rule.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/model/calls.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/rules/rule.h"
 #include "base/array.h"
 #include "base/human.h"
 #include "base/json_write.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/gpu_busy.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu_busy.h"
 #include "base/human.h"
 #include "advice.h"
 #include "related.h"

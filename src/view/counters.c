@@ -1,7 +1,7 @@
 /* Every table of values over time, and the row that they go to. To show another is to add a line. */
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "gather.h"
 #include "points.h"

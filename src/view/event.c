@@ -1,7 +1,7 @@
 /* The request event: all that is known of one event, and what belongs to it. */
 #include <string.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/json_write.h"
 #include "answers.h"
 #include "fields.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/json_write.h"
 #include "report/schema/enums.h"
 #include "cuda_errors.h"

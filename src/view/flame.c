@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/stacks_join.h"
-#include "analyze/stacks_tree.h"
+#include "analyze/model/stacks/stacks_join.h"
+#include "analyze/model/stacks/stacks_tree.h"
 #include "answers.h"
 #include "frames.h"
 #include "kept.h"

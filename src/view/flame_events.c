@@ -1,7 +1,7 @@
 /* A flame graph of the slices of a row: what lies in what, with the time of all that have the same names around them. */
 #include <stdlib.h>
 
-#include "analyze/keys.h"
+#include "analyze/engine/keys.h"
 #include "base/array.h"
 #include "flame.h"
 

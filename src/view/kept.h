@@ -3,7 +3,7 @@
 #ifndef TACHO_VIEW_KEPT_H
 #define TACHO_VIEW_KEPT_H
 
-#include "analyze/stacks.h"
+#include "analyze/model/stacks/stacks.h"
 #include "advice.h"
 #include "search.h"
 #include "tally.h"

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/gpu.h"
-#include "analyze/gpu_busy.h"
-#include "analyze/nvtx.h"
-#include "analyze/threads.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu.h"
+#include "analyze/model/gpu_busy.h"
+#include "analyze/model/nvtx_domains.h"
+#include "analyze/model/threads.h"
 
 struct labels {
     struct view *view;

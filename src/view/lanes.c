@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/order.h"
+#include "analyze/engine/order.h"
 #include "gather.h"
 #include "index.h"
 

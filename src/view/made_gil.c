@@ -2,8 +2,8 @@
  * as one stretch, as long as they come regularly. */
 #include <stdlib.h>
 
-#include "analyze/events.h"
-#include "analyze/order.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/order.h"
 #include "made.h"
 
 enum { START, THREAD, GIL, COLUMNS };

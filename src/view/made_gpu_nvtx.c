@@ -1,14 +1,14 @@
 /* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
  * the thread of the range.
  *
- * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/launch_run.h), as each thread is in
- * analyze/nvtx_gpu_proj.c, which does the same for all streams together. */
+ * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/model/launch_run.h), as each thread is in
+ * analyze/reports/nvtx_gpu_proj.c, which does the same for all streams together. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/launch_run.h"
-#include "analyze/launches.h"
-#include "analyze/order.h"
+#include "analyze/model/launch_run.h"
+#include "analyze/model/launches.h"
+#include "analyze/engine/order.h"
 #include "made.h"
 
 enum { OF_NVTX, OF_TORCH, KINDS };

@@ -4,9 +4,9 @@
  * reason says. Before its first switch and behind its last nothing is known. */
 #include <stdlib.h>
 
-#include "analyze/events.h"
-#include "analyze/order.h"
-#include "analyze/threads.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/order.h"
+#include "analyze/model/threads.h"
 #include "made.h"
 
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };

@@ -1,5 +1,5 @@
 /* The steps that a capture is split into, on top. */
-#include "analyze/steps.h"
+#include "analyze/model/steps.h"
 #include "made.h"
 
 static const struct view_source step_source[] = { { .table = NULL, .start = "start", .type = ROW_STEPS } };

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/operators.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/torch/operators.h"
 #include "base/array.h"
 #include "report/schema/torch_names.h"
 #include "kept.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/order.h"
+#include "analyze/engine/order.h"
 #include "base/array.h"
 #include "gather.h"
 

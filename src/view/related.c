@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "kept.h"
 

@@ -1,5 +1,5 @@
 /* The answers about rows and names, and which event is where. */
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "answers.h"
 #include "json_parts.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/calls.h"
+#include "analyze/model/calls.h"
 #include "base/clock.h"
 #include "base/cancel.h"
 

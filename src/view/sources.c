@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "analyze/calls.h"
-#include "analyze/events.h"
-#include "analyze/gpu.h"
-#include "analyze/stacks.h"
+#include "analyze/model/calls.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu.h"
+#include "analyze/model/stacks/stacks.h"
 #include "report/schema/enums.h"
 
 #define COUNT_OF(list) (sizeof (list) / sizeof *(list))

@@ -1,8 +1,8 @@
 /* The request table: a report of tacho stats, for a stretch of time and a part of the capture. */
 #include <string.h>
 
-#include "analyze/analyze.h"
-#include "analyze/events.h"
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/event_columns.h"
 #include "base/json_write.h"
 #include "answers.h"
 #include "fields.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/events.h"
-#include "analyze/gpu.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu.h"
 #include "base/array.h"
 #include "labels.h"
 #include "tree.h"

@@ -6,7 +6,7 @@
 #ifndef TACHO_VIEW_STATE_H
 #define TACHO_VIEW_STATE_H
 
-#include "analyze/keys.h"
+#include "analyze/engine/keys.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/text.h"

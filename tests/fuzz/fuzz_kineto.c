@@ -2,7 +2,7 @@
  * links it with libFuzzer. */
 #include <string.h>
 
-#include "analyze/torch_ops.h"
+#include "analyze/reports/torch_ops.h"
 #include "import_files.h"
 
 /* A row stands for at least one event. */

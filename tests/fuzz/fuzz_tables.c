@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/diff.h"
-#include "analyze/filter.h"
-#include "analyze/steps.h"
-#include "analyze/torch_ops.h"
+#include "analyze/engine/table_diff.h"
+#include "analyze/model/filter.h"
+#include "analyze/model/steps.h"
+#include "analyze/reports/torch_ops.h"
 #include "cmd/print.h"
 #include "export/export.h"
 #include "view/view_state.h"

@@ -1,7 +1,7 @@
 /* cpu_event_sum, over readings whose sums are known. */
 #include "made_report.h"
 
-#include "analyze/table.h"
+#include "analyze/engine/table.h"
 
 static void request(struct writer *writer, int64_t id, const char *name)
 {

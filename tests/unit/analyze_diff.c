@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/diff.h"
+#include "analyze/engine/table_diff.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -3,7 +3,7 @@
 
 #include "made_report.h"
 
-#include "analyze/stacks_join.h"
+#include "analyze/model/stacks/stacks_join.h"
 
 static int64_t loop_id;
 

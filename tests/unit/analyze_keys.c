@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/keys.h"
-#include "analyze/order.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
 
 static uint64_t random_state;
 

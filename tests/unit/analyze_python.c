@@ -1,7 +1,7 @@
 /* The reports on Python samples, over samples whose figures are known by counting. */
 #include "made_report.h"
 
-#include "analyze/table.h"
+#include "analyze/engine/table.h"
 
 enum { RUNNING = 1, WAITING = 7 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/group.h"
+#include "analyze/engine/group.h"
 
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
 

@@ -2,7 +2,7 @@
  * readings becomes rows; what shared its place in the CPU is scaled up; what was counted while recording was off is in no row. */
 #include "made_report.h"
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "collect/counters.c"
 
 enum { PAGE_FAULTS = 2, CYCLES = COLLECT_COUNTERS_OS, COUNTERS = 6 };

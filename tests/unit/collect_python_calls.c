@@ -1,7 +1,7 @@
 /* Python stacks as agents tell of them, and as a program might that writes over its side. */
 #include "made_report.h"
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "collect/collector.h"
 #include "collect/python_calls.h"
 

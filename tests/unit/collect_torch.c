@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/events.h"
+#include "analyze/engine/event_columns.h"
 #include "base/text.h"
 #include "collect/clock.h"
 #include "collect/torch.h"

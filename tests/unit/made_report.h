@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/analyze.h"
+#include "analyze/engine/analysis.h"
 #include "report/writer/writer.h"
 
 static char path[] = "/tmp/tacho-unit-XXXXXX";

@@ -1,0 +1,40 @@
+/* Keys of several numbers become small numbers, counted from 0 in the order in which they were first met; and figures
+ * of long lists of numbers, grouped by them. For joins, where a row is more than a group_key. */
+#ifndef TACHO_ANALYZE_ENGINE_KEYS_H
+#define TACHO_ANALYZE_ENGINE_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "statistics.h"
+
+enum { NO_KEY = UINT32_MAX };
+
+struct keys {
+    size_t width;  /* numbers in a key, set by the owner */
+    int64_t *list; /* owned; key k begins at list[k * width] */
+    size_t count, capacity;
+    uint32_t *slots;
+    size_t slot_count;
+};
+
+/* The key's number, new or old; NO_KEY when memory is short. */
+uint32_t keys_add(struct keys *keys, const int64_t *key);
+/* Its number, or NO_KEY if it was never added. */
+uint32_t keys_find(const struct keys *keys, const int64_t *key);
+static inline const int64_t *keys_get(const struct keys *keys, uint32_t number)
+{
+    return keys->list + number * keys->width;
+}
+void keys_free(struct keys *keys);
+
+struct key_figures {
+    struct statistics figures;
+    double median;
+};
+
+/* Figures of values[i] under group[i], for groups below group_count; what is of NO_KEY is left out. out has room for
+ * group_count. ERR_NO_MEMORY or 0. */
+int keys_summarize(struct key_figures *out, size_t group_count, const uint32_t *group, const int64_t *values, size_t count);
+
+#endif

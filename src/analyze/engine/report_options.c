@@ -1,0 +1,71 @@
+/* Options of reports: found by name, checked against the words of the usage, so that a misspelt one is never ignored. */
+#include "report_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct analysis_option *find(const struct analysis_request *request, const char *name)
+{
+    for (size_t i = request->option_count; i > 0; i--)
+        if (strcmp(request->options[i - 1].name, name) == 0)
+            return &request->options[i - 1];
+    return NULL;
+}
+
+int option_given(const struct analysis_request *request, const char *name)
+{
+    return find(request, name) != NULL;
+}
+
+const char *option_text(const struct analysis_request *request, const char *name)
+{
+    const struct analysis_option *option = find(request, name);
+
+    return option ? option->value : NULL;
+}
+
+int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least, int64_t greatest,
+                  int64_t *out, struct error *err)
+{
+    const struct analysis_option *option = find(request, name);
+    char *end;
+
+    *out = fallback;
+    if (!option)
+        return 0;
+    errno = 0;
+    *out = strtoll(option->value ? option->value : "", &end, 10);
+    if (errno || *end || !option->value || !*option->value || *out < least || *out > greatest)
+        return error_set(err, ERR_BAD_ARGUMENT, "'%s' is no value for '%s': a whole number from %lld to %lld is",
+                         option->value ? option->value : "", name, (long long)least, (long long)greatest);
+    return 0;
+}
+
+/* Whether a word of the usage is this name: words stand behind a ':' and end before what a name cannot hold. */
+static int names_option(const char *usage, const struct analysis_option *option)
+{
+    size_t length = strlen(option->name);
+
+    for (const char *at = usage; (at = strchr(at, ':')) != NULL;) {
+        at++;
+        if (strncmp(at, option->name, length) != 0 || !strchr("=|]", at[length]) || !at[length])
+            continue;
+        return (at[length] == '=') == (option->value != NULL);
+    }
+    return 0;
+}
+
+/* Every report takes it, though the usage of nsys's reports names it only where nsys does. */
+static const char rows_usage[] = "[:rows=<limit>]";
+
+int options_check(const struct analysis *analysis, const struct analysis_request *request, struct error *err)
+{
+    for (size_t i = 0; i < request->option_count; i++) {
+        if (names_option(analysis->usage, &request->options[i]) || names_option(rows_usage, &request->options[i]))
+            continue;
+        return error_set(err, ERR_BAD_ARGUMENT, "%s takes %s%s, not '%s'", analysis->name, analysis->usage,
+                         strstr(analysis->usage, rows_usage) ? "" : rows_usage, request->options[i].name);
+    }
+    return 0;
+}

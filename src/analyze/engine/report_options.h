@@ -1,0 +1,20 @@
+/* The options behind a report's name, read by the report. */
+#ifndef TACHO_ANALYZE_ENGINE_REPORT_OPTIONS_H
+#define TACHO_ANALYZE_ENGINE_REPORT_OPTIONS_H
+
+#include "analysis.h"
+
+/* Whether the flag was given. */
+int option_given(const struct analysis_request *request, const char *name);
+
+/* The text behind "name=", or NULL. The last one counts. */
+const char *option_text(const struct analysis_request *request, const char *name);
+
+/* The number behind "name=", or fallback without one; ERR_BAD_ARGUMENT if it is none or not between least and greatest. */
+int option_number(const struct analysis_request *request, const char *name, int64_t fallback, int64_t least, int64_t greatest,
+                  int64_t *out, struct error *err);
+
+/* That usage, "[:base|:mangled][:rows=<limit>]", names all that was given; else ERR_BAD_ARGUMENT. */
+int options_check(const struct analysis *analysis, const struct analysis_request *request, struct error *err);
+
+#endif

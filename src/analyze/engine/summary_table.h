@@ -1,0 +1,29 @@
+/* The shape that every "…_sum" report has: share, total, count, mean, median, least, greatest, deviation, and then
+ * one to three columns that say of what. Or the same of sizes: in megabytes, without the share. */
+#ifndef TACHO_ANALYZE_ENGINE_SUMMARY_TABLE_H
+#define TACHO_ANALYZE_ENGINE_SUMMARY_TABLE_H
+
+#include "group.h"
+#include "table.h"
+
+enum { SUMMARY_TEXTS = 3 };
+
+/* A text need not be terminated. */
+struct summary_text {
+    const char *bytes;
+    size_t length;
+};
+
+struct summary_shape {
+    const char *count_name;            /* "Instances", "Num Calls" */
+    const char *text_names[SUMMARY_TEXTS]; /* "Style", "Range": as many as there are, the name last */
+    /* Says what the group is; the texts must live until the next call. */
+    void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
+    int of_sizes;                      /* the numbers are bytes */
+};
+
+/* One row a group, largest total first, then by name. */
+int summary_table(const struct summary_shape *shape, const struct group *groups, size_t count, void *context,
+                  struct table **out, struct error *err);
+
+#endif

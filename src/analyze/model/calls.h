@@ -1,0 +1,38 @@
+/* The calls of the CUDA API, found by what they launched.
+ *
+ * A call and the work that it put on a GPU carry the same correlation id, counted anew in every process. Several calls may
+ * have the same one (a capture with backtraces records some calls twice), and one call may have launched much (a graph). */
+#ifndef TACHO_ANALYZE_MODEL_CALLS_H
+#define TACHO_ANALYZE_MODEL_CALLS_H
+
+#include "report/reader/reader.h"
+
+enum { CALL_START, CALL_END, CALL_THREAD, CALL_CORRELATION, CALL_NAME, CALL_COLUMNS };
+enum { NO_CALL = UINT32_MAX };
+
+struct calls {
+    size_t count;
+    const int64_t *start, *end, *thread, *name; /* by row of the table */
+
+    /* for calls.c alone */
+    struct report_columns columns;
+    uint32_t *slots; /* the first row of an id, or NO_CALL; a power of two of them */
+    uint32_t *next;  /* a further row of the same id, or NO_CALL */
+    size_t slot_count;
+};
+
+/* All calls of the report; no table is no calls. */
+int calls_read(struct calls *calls, struct report *report, struct error *err);
+void calls_free(struct calls *calls);
+
+/* The first call with this id in the process, or NO_CALL; and the others in the order of their rows. */
+uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation);
+static inline uint32_t calls_next(const struct calls *calls, uint32_t call)
+{
+    return calls->next[call];
+}
+
+/* How many bytes of a call's name are shown: "_v3020" goes, "_v10000" stays, as in nsys. */
+size_t call_name_length(const char *name, size_t length);
+
+#endif

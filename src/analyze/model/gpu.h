@@ -1,0 +1,62 @@
+/* Work on GPUs: kernels, copies and fills, read whole for joins and traces, and the names that they are shown under. */
+#ifndef TACHO_ANALYZE_MODEL_GPU_H
+#define TACHO_ANALYZE_MODEL_GPU_H
+
+#include "base/text.h"
+#include "analyze/engine/analysis.h"
+#include "filter.h"
+
+enum gpu_kind { GPU_KERNEL, GPU_MEMCPY, GPU_MEMSET, GPU_KINDS };
+extern const char *const gpu_tables[GPU_KINDS + 1]; /* NULL-terminated, for a list of needs */
+extern const char *const gpu_memory_tables[];       /* without the kernels */
+extern const char *const gpu_kernel_tables[];
+extern const char *const gpu_call_tables[];
+
+/* The column that kernels are named by: as the options base and mangled ask. */
+const char *kernel_name_column(const struct analysis_request *request);
+
+#define NO_CORRELATION INT64_MIN /* of work that no call is known of */
+enum { OP_START, OP_END, OP_PROCESS, OP_CORRELATION, OP_DEVICE, OP_STREAM, OP_COLUMNS, GPU_MOST_COLUMNS = 32 };
+
+struct gpu_ops {
+    size_t count;
+    const int64_t *start, *end, *process, *correlation, *device, *stream;
+    struct report_columns columns; /* those above, and the extra ones from OP_COLUMNS on */
+};
+
+/* A table of kind, with further columns, NULL-terminated. No table is no work. */
+int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra, struct error *err);
+/* The same of any table with these columns. */
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra, struct error *err);
+void gpu_free(struct gpu_ops *ops);
+
+/* Extra column c of a row, and whether it is empty. */
+static inline int64_t gpu_extra(const struct gpu_ops *ops, size_t c, size_t row)
+{
+    return ops->columns.values[OP_COLUMNS + c][row];
+}
+int gpu_extra_is_null(const struct gpu_ops *ops, size_t c, size_t row);
+
+/* Whether a row overlaps the request's span and is of what it is restricted to. */
+int gpu_counts(const struct gpu_ops *ops, size_t row, const struct filter *filter);
+
+/* Which GPU a process means by a device's number: TARGET_INFO_GPU.id where the report says so, else the number itself. */
+struct gpu_devices {
+    struct report_columns columns;
+};
+int gpu_devices_read(struct gpu_devices *devices, struct report *report, struct error *err);
+void gpu_devices_free(struct gpu_devices *devices); /* of {0} too */
+int64_t gpu_device_of(const struct gpu_devices *devices, int64_t process, int64_t device);
+
+/* What nsys calls a kind of copy or of memory; NULL for one that has no name. */
+const char *memcpy_kind_name(int64_t kind);
+const char *memory_kind_name(int64_t kind);
+
+/* "[CUDA memcpy Host-to-Device]", "[CUDA memset]". */
+void memcpy_label(struct text *out, int64_t kind);
+#define MEMSET_LABEL "[CUDA memset]"
+
+/* "  64    1    1" */
+void dimensions_label(struct text *out, int64_t x, int64_t y, int64_t z);
+
+#endif

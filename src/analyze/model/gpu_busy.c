@@ -1,0 +1,514 @@
+/* Busy time and gaps of GPUs, and the report cuda_gpu_busy.
+ *
+ * Chunks are looked at in parallel, and each becomes the stretches in which its devices had work without a break: few where a
+ * GPU is busy, in order of time where it is not. What is left to do one after another is little then, which matters: a
+ * capture ends with these figures, and someone waits for them. */
+#include "gpu_busy.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+
+static const char *const work_tables[] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL,
+};
+enum { LANES = sizeof work_tables / sizeof work_tables[0] - 1 };
+
+/* What a worker met: places are a process and its device. */
+struct worker {
+    struct keys places;
+    uint64_t *operations; /* owned, as all below; of a place */
+    uint32_t *last;       /* of a place, the last stretch in the chunk at hand, or NONE */
+    size_t place_room;
+    uint32_t *order;
+    size_t order_room;
+};
+
+/* The stretches that one chunk's work became. */
+struct piece { size_t first, count; int worker; };
+
+/* A table's work, as stretches in which a device was busy without a break, as far as one chunk can tell. */
+struct lane {
+    int64_t *start, *end; /* owned, as all below; a chunk has room for as many as it has rows, and uses the first of it */
+    uint32_t *place;      /* while scanning a worker's number for it, then the device's index */
+    uint32_t *row;        /* of the work that it begins with */
+    const char *table;
+    struct piece *pieces;
+    _Atomic size_t piece_count;
+    uint32_t *order;      /* the stretches by their start */
+    size_t count, next;
+};
+
+struct walk {
+    struct report *report;
+    struct filter filter;
+    struct lane lanes[LANES];
+    struct lane *lane;       /* that is being scanned */
+    struct worker *workers;
+    size_t worker_count;
+    struct gpu_devices devices;
+    struct gpu_busy *busy;
+    size_t most_gaps;
+    int64_t least_gap_ns;  /* above 0: all gaps that are so long, instead of the longest */
+    size_t gap_room;
+};
+
+#define NO_TIME INT64_MAX /* first_ns before the first work */
+enum { START, END, PROCESS, DEVICE, STREAM, CORRELATION, COLUMNS };
+
+/* ---- chunks to stretches ------------------------------------------------------------------------------------------ */
+
+static int make_room(struct worker *worker, size_t rows)
+{
+    if (rows > worker->order_room) {
+        free(worker->order);
+        worker->order = malloc(rows * sizeof *worker->order);
+        worker->order_room = worker->order ? rows : 0;
+    }
+    return worker->order || !rows ? 0 : ERR_NO_MEMORY;
+}
+
+static uint32_t find_place(struct worker *worker, int64_t process, int64_t device)
+{
+    uint32_t place = keys_add(&worker->places, (int64_t[]){ process, device });
+
+    if (place == NO_KEY || place < worker->place_room)
+        return place;
+    size_t room = 2 * worker->place_room + 8;
+    uint64_t *operations = realloc(worker->operations, room * sizeof *operations);
+    worker->operations = operations ? operations : worker->operations;
+    uint32_t *last = realloc(worker->last, room * sizeof *last);
+    worker->last = last ? last : worker->last;
+    if (!operations || !last)
+        return NO_KEY;
+    for (; worker->place_room < room; worker->place_room++) {
+        worker->operations[worker->place_room] = 0;
+        worker->last[worker->place_room] = NO_KEY;
+    }
+    return place;
+}
+
+static int counts(const struct walk *walk, const struct report_block *block, size_t row)
+{
+    const struct filter *filter = &walk->filter;
+
+    struct gpu_place place = { .start_ns = block->values[START][row], .end_ns = block->values[END][row] };
+
+    if (filter->only.only) { /* else these columns were not read */
+        place.process = block->values[PROCESS][row];
+        place.device = block->values[DEVICE][row];
+        place.stream = block->values[STREAM][row];
+        place.correlation = block_is_null(block, CORRELATION, row) ? NO_CORRELATION : block->values[CORRELATION][row];
+    }
+    return filter_gpu(filter, &place);
+}
+
+/* The rows that count, by their start. */
+static int choose_rows(const struct walk *walk, struct worker *worker, const struct report_block *block, size_t *count)
+{
+    int is_all = !walk->filter.span && !walk->filter.only.only;
+
+    *count = 0;
+    if (make_room(worker, block->rows) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < block->rows; row++)
+        if (is_all || counts(walk, block, row))
+            worker->order[(*count)++] = (uint32_t)row;
+    return order_by_time(worker->order, *count, block->values[START]);
+}
+
+/* Work that begins while its device is busy makes the stretch longer; other work begins one. */
+static void add_stretch(const struct walk *walk, struct worker *worker, struct piece *piece, uint32_t place, uint32_t row, int64_t start, int64_t end)
+{
+    const struct report_span *span = walk->filter.span;
+    struct lane *lane = walk->lane;
+    uint32_t last = worker->last[place];
+
+    start = span && start < span->from_ns ? span->from_ns : start;
+    end = span && end > span->to_ns ? span->to_ns : end;
+    worker->operations[place]++;
+    if (last != NO_KEY && start <= lane->end[last]) {
+        lane->end[last] = end > lane->end[last] ? end : lane->end[last];
+        return;
+    }
+    size_t at = piece->first + piece->count++;
+    lane->start[at] = start;
+    lane->end[at] = end > start ? end : start;
+    lane->place[at] = place;
+    lane->row[at] = row;
+    worker->last[place] = (uint32_t)at;
+}
+
+static int visit(void *context, int number, const struct report_block *block)
+{
+    struct walk *walk = context;
+    struct worker *worker = &walk->workers[number];
+    struct piece piece = { .first = block->first_row, .worker = number };
+    int64_t process = 0, device = 0;
+    uint32_t place = NO_KEY;
+    size_t count;
+
+    if (choose_rows(walk, worker, block, &count) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < worker->place_room; i++)
+        worker->last[i] = NO_KEY;
+    for (size_t i = 0; i < count; i++) {
+        size_t row = worker->order[i];
+        if (place == NO_KEY || block->values[PROCESS][row] != process || block->values[DEVICE][row] != device) {
+            process = block->values[PROCESS][row];
+            device = block->values[DEVICE][row];
+            place = find_place(worker, process, device);
+            if (place == NO_KEY)
+                return ERR_NO_MEMORY;
+        }
+        add_stretch(walk, worker, &piece, place, (uint32_t)(block->first_row + row), block->values[START][row], block->values[END][row]);
+    }
+    walk->lane->pieces[atomic_fetch_add(&walk->lane->piece_count, 1)] = piece;
+    return 0;
+}
+
+static int scan_lane(struct walk *walk, const char *name, struct error *err)
+{
+    static const char *const names[COLUMNS] = { "start", "end", "globalPid", "deviceId", "streamId", "correlationId" };
+    const struct report_table *table = report_table(walk->report, name);
+    struct lane *lane = walk->lane;
+    size_t column_count = walk->filter.only.only ? COLUMNS : STREAM;
+    int wanted[COLUMNS];
+
+    if (!table || !table->rows)
+        return 0;
+    if (table->rows >= UINT32_MAX)
+        return error_set(err, ERR_UNSUPPORTED, "the table %s has more rows than can be put in order", name);
+    for (size_t i = 0; i < column_count; i++)
+        wanted[i] = report_column(table, names[i]);
+    lane->start = malloc(table->rows * sizeof *lane->start);
+    lane->end = malloc(table->rows * sizeof *lane->end);
+    lane->place = malloc(table->rows * sizeof *lane->place);
+    lane->row = malloc(table->rows * sizeof *lane->row);
+    lane->table = name;
+    lane->pieces = malloc(report_chunk_count(table) * sizeof *lane->pieces);
+    if (!lane->start || !lane->end || !lane->place || !lane->row || !lane->pieces)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    int code = report_scan(walk->report, table, wanted, column_count, walk->filter.span, visit, walk, err);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the work of the GPUs") : code;
+}
+
+/* ---- stretches of all chunks together ---------------------------------------------------------------------------- */
+
+static uint32_t device_with_gpu(struct gpu_busy *busy, int64_t gpu)
+{
+    size_t i = 0;
+
+    while (i < busy->device_count && busy->devices[i].gpu != gpu)
+        i++;
+    if (i < busy->device_count)
+        return (uint32_t)i;
+    struct gpu_busy_device *grown = realloc(busy->devices, (i + 1) * sizeof *grown);
+    if (!grown)
+        return NO_KEY;
+    busy->devices = grown;
+    busy->devices[busy->device_count++] = (struct gpu_busy_device){ .gpu = gpu, .first_ns = NO_TIME };
+    return (uint32_t)i;
+}
+
+/* From now on worker->last[place] is the index of the device. */
+static int number_devices(struct walk *walk)
+{
+    for (size_t i = 0; i < walk->worker_count; i++) {
+        struct worker *worker = &walk->workers[i];
+        for (uint32_t place = 0; place < worker->places.count; place++) {
+            const int64_t *key = keys_get(&worker->places, place);
+            uint32_t device = device_with_gpu(walk->busy, gpu_device_of(&walk->devices, key[0], key[1]));
+            if (device == NO_KEY)
+                return ERR_NO_MEMORY;
+            worker->last[place] = device;
+            walk->busy->devices[device].operations += worker->operations[place];
+        }
+    }
+    return 0;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static int put_in_order(const struct walk *walk, struct lane *lane)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < lane->piece_count; i++)
+        total += lane->pieces[i].count;
+    lane->order = malloc((total + 1) * sizeof *lane->order);
+    if (!lane->order)
+        return ERR_NO_MEMORY;
+    if (lane->piece_count)
+        qsort(lane->pieces, lane->piece_count, sizeof *lane->pieces, by_first);
+    for (size_t i = 0; i < lane->piece_count; i++) {
+        const struct piece *piece = &lane->pieces[i];
+        for (size_t at = piece->first; at < piece->first + piece->count; at++) {
+            lane->order[lane->count++] = (uint32_t)at;
+            lane->place[at] = walk->workers[piece->worker].last[lane->place[at]];
+        }
+    }
+    return order_by_time(lane->order, lane->count, lane->start);
+}
+
+static int append_gap(struct walk *walk, struct gpu_gap gap)
+{
+    struct gpu_busy *busy = walk->busy;
+
+    if (gap.length_ns < walk->least_gap_ns)
+        return 0;
+    if (busy->gap_count == walk->gap_room) {
+        struct gpu_gap *grown = realloc(busy->gaps, (walk->gap_room * 2 + 256) * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        busy->gaps = grown;
+        walk->gap_room = walk->gap_room * 2 + 256;
+    }
+    busy->gaps[busy->gap_count++] = gap;
+    return 0;
+}
+
+/* Keeps the longest, longest first; of two of one length the earlier. */
+static int add_gap(struct walk *walk, struct gpu_gap gap)
+{
+    struct gpu_busy *busy = walk->busy;
+    size_t at = busy->gap_count;
+
+    if (walk->least_gap_ns > 0)
+        return append_gap(walk, gap);
+    if (at == walk->most_gaps && (at == 0 || busy->gaps[at - 1].length_ns >= gap.length_ns))
+        return 0;
+    at -= at == walk->most_gaps;
+    for (; at > 0 && busy->gaps[at - 1].length_ns < gap.length_ns; at--)
+        busy->gaps[at] = busy->gaps[at - 1];
+    busy->gaps[at] = gap;
+    busy->gap_count += busy->gap_count < walk->most_gaps;
+    return 0;
+}
+
+static int add_busy(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
+{
+    int64_t start = lane->start[at], end = lane->end[at];
+    int code = 0;
+
+    if (device->first_ns == NO_TIME)
+        device->first_ns = device->last_ns = start;
+    if (start > device->last_ns) {
+        struct gpu_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start), lane->table, lane->row[at] };
+        if (gap.length_ns > device->largest.length_ns)
+            device->largest = gap;
+        code = add_gap(walk, gap);
+        device->last_ns = start;
+    }
+    if (end > device->last_ns) {
+        device->busy_ns = saturating_add(device->busy_ns, saturating_duration(device->last_ns, end));
+        device->last_ns = end;
+    }
+    return code;
+}
+
+/* The lane whose next stretch begins first, or NULL at the end; until then it may go on alone. */
+static struct lane *first_lane(struct walk *walk, int64_t *until)
+{
+    struct lane *first = NULL;
+    int64_t least = 0;
+
+    *until = INT64_MAX;
+    for (size_t i = 0; i < LANES; i++) {
+        struct lane *lane = &walk->lanes[i];
+        if (lane->next == lane->count)
+            continue;
+        int64_t start = lane->start[lane->order[lane->next]];
+        if (!first || start < least) {
+            *until = first ? least : *until;
+            first = lane;
+            least = start;
+        } else if (start < *until) {
+            *until = start;
+        }
+    }
+    return first;
+}
+
+static int join_stretches(struct walk *walk)
+{
+    int64_t until;
+
+    if (number_devices(walk) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < LANES; i++)
+        if (put_in_order(walk, &walk->lanes[i]) != 0)
+            return ERR_NO_MEMORY;
+    for (struct lane *lane; (lane = first_lane(walk, &until));)
+        do {
+            uint32_t at = lane->order[lane->next++];
+            if (add_busy(walk, &walk->busy->devices[lane->place[at]], lane, at) != 0)
+                return ERR_NO_MEMORY;
+        } while (lane->next < lane->count && lane->start[lane->order[lane->next]] <= until);
+    return 0;
+}
+
+static int by_gpu(const void *a, const void *b)
+{
+    int64_t x = ((const struct gpu_busy_device *)a)->gpu, y = ((const struct gpu_busy_device *)b)->gpu;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------------------------- */
+
+static void walk_free(struct walk *walk)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        struct lane *lane = &walk->lanes[i];
+        free(lane->start);
+        free(lane->end);
+        free(lane->place);
+        free(lane->row);
+        free(lane->pieces);
+        free(lane->order);
+    }
+    for (size_t i = 0; i < walk->worker_count && walk->workers; i++) {
+        keys_free(&walk->workers[i].places);
+        free(walk->workers[i].operations);
+        free(walk->workers[i].last);
+        free(walk->workers[i].order);
+    }
+    free(walk->workers);
+    gpu_devices_free(&walk->devices);
+    filter_close(&walk->filter);
+}
+
+static int read_with(struct walk *walk, const struct analysis_request *request, struct error *err)
+{
+    struct report *report = walk->report;
+    struct gpu_busy *busy = walk->busy;
+    int code = filter_open(&walk->filter, report, request, err);
+
+    *busy = (struct gpu_busy){ .gaps = calloc(walk->most_gaps + 1, sizeof *busy->gaps) };
+    walk->gap_room = walk->most_gaps + 1;
+    walk->worker_count = (size_t)report_workers(report);
+    walk->workers = calloc(walk->worker_count, sizeof *walk->workers);
+    if (code == 0 && (!busy->gaps || !walk->workers))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    for (size_t i = 0; i < walk->worker_count && walk->workers; i++)
+        walk->workers[i].places.width = 2;
+    if (code == 0)
+        code = gpu_devices_read(&walk->devices, report, err);
+    for (size_t i = 0; i < LANES && code == 0; i++) {
+        walk->lane = &walk->lanes[i];
+        code = scan_lane(walk, work_tables[i], err);
+    }
+    if (code == 0 && join_stretches(walk) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    walk_free(walk);
+    if (code != 0)
+        gpu_busy_free(busy);
+    else if (busy->device_count)
+        qsort(busy->devices, busy->device_count, sizeof *busy->devices, by_gpu);
+    return code;
+}
+
+int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err)
+{
+    struct walk walk = { .report = report, .busy = busy, .most_gaps = most_gaps };
+
+    return read_with(&walk, request, err);
+}
+
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err)
+{
+    struct walk walk = { .report = report, .busy = busy, .least_gap_ns = least_ns > 0 ? least_ns : 1 };
+
+    return read_with(&walk, request, err);
+}
+
+void gpu_busy_free(struct gpu_busy *busy)
+{
+    free(busy->devices);
+    free(busy->gaps);
+    *busy = (struct gpu_busy){0};
+}
+
+const char *gpu_name(struct report *report, int64_t gpu, size_t *length)
+{
+    static const char *const names[] = { "id", "name" };
+    struct report_columns rows = {0};
+    struct error err;
+    const char *name = "";
+
+    *length = 0;
+    if (columns_read(report, "TARGET_INFO_GPU", names, 2, &rows, &err) != 0)
+        return name;
+    for (size_t row = 0; row < rows.rows; row++)
+        if (rows.values[0][row] == gpu && !columns_is_null(&rows, 1, row))
+            name = report_string(report, rows.values[1][row], length);
+    if (rows.values)
+        report_columns_free(&rows);
+    return name;
+}
+
+static void set_row(struct table *table, struct table_cell *row, struct report *report, const struct gpu_busy_device *device)
+{
+    int64_t span = saturating_duration(device->first_ns, device->last_ns);
+    size_t length;
+    const char *name = gpu_name(report, device->gpu, &length);
+
+    if (span > 0)
+        cell_set_real(&row[0], 100.0 * (double)device->busy_ns / (double)span);
+    cell_set_int(&row[1], device->busy_ns);
+    cell_set_int(&row[2], span);
+    cell_set_int(&row[3], (int64_t)device->operations);
+    cell_set_int(&row[4], device->first_ns);
+    cell_set_int(&row[5], device->last_ns);
+    if (device->largest.length_ns > 0) {
+        cell_set_int(&row[6], device->largest.length_ns);
+        cell_set_int(&row[7], device->largest.start_ns);
+    }
+    cell_set_int(&row[8], device->gpu);
+    cell_set_text(table, &row[9], name, length);
+}
+
+static int cuda_gpu_busy(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Busy", CELL_REAL, UNIT_PERCENT, 1 }, { "Busy Time", CELL_INT, UNIT_NS, 0 }, { "Span", CELL_INT, UNIT_NS, 0 },
+        { "Operations", CELL_INT, UNIT_NONE, 0 }, { "First Start", CELL_INT, UNIT_TIME, 0 }, { "Last End", CELL_INT, UNIT_TIME, 0 },
+        { "Largest Gap", CELL_INT, UNIT_NS, 0 }, { "Gap Start", CELL_INT, UNIT_TIME, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 },
+        { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct gpu_busy busy;
+    int code = gpu_busy_read(&busy, report, request, 0, err);
+
+    if (code != 0)
+        return code;
+    *out = table_new(columns, sizeof columns / sizeof columns[0]);
+    for (size_t i = 0; i < busy.device_count && *out; i++) {
+        struct table_cell *row = table_add_row(*out);
+        if (!row) {
+            table_delete(*out);
+            *out = NULL;
+            break;
+        }
+        set_row(*out, row, report, &busy.devices[i]);
+    }
+    gpu_busy_free(&busy);
+    return *out ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+}
+
+const struct analysis analysis_cuda_gpu_busy = {
+    .name = "cuda_gpu_busy", .title = "CUDA GPU Busy Time", .usage = "",
+    .help = "For each GPU, the time in which it had work (kernels, copies, fills, graphs; what ran side by side counts once), its share "
+            "of the span from the first work to the last, and the longest time in between without any.",
+    .needs = {{ "CUDA trace data", work_tables }}, .run = cuda_gpu_busy,
+};

@@ -1,0 +1,38 @@
+/* How much of the time each GPU had work, of whatever kind and process, and when it had none for longest. */
+#ifndef TACHO_ANALYZE_MODEL_GPU_BUSY_H
+#define TACHO_ANALYZE_MODEL_GPU_BUSY_H
+
+#include "analyze/engine/analysis.h"
+
+struct gpu_gap {
+    int64_t gpu;
+    int64_t start_ns, length_ns;
+    const char *table; /* of the work that ended it, and its row there */
+    uint32_t row;
+};
+
+struct gpu_busy_device {
+    int64_t gpu;               /* TARGET_INFO_GPU.id where the report says which GPU a device is, else the device's number */
+    int64_t first_ns, last_ns; /* begin of its first work, end of its last */
+    int64_t busy_ns;           /* in which it had some: work that ran side by side counts once */
+    uint64_t operations;
+    struct gpu_gap largest;    /* length 0: it had work all the time */
+};
+
+struct gpu_busy {
+    struct gpu_busy_device *devices; /* owned; by gpu */
+    size_t device_count;
+    struct gpu_gap *gaps;            /* owned; the longest of all GPUs, longest first, unless all were asked for */
+    size_t gap_count;
+};
+
+/* Kernels, copies, fills and graphs; of a span of time, what of them lies in it. most_gaps bounds gaps. */
+int gpu_busy_read(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, size_t most_gaps, struct error *err);
+/* The same with all gaps that are so long, in order of time. */
+int gpu_busy_read_gaps(struct gpu_busy *busy, struct report *report, const struct analysis_request *request, int64_t least_ns, struct error *err);
+void gpu_busy_free(struct gpu_busy *busy);
+
+/* The GPU's name, "" if the report has none. Valid while the report is open. */
+const char *gpu_name(struct report *report, int64_t gpu, size_t *length);
+
+#endif

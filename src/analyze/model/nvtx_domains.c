@@ -1,0 +1,115 @@
+/* Domains and names of NVTX ranges. */
+#include "nvtx_domains.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "analyze/engine/event_columns.h"
+
+const char *const nvtx_column_names[NVTX_COLUMNS] = {
+    [NVTX_START] = "start", [NVTX_END] = "end", [NVTX_TYPE] = "eventType", [NVTX_TEXT] = "text",
+    [NVTX_TEXT_ID] = "textId", [NVTX_THREAD] = "globalTid", [NVTX_DOMAIN] = "domainId",
+};
+
+void nvtx_columns(const struct report_table *table, int columns[NVTX_COLUMNS])
+{
+    for (int i = 0; i < NVTX_COLUMNS; i++)
+        columns[i] = report_column(table, nvtx_column_names[i]);
+}
+
+int nvtx_domains_take(struct nvtx_domains *domains, const struct report_block *block, size_t row)
+{
+    if (block->values[NVTX_TYPE][row] != EVENT_NVTX_DOMAIN_CREATE || block_is_null(block, NVTX_DOMAIN, row))
+        return 0;
+    if (array_reserve(&domains->list, &domains->capacity, domains->count + 1, sizeof *domains->list) != 0)
+        return ERR_NO_MEMORY;
+    domains->list[domains->count++] = (struct nvtx_domain){ global_process(block->values[NVTX_THREAD][row]), block->values[NVTX_DOMAIN][row],
+                                                            block->values[NVTX_START][row], nvtx_name(block, row) };
+    return 0;
+}
+
+static int visit(void *context, int worker, const struct report_block *block)
+{
+    int code = 0;
+
+    for (size_t row = 0; row < block->rows && code == 0; row++)
+        code = nvtx_domains_take(context, block, row);
+    return code;
+}
+
+/* One chunk after another: the list is shared. */
+int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struct error *err)
+{
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    int columns[NVTX_COLUMNS], code = 0;
+
+    *domains = (struct nvtx_domains){0};
+    if (!table || !table->rows)
+        return 0;
+    nvtx_columns(table, columns);
+    columns[NVTX_END] = -1; /* nobody looks at it */
+    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
+        struct report_chunk chunk = report_chunk_at(table, i);
+        code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit, domains, err);
+    }
+    nvtx_domains_sort(domains);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the domains") : code;
+}
+
+static int compare_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_domains(const void *a, const void *b)
+{
+    const struct nvtx_domain *x = a, *y = b;
+    int order = compare_number(x->process, y->process);
+
+    if (!order)
+        order = compare_number(x->id, y->id);
+    if (!order)
+        order = compare_number(x->start_ns, y->start_ns);
+    return order ? order : compare_number(x->name, y->name);
+}
+
+void nvtx_domains_sort(struct nvtx_domains *domains)
+{
+    if (domains->count)
+        qsort(domains->list, domains->count, sizeof *domains->list, compare_domains);
+}
+
+int64_t nvtx_domain_name(const struct nvtx_domains *domains, int64_t process, int64_t id)
+{
+    size_t low = 0, high = domains->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct nvtx_domain *at = &domains->list[middle];
+        if (at->process < process || (at->process == process && at->id < id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < domains->count && domains->list[low].process == process && domains->list[low].id == id)
+        return domains->list[low].name;
+    return NVTX_NO_NAME;
+}
+
+void nvtx_domains_free(struct nvtx_domains *domains)
+{
+    free(domains->list);
+    *domains = (struct nvtx_domains){0};
+}
+
+void nvtx_label(struct text *out, struct report *report, int64_t domain_name, int64_t name)
+{
+    size_t domain_length = 0, name_length = 0;
+    const char *domain = domain_name == NVTX_NO_NAME ? "" : report_string(report, domain_name, &domain_length);
+    const char *text = name == NVTX_NO_NAME ? "" : report_string(report, name, &name_length);
+
+    text_clear(out);
+    text_add_bytes(out, domain, domain_length);
+    text_add_char(out, ':');
+    text_add_bytes(out, text, name_length);
+}

@@ -1,0 +1,215 @@
+/* Samples with their stacks, and what frames are called: see stacks.h. */
+#include "stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/order.h"
+
+#define WEIGHT_MOST (INT64_C(1) << 40) /* no counter counts so much from one sample to the next */
+
+/* The chain of a sample has the number of the sample, unless a column names it. */
+static const struct source { const char *samples, *chains, *columns[6]; } sources[STACK_SOURCES] = {
+    [STACKS_CPU] = { "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", { "start", "globalTid", "threadState", "id", "cpuCycles", "pythonCallchainId" } },
+    [STACKS_PYTHON] = { "TACHO_PYTHON_SAMPLE", "TACHO_PYTHON_CALLCHAINS", { "start", "globalTid", "threadState", "callchainId", "weight", "pythonCallchainId" } },
+};
+enum { TIME, THREAD, STATE, CHAIN, WEIGHT, PYTHON, COLUMNS };
+const char *const stack_sample_tables[STACK_SOURCES + 1] = { "COMPOSITE_EVENTS", "TACHO_PYTHON_SAMPLE", NULL };
+
+int stacks_open(struct stacks *stacks, struct report *report, struct error *err)
+{
+    *stacks = (struct stacks){ .report = report, .frames.width = FRAME_PARTS, .nodes.width = NODE_PARTS };
+    if (keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+    return 0;
+}
+
+void stacks_free(struct stacks *stacks)
+{
+    keys_free(&stacks->frames);
+    keys_free(&stacks->nodes);
+    free(stacks->samples);
+    stacks->samples = NULL;
+    stacks->sample_count = 0;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------- */
+
+static struct stack_sample sample_at(const struct report_columns *rows, size_t row)
+{
+    int64_t weight = columns_is_null(rows, WEIGHT, row) ? 1 : rows->values[WEIGHT][row];
+
+    return (struct stack_sample){
+        .time_ns = rows->values[TIME][row], .thread = rows->values[THREAD][row],
+        .weight = weight < 1 ? 1 : weight > WEIGHT_MOST ? WEIGHT_MOST : weight,
+        .is_waiting = !columns_is_null(rows, STATE, row) && rows->values[STATE][row] == THREAD_STATE_WAITING,
+        .python = columns_is_null(rows, PYTHON, row) ? 0 : rows->values[PYTHON][row],
+    };
+}
+
+/* What stands for a stack that nothing is known of, so that its samples are seen. */
+static uint32_t no_stack(struct stacks *stacks)
+{
+    uint32_t frame = keys_add(&stacks->frames, (int64_t[FRAME_PARTS]){ FRAME_NATIVE, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_NAME, FRAME_NO_LINE });
+
+    return frame == NO_KEY ? NO_KEY : keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ STACK_EMPTY, frame });
+}
+
+static int add_samples(struct stacks *stacks, const struct report_columns *rows, const struct stack_chains *chains, const struct filter *filter)
+{
+    uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
+    size_t count = 0, hint = 0;
+
+    stacks->samples = malloc((rows->rows + 1) * sizeof *stacks->samples);
+    if (!order || !stacks->samples) {
+        free(order);
+        return ERR_NO_MEMORY;
+    }
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!columns_is_null(rows, THREAD, row) &&
+            filter_thread(filter, rows->values[THREAD][row], rows->values[TIME][row], rows->values[TIME][row]))
+            order[count++] = (uint32_t)row;
+    int code = order_by_thread(order, count, rows->values[THREAD], rows->values[TIME]);
+    for (size_t i = 0; i < count && code == 0; i++) {
+        struct stack_sample *sample = &stacks->samples[i];
+        *sample = sample_at(rows, order[i]);
+        sample->stack = stack_chains_find(chains, rows->values[CHAIN][order[i]], &hint);
+        if (sample->stack == STACK_EMPTY && (sample->stack = no_stack(stacks)) == NO_KEY)
+            code = ERR_NO_MEMORY;
+    }
+    stacks->sample_count = code == 0 ? count : 0;
+    free(order);
+    return code;
+}
+
+int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lines, const struct filter *filter, struct error *err)
+{
+    struct stack_chains chains;
+    struct report_columns rows = {0};
+    int code = stack_chains_read(&chains, stacks, sources[source].chains, lines, err);
+
+    if (code == 0)
+        code = columns_read(stacks->report, sources[source].samples, sources[source].columns, COLUMNS, &rows, err);
+    if (code == 0 && rows.rows >= UINT32_MAX)
+        code = error_set(err, ERR_UNSUPPORTED, "there are more samples than can be put in order");
+    if (code == 0 && rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    if (rows.values)
+        report_columns_free(&rows);
+    stack_chains_free(&chains);
+    return code;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+
+uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *names, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(names, thread);
+    int64_t key[FRAME_PARTS] = { FRAME_THREAD, name ? name->name : FRAME_NO_NAME, name ? 0 : global_tid_number(thread), FRAME_NO_NAME, FRAME_NO_LINE };
+
+    return keys_add(&stacks->frames, key);
+}
+
+static int begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Of libraries whose functions say nothing of who wanted something: those of the system, of CUDA, and of profilers. CUDA's runtime
+ * may be part of the program, and its functions then have names that begin so. */
+static int is_library(const char *file, const char *symbol)
+{
+    static const char *const prefixes[] = { "libc.so", "libc-", "libpthread", "ld-", "libcuda.so", "libcudart", "libtacho-", "libToolsInjection" };
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (begins_with(file, prefixes[i]))
+            return 1;
+    return begins_with(symbol, "libcudart_static_");
+}
+
+/* Of the library of C++: std::mutex and its like, most of which are in headers, and so in the program. */
+static int is_of_cxx(const char *file, const char *source)
+{
+    const char *header = strstr(source, "/include/");
+
+    return begins_with(file, "libstdc++") || begins_with(file, "libc++") || (header && strstr(header, "/c++/"));
+}
+
+uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
+{
+    uint32_t cxx = NO_KEY;
+
+    for (uint32_t at = stack; at != STACK_EMPTY; at = stack_parent(stacks, at)) {
+        const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
+        const char *module = report_string(stacks->report, frame[FRAME_MODULE], NULL), *slash = strrchr(module, '/');
+        const char *file = slash ? slash + 1 : module;
+        if (frame[FRAME_KIND] == FRAME_KERNEL || is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
+            continue;
+        if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME ? "" : report_string(stacks->report, frame[FRAME_SOURCE], NULL)))
+            return stack_innermost(stacks, at);
+        cxx = cxx == NO_KEY ? stack_innermost(stacks, at) : cxx;
+    }
+    return cxx;
+}
+
+static void add_file_name(struct text *out, struct report *report, int64_t id)
+{
+    size_t length;
+    const char *path = report_string(report, id, &length), *slash = memrchr(path, '/', length);
+    const char *name = slash && slash + 1 < path + length ? slash + 1 : path;
+
+    text_add_bytes(out, name, (size_t)(path + length - name));
+}
+
+void stack_key_name(struct text *out, const struct stacks *stacks, const int64_t *key)
+{
+    size_t length;
+
+    if (key[FRAME_SYMBOL] != FRAME_NO_NAME) {
+        const char *name = report_string(stacks->report, key[FRAME_SYMBOL], &length);
+        text_add_bytes(out, name, length);
+    } else if (key[FRAME_KIND] == FRAME_THREAD) {
+        text_addf(out, "thread %lld", (long long)key[FRAME_MODULE]);
+    } else if (key[FRAME_MODULE] == FRAME_NO_NAME) {
+        text_add(out, "[no stack]");
+    } else {
+        size_t before = out->length;
+        add_file_name(out, stacks->report, key[FRAME_MODULE]);
+        if (out->length > before && out->bytes[before] == '[') /* [vdso] */
+            return;
+        out->length = before;
+        text_add_char(out, '[');
+        add_file_name(out, stacks->report, key[FRAME_MODULE]);
+        text_add_char(out, ']');
+    }
+}
+
+void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame)
+{
+    stack_key_name(out, stacks, stack_frame(stacks, frame));
+}
+
+void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame)
+{
+    const int64_t *key = stack_frame(stacks, frame);
+    size_t length;
+
+    if (key[FRAME_KIND] == FRAME_THREAD)
+        return;
+    const char *name = report_string(stacks->report, key[FRAME_MODULE], &length);
+    text_add_bytes(out, name, length);
+}
+
+void stack_frame_label(struct text *out, const struct stacks *stacks, uint32_t frame)
+{
+    const int64_t *key = stack_frame(stacks, frame);
+
+    stack_frame_name(out, stacks, frame);
+    if (key[FRAME_KIND] != FRAME_PYTHON && key[FRAME_SOURCE] == FRAME_NO_NAME)
+        return;
+    text_add(out, " (");
+    add_file_name(out, stacks->report, key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE]);
+    if (key[FRAME_LINE] != FRAME_NO_LINE)
+        text_addf(out, ":%lld", (long long)key[FRAME_LINE]);
+    text_add_char(out, ')');
+}

@@ -1,0 +1,270 @@
+/* Steps by process: put in order, freed of those that lie in others, chosen, and found by time. Where they come from is in
+ * steps_find.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/model/torch/steps_find.h"
+
+void steps_free(struct steps *steps)
+{
+    free(steps->list);
+    free(steps->processes);
+    *steps = (struct steps){0};
+}
+
+/* ---- in order ------------------------------------------------------------------------------------------------ */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct step *x = a, *y = b;
+
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
+}
+
+/* Of those that overlap in a process the first one counts, which is the outer one where they nest. */
+static void drop_inner(struct steps *steps)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *last = kept ? &steps->list[kept - 1] : NULL;
+        if (last && last->process == steps->list[i].process && steps->list[i].start_ns < last->end_ns)
+            continue;
+        steps->list[kept++] = steps->list[i];
+    }
+    steps->count = kept;
+}
+
+static int add_process(struct steps *steps, struct step_process process)
+{
+    struct step_process *grown = realloc(steps->processes, (steps->process_count + 1) * sizeof *grown);
+
+    if (!grown)
+        return ERR_NO_MEMORY;
+    steps->processes = grown;
+    grown[steps->process_count++] = process;
+    return 0;
+}
+
+static int find_own(struct steps *steps)
+{
+    for (size_t first = 0, i = 1; i <= steps->count; i++) {
+        if (i < steps->count && steps->list[i].process == steps->list[first].process)
+            continue;
+        if (steps->count && add_process(steps, (struct step_process){ steps->list[first].process, first, i - first }) != 0)
+            return ERR_NO_MEMORY;
+        first = i;
+    }
+    steps->own_count = steps->process_count;
+    return 0;
+}
+
+static const struct step_process *own_steps(const struct steps *steps, int64_t process)
+{
+    for (size_t i = 0; i < steps->own_count; i++)
+        if (steps->processes[i].process == process)
+            return &steps->processes[i];
+    return NULL;
+}
+
+/* The nearest above it that has steps; a chain that is longer than any real one is a circle. */
+static const struct step_process *above(const struct steps *steps, const struct report_columns *rows, int64_t process)
+{
+    for (int depth = 0; depth < 64; depth++) {
+        const struct step_process *found = own_steps(steps, process);
+        if (found)
+            return found;
+        size_t row = 0;
+        while (row < rows->rows && (rows->values[0][row] != process || columns_is_null(rows, 1, row) || rows->values[1][row] == process))
+            row++;
+        if (row == rows->rows)
+            return NULL;
+        process = rows->values[1][row];
+    }
+    return NULL;
+}
+
+static int by_process(const void *a, const void *b)
+{
+    int64_t x = ((const struct step_process *)a)->process, y = ((const struct step_process *)b)->process;
+
+    return (x > y) - (x < y);
+}
+
+static int find_children(struct steps *steps, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "globalPid", "parentGlobalPid" };
+    struct report_columns rows = {0};
+    int code = columns_read(report, "TACHO_PROCESS", names, 2, &rows, err);
+
+    if (code != 0)
+        return code;
+    for (size_t row = 0; row < rows.rows && code == 0; row++) {
+        const struct step_process *found = own_steps(steps, rows.values[0][row]) ? NULL : above(steps, &rows, rows.values[0][row]);
+        if (found && add_process(steps, (struct step_process){ rows.values[0][row], found->first, found->count }) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    }
+    if (rows.values)
+        report_columns_free(&rows);
+    if (code == 0 && steps->process_count)
+        qsort(steps->processes, steps->process_count, sizeof *steps->processes, by_process);
+    return code;
+}
+
+int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err)
+{
+    *steps = (struct steps){0};
+    int code = steps_find(steps, report, request, err);
+
+    if (code == 0 && steps->count)
+        qsort(steps->list, steps->count, sizeof *steps->list, by_place);
+    if (code == 0) {
+        drop_inner(steps);
+        steps_number(steps, report, request);
+        code = find_own(steps) == 0 ? find_children(steps, report, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    }
+    if (code != 0)
+        steps_free(steps);
+    return code;
+}
+
+/* ---- found --------------------------------------------------------------------------------------------------- */
+
+const struct step_process *steps_of(const struct steps *steps, int64_t process)
+{
+    size_t low = 0, high = steps->process_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->processes[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < steps->process_count && steps->processes[low].process == process)
+        return &steps->processes[low];
+    return steps->own_count == 1 ? &steps->processes[0] : NULL;
+}
+
+size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns)
+{
+    size_t low = own->first, high = own->first + own->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps->list[middle].end_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns)
+{
+    const struct step_process *own = steps_of(steps, process);
+
+    if (!own)
+        return NO_STEP;
+    size_t at = steps_from(steps, own, time_ns);
+    return at < own->first + own->count && steps->list[at].start_ns <= time_ns ? (uint32_t)at : NO_STEP;
+}
+
+void step_label(struct text *out, struct report *report, const struct step *step)
+{
+    size_t length;
+
+    text_clear(out);
+    if (step->name < 0) {
+        text_addf(out, "ProfilerStep#%lld", (long long)step->number);
+        return;
+    }
+    const char *name = report_string(report, step->name, &length);
+    text_add_bytes(out, name, operator_text(name, length).name_length);
+}
+
+/* ---- chosen -------------------------------------------------------------------------------------------------- */
+
+/* "3", "3-7", "3-" or "-7". */
+static int parse_part(const char *text, size_t length, int64_t *first, int64_t *last)
+{
+    const char *end = text + length, *dash = memchr(text, '-', length);
+    int64_t *out[2] = { first, last };
+    const char *from[2] = { text, dash ? dash + 1 : text }, *to[2] = { dash ? dash : end, end };
+
+    *first = 0;
+    *last = INT64_MAX;
+    if (!length || (length == 1 && dash))
+        return 0;
+    for (int side = 0; side < 2; side++) {
+        if (from[side] == to[side])
+            continue;
+        if (to[side] - from[side] > 17)
+            return 0;
+        *out[side] = 0;
+        for (const char *at = from[side]; at < to[side]; at++) {
+            if ((unsigned char)(*at - '0') > 9)
+                return 0;
+            *out[side] = *out[side] * 10 + (*at - '0');
+        }
+    }
+    return *first <= *last;
+}
+
+static int choose_part(struct steps *steps, int64_t first, int64_t last)
+{
+    int found = 0;
+
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->list[i].number >= first && steps->list[i].number <= last)
+            found = steps->list[i].is_chosen = 1;
+    return found;
+}
+
+static int complain(const struct steps *steps, const char *part, size_t length, struct error *err)
+{
+    int64_t least = INT64_MAX, greatest = INT64_MIN;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        least = steps->list[i].number < least ? steps->list[i].number : least;
+        greatest = steps->list[i].number > greatest ? steps->list[i].number : greatest;
+    }
+    return error_set(err, ERR_BAD_ARGUMENT, "there is no step %.*s: %s are numbered %lld to %lld", (int)length, part, steps->source,
+                     (long long)least, (long long)greatest);
+}
+
+int steps_check(const char *list, struct error *err)
+{
+    for (const char *part = list;;) {
+        size_t length = strcspn(part, ",");
+        int64_t first, last;
+        if (!parse_part(part, length, &first, &last))
+            return error_set(err, ERR_BAD_ARGUMENT, "--steps is N, N-M or N-, several with commas (3,5,9-), not '%s'", list);
+        if (!part[length])
+            return 0;
+        part += length + 1;
+    }
+}
+
+int steps_choose(struct steps *steps, const char *list, struct error *err)
+{
+    if (steps_check(list, err) != 0)
+        return err->code;
+    for (size_t i = 0; i < steps->count; i++)
+        steps->list[i].is_chosen = 0;
+    for (const char *part = list;;) {
+        size_t length = strcspn(part, ",");
+        int64_t first, last;
+        if (!parse_part(part, length, &first, &last) || !choose_part(steps, first, last))
+            return complain(steps, part, length, err);
+        if (!part[length])
+            return 0;
+        part += length + 1;
+    }
+}

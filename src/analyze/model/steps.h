@@ -1,0 +1,59 @@
+/* Steps: the iterations that a capture is split into.
+ *
+ * A step is a stretch of time of one process. What happens on the CPU belongs to the step in which it begins, in whatever thread;
+ * work on a GPU to the step in which it was launched. A process without steps of its own (a DataLoader's worker) has those of the
+ * nearest process above it that has some, or of the only one that has. */
+#ifndef TACHO_ANALYZE_MODEL_STEPS_H
+#define TACHO_ANALYZE_MODEL_STEPS_H
+
+#include "base/text.h"
+#include "report/reader/reader.h"
+
+enum { NO_STEP = UINT32_MAX };
+
+struct step {
+    int64_t process, start_ns, end_ns;
+    int64_t number; /* as its name has it, else counted from 0 in its process */
+    int64_t name;   /* in the string pool, or -1: ProfilerStep#number */
+    int is_chosen;
+};
+
+struct step_process {
+    int64_t process;
+    size_t first, count; /* of its steps in the list */
+};
+
+struct steps {
+    struct step *list; /* owned; by process, then by start; those of a process do not overlap */
+    size_t count;
+    struct step_process *processes; /* owned; by process, those that have the steps of another among them */
+    size_t process_count, own_count; /* own: that have steps themselves */
+    const char *source; /* what made them, in words */
+};
+
+/* What makes a step; both NULL: the first of these that the report has: steps that PyTorch's profiler was told of, ranges and
+ * annotations called ProfilerStep#N, then those called "iteration N" or "step N". */
+struct steps_request {
+    const char *range;    /* a basic regular expression that ranges and annotations match, upper and lower case alike */
+    const char *operator; /* each call of it begins a step */
+};
+
+/* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */
+int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err);
+void steps_free(struct steps *steps);
+
+/* Leaves those chosen that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */
+int steps_choose(struct steps *steps, const char *list, struct error *err);
+/* Whether it is such a list at all: 0, or ERR_BAD_ARGUMENT with a sentence. */
+int steps_check(const char *list, struct error *err);
+
+/* The step of the process at this time, or NO_STEP. Any thread may ask. */
+uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns);
+
+/* The process's steps, or NULL; and the first of them that ends behind this time (else first + count). */
+const struct step_process *steps_of(const struct steps *steps, int64_t process);
+size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns);
+
+void step_label(struct text *out, struct report *report, const struct step *step);
+
+#endif

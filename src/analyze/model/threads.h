@@ -1,0 +1,34 @@
+/* Names of processes, names and priorities of threads, by their global ids. */
+#ifndef TACHO_ANALYZE_MODEL_THREADS_H
+#define TACHO_ANALYZE_MODEL_THREADS_H
+
+#include "report/reader/reader.h"
+
+struct thread_name {
+    int64_t thread, name, priority;
+    size_t row; /* of the table */
+    int has_priority;
+};
+
+struct thread_names {
+    struct thread_name *list; /* owned; by thread, one each */
+    size_t count;
+};
+
+int thread_names_read(struct thread_names *names, struct report *report, struct error *err);
+void thread_names_free(struct thread_names *names);
+const struct thread_name *thread_name_find(const struct thread_names *names, int64_t thread); /* NULL: none */
+
+struct process_name { int64_t process, name; };
+
+/* In the order in which the report has them; of several names the first counts. */
+struct process_names {
+    struct process_name *list; /* owned */
+    size_t count;
+};
+
+int process_names_read(struct process_names *names, struct report *report, struct error *err);
+void process_names_free(struct process_names *names);
+int64_t process_name_find(const struct process_names *names, int64_t process); /* a string id; -1: none */
+
+#endif

@@ -1,0 +1,304 @@
+/* What both ways of reading operators share, and the tree that torch makes of them. */
+#include "operators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "report/schema/torch_names.h"
+#include "analyze/model/gpu.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
+
+struct operator *operators_add(struct operators *operators)
+{
+    if (operators->count == NO_OPERATOR || array_reserve(&operators->list, &operators->capacity, operators->count + 1, sizeof *operators->list) != 0)
+        return NULL;
+    struct operator *operator = &operators->list[operators->count++];
+    *operator = (struct operator){ .sequence = -1, .name = NO_TEXT, .shapes = NO_TEXT, .values = NO_TEXT, .stack = NO_TEXT,
+                                   .parent = NO_OPERATOR, .launcher = NO_OPERATOR };
+    return operator;
+}
+
+uint32_t operators_intern(struct operators *operators, const char *bytes, size_t length)
+{
+    int64_t id = intern_add(&operators->texts, bytes, length);
+
+    return id < 0 || id >= NO_TEXT ? NO_TEXT : (uint32_t)id;
+}
+
+int operators_name(struct operators *operators, const char *bytes, size_t length, uint32_t *out)
+{
+    static const char *const hidden[] = {
+        "[memory]", "[OutOfMemory]", "profiler::_record_function_enter", "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version",
+    };
+
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (length == strlen(hidden[i]) && memcmp(bytes, hidden[i], length) == 0)
+            return 0;
+    if (length >= TORCH_STEP_LENGTH && memcmp(bytes, TORCH_STEP, TORCH_STEP_LENGTH) == 0)
+        *out = operators_intern(operators, "ProfilerStep*", strlen("ProfilerStep*"));
+    else
+        *out = operators_intern(operators, bytes, length);
+    return 1;
+}
+
+void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind, int64_t to_kind)
+{
+    /* The last three are ours: torch does not see what unified memory moves. */
+    static const char *const copies[] = { NULL, "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP",
+                                          "Unified HtoD", "Unified DtoH", "Unified DtoD" };
+    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind] : "<unknown>";
+    const char *from = memory_kind_name(from_kind), *to = memory_kind_name(to_kind);
+
+    text_clear(out);
+    text_addf(out, "Memcpy %s (%s -> %s)", copy, from ? from : "Unknown", to ? to : "Unknown");
+}
+
+void operators_fill_name(struct text *out, int64_t memory_kind)
+{
+    const char *kind = memory_kind_name(memory_kind);
+
+    text_clear(out);
+    text_addf(out, "Memset (%s)", kind ? kind : "Unknown");
+}
+
+/* There are none: because of what was asked for, or of what was recorded. */
+static int fail_empty(int is_of_torch, struct error *err)
+{
+    if (is_of_torch)
+        return error_set(err, ERR_NO_DATA, "the part of the report that was asked for has no operators of PyTorch");
+    return error_set(err, ERR_NO_DATA, "the report has no operators of PyTorch: tacho profile records them, traces of torch.profiler have them, "
+                     "and NVTX ranges of torch.autograd.profiler.emit_nvtx stand for them");
+}
+
+static int read_with(struct operators *operators, struct report *report, const struct analysis_request *request, int with_python, struct error *err)
+{
+    const struct report_table *torch = report_table(report, "TACHO_TORCH_OP");
+    int is_of_torch = torch && torch->rows;
+    struct filter filter;
+
+    *operators = (struct operators){0};
+    int code = filter_open(&filter, report, request, err);
+    if (code == 0)
+        code = is_of_torch ? operators_read_torch(operators, report, &filter, with_python, err)
+                           : operators_read_nvtx(operators, report, &filter, err);
+    filter_close(&filter);
+    if (code == 0 && operators->count == 0)
+        code = fail_empty(is_of_torch, err);
+    if (code != 0)
+        operators_free(operators);
+    return code;
+}
+
+int operators_read(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    return read_with(operators, report, request, 0, err);
+}
+
+int operators_read_listed(struct operators *operators, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    return read_with(operators, report, request, 1, err);
+}
+
+void operators_free(struct operators *operators)
+{
+    free(operators->list);
+    intern_free(&operators->texts);
+    *operators = (struct operators){0};
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------------------ */
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+    const struct operator *list = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (list[x].end_ns != list[y].end_ns)
+        return list[x].end_ns < list[y].end_ns ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* What launched work has another place now; places has room for as many. */
+static void follow_launchers(struct operator *list, size_t count, const uint32_t *order, uint32_t *places)
+{
+    for (size_t i = 0; i < count; i++)
+        places[order[i]] = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].launcher != NO_OPERATOR)
+            list[i].launcher = places[list[i].launcher];
+}
+
+/* By start, the longer first, and as they came. */
+static int sort(struct operators *operators)
+{
+    size_t count = operators->count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int64_t *starts = calloc(count + 1, sizeof *starts);
+    struct operator *sorted = malloc((count + 1) * sizeof *sorted);
+    int code = ERR_NO_MEMORY;
+
+    if (!order || !starts || !sorted)
+        goto no_memory;
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+        starts[i] = operators->list[i].start_ns;
+    }
+    code = order_by_time(order, count, starts);
+    if (code != 0)
+        goto no_memory;
+    for (size_t first = 0, i = 1; i <= count; i++) {
+        if (i < count && starts[order[i]] == starts[order[first]])
+            continue;
+        if (i - first > 1)
+            qsort_r(order + first, i - first, sizeof *order, compare_ends, operators->list);
+        first = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = operators->list[order[i]];
+    follow_launchers(sorted, count, order, (uint32_t *)(void *)starts);
+    free(operators->list);
+    operators->list = sorted;
+    operators->capacity = count + 1;
+    sorted = NULL;
+no_memory:
+    free(order);
+    free(starts);
+    free(sorted);
+    return code;
+}
+
+/* The innermost event of each thread while time goes on. */
+struct tops {
+    struct keys threads;
+    uint32_t *list; /* owned; by key */
+    size_t room;
+};
+
+/* Where the thread's is kept; NULL when memory is short. */
+static uint32_t *top_of(struct tops *tops, int64_t thread)
+{
+    uint32_t key = keys_add(&tops->threads, &thread);
+
+    if (key != NO_KEY && key >= tops->room) {
+        size_t more = tops->room ? tops->room * 2 : 64;
+        uint32_t *grown = realloc(tops->list, more * sizeof *grown);
+        for (size_t i = tops->room; grown && i < more; i++)
+            grown[i] = NO_OPERATOR;
+        tops->list = grown ? grown : tops->list;
+        tops->room = grown ? more : tops->room;
+    }
+    return key == NO_KEY || key >= tops->room ? NULL : &tops->list[key];
+}
+
+static void tops_free(struct tops *tops)
+{
+    keys_free(&tops->threads);
+    free(tops->list);
+}
+
+/* The parent is also the link of the stack: what torch takes off it can hold no later one. */
+static int find_parents(struct operators *operators)
+{
+    struct tops tops = { .threads.width = 1 };
+    int code = 0;
+
+    for (size_t i = 0; i < operators->count && code == 0; i++) {
+        struct operator *operator = &operators->list[i], *list = operators->list;
+        if (!operator_is_cpu(operator->kind))
+            continue;
+        uint32_t *place = top_of(&tops, operator->thread);
+        if (!place) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        uint32_t top = *place;
+        while (top != NO_OPERATOR && (operator->start_ns >= list[top].end_ns || operator->end_ns > list[top].end_ns))
+            top = list[top].parent;
+        operator->parent = top;
+        if (top != NO_OPERATOR)
+            list[top].children++;
+        *place = (uint32_t)i;
+    }
+    tops_free(&tops);
+    return code;
+}
+
+int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order, size_t count, uint32_t *out)
+{
+    const struct operator *list = operators->list;
+    struct tops tops = { .threads.width = 1 };
+    size_t next = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < count && code == 0; i++) {
+        const struct operators_moment *moment = &moments[order[i]];
+        for (; next < operators->count && list[next].start_ns <= moment->time_ns && code == 0; next++) {
+            if (list[next].is_collapsed || list[next].kind == OPERATOR_MEMORY || list[next].kind == OPERATOR_CALL || !operator_is_cpu(list[next].kind))
+                continue;
+            uint32_t *place = top_of(&tops, list[next].thread);
+            if (place)
+                *place = (uint32_t)next;
+            code = place ? 0 : ERR_NO_MEMORY;
+        }
+        uint32_t *place = top_of(&tops, moment->thread);
+        if (!place)
+            code = ERR_NO_MEMORY;
+        uint32_t top = place ? *place : NO_OPERATOR;
+        while (top != NO_OPERATOR && moment->time_ns > list[top].end_ns)
+            top = list[top].parent;
+        out[order[i]] = top;
+    }
+    tops_free(&tops);
+    return code;
+}
+
+/* What a call launched belongs to the operator that made the call. */
+static void hand_up_launches(struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++) {
+        struct operator *operator = &operators->list[i];
+        if (operator->kind != OPERATOR_CALL || operator->kernels_us == 0)
+            continue;
+        if (operator->parent != NO_OPERATOR)
+            operators->list[operator->parent].kernels_us += operator->kernels_us;
+        operator->kernels_us = 0;
+    }
+}
+
+/* Parents come before their children, so one pass sees every chain from its top. The kernels of the one left out replace those
+ * of its parent, as in torch. */
+static void collapse(struct operators *operators)
+{
+    struct operator *list = operators->list;
+
+    for (size_t i = 0; i < operators->count; i++) {
+        struct operator *operator = &list[i];
+        if (operator->parent == NO_OPERATOR)
+            continue;
+        if (list[operator->parent].is_collapsed)
+            operator->parent = list[operator->parent].parent;
+        struct operator *parent = &list[operator->parent];
+        if (parent->children != 1 || parent->name != operator->name)
+            continue;
+        parent->children = operator->children;
+        parent->kernels_us = operator->kernels_us;
+        operator->is_collapsed = 1;
+    }
+}
+
+int operators_nest(struct operators *operators)
+{
+    int code = sort(operators);
+
+    if (code == 0)
+        code = find_parents(operators);
+    if (code == 0) {
+        hand_up_launches(operators);
+        collapse(operators);
+    }
+    return code;
+}

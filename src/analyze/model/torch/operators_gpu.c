@@ -1,0 +1,168 @@
+/* Calls and work on GPUs as events of torch's list. */
+#include "operators_gpu.h"
+
+#include <stdlib.h>
+
+#include "analyze/model/gpu.h"
+#include "torch_kernels.h"
+
+size_t call_length_in_torch(const char *name, size_t length)
+{
+    size_t at = length;
+
+    while (at > 0 && (unsigned char)(name[at - 1] - '0') <= 9)
+        at--;
+    return length - at >= 4 && at >= 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : length;
+}
+
+uint32_t pool_text(struct pool_texts *texts, int64_t id, enum pool_text_kind kind)
+{
+    size_t before = texts->ids.count, length;
+    uint32_t key, number = NO_TEXT;
+
+    texts->ids.width = 1;
+    key = keys_add(&texts->ids, &id);
+    if (key == NO_KEY)
+        return NO_TEXT;
+    if (key < before)
+        return texts->numbers[key];
+    if (key >= texts->capacity) {
+        size_t capacity = texts->capacity ? texts->capacity * 2 : 1024;
+        uint32_t *numbers = realloc(texts->numbers, capacity * sizeof *numbers);
+        if (!numbers)
+            return NO_TEXT;
+        texts->numbers = numbers;
+        texts->capacity = capacity;
+    }
+    const char *bytes = report_string(texts->report, id, &length);
+    if (kind == TEXT_CALL)
+        length = call_length_in_torch(bytes, length);
+    if (kind != TEXT_NAME)
+        number = operators_intern(texts->operators, bytes, length);
+    else if (!operators_name(texts->operators, bytes, length, &number))
+        number = HIDDEN_TEXT;
+    return texts->numbers[key] = number;
+}
+
+void pool_texts_free(struct pool_texts *texts)
+{
+    free(texts->numbers);
+    if (texts->ids.width)
+        keys_free(&texts->ids);
+}
+
+int operators_add_calls(struct pool_texts *names, const struct calls *calls, uint32_t *places)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        places[i] = NO_OPERATOR;
+        if (!filter_thread(names->filter, calls->thread[i], calls->start[i], calls->end[i]))
+            continue;
+        places[i] = (uint32_t)names->operators->count;
+        struct operator *operator = operators_add(names->operators);
+        if (!operator)
+            return ERR_NO_MEMORY;
+        operator->kind = OPERATOR_CALL;
+        operator->start_ns = calls->start[i];
+        operator->end_ns = calls->end[i];
+        operator->thread = calls->thread[i];
+        operator->name = pool_text(names, calls->name[i], TEXT_CALL);
+        if (operator->name == NO_TEXT)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* The names of what is no kernel are put together from its kinds. */
+static uint32_t work_name(struct pool_texts *names, const struct torch_kernels *kernels, const struct gpu_ops *ops, enum gpu_kind kind, size_t row,
+                          struct text *text)
+{
+    enum { UNKNOWN = -1 };
+    int64_t first = gpu_extra_is_null(ops, 0, row) ? UNKNOWN : gpu_extra(ops, 0, row);
+
+    if (kind == GPU_KERNEL)
+        return pool_text(names, gpu_extra_is_null(ops, 1, row) ? first : torch_kernel_name(kernels, gpu_extra(ops, 1, row), first), TEXT_PLAIN);
+    if (kind == GPU_MEMSET)
+        operators_fill_name(text, first);
+    else
+        operators_copy_name(text, first, gpu_extra_is_null(ops, 1, row) ? UNKNOWN : gpu_extra(ops, 1, row),
+                            gpu_extra_is_null(ops, 2, row) ? UNKNOWN : gpu_extra(ops, 2, row));
+    return text_failed(text) ? NO_TEXT : operators_intern(names->operators, text->bytes, text->length);
+}
+
+static int add_kind(struct pool_texts *names, const struct torch_kernels *kernels, enum gpu_kind kind, operator_of *owner, void *context, struct error *err)
+{
+    static const char *const extra[GPU_KINDS][4] = {
+        [GPU_KERNEL] = { "demangledName", "mangledName" }, [GPU_MEMCPY] = { "copyKind", "srcKind", "dstKind" }, [GPU_MEMSET] = { "memKind" },
+    };
+    struct gpu_ops ops;
+    struct text text = {0};
+    int code = gpu_read(&ops, names->report, kind, extra[kind], err), short_of_memory = 0;
+
+    for (size_t row = 0; row < ops.count && code == 0 && !short_of_memory; row++) {
+        if (!gpu_counts(&ops, row, names->filter))
+            continue;
+        uint32_t name = work_name(names, kernels, &ops, kind, row, &text);
+        struct operator *operator = name == NO_TEXT ? NULL : operators_add(names->operators);
+        short_of_memory = !operator;
+        if (short_of_memory)
+            break;
+        operator->kind = OPERATOR_GPU;
+        operator->start_ns = ops.start[row];
+        operator->end_ns = ops.end[row];
+        operator->name = name;
+        operator->thread = ops.process[row];
+        uint32_t found = operator->launcher = owner(context, ops.process[row], ops.correlation[row]);
+        if (found != NO_OPERATOR)
+            names->operators->list[found].kernels_us += operators_us(names->operators, ops.start[row], ops.end[row]);
+    }
+    gpu_free(&ops);
+    text_free(&text);
+    return short_of_memory ? error_set(err, ERR_NO_MEMORY, "not enough memory for the work on GPUs") : code;
+}
+
+int operators_add_work(struct pool_texts *names, operator_of *owner, void *context, struct error *err)
+{
+    struct torch_kernels kernels;
+    int code = torch_kernels_read(&kernels, names->report, err);
+
+    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++)
+        code = add_kind(names, &kernels, (enum gpu_kind)kind, owner, context, err);
+    torch_kernels_free(&kernels);
+    return code;
+}
+
+/* ---- by the threads that launched it -------------------------------------------------------------------------- */
+
+struct launching {
+    const struct calls *calls;
+    uint32_t *places; /* owned; of the calls among the operators */
+};
+
+/* The call itself: operators_nest() hands its work on to the operator around it. */
+static uint32_t call_of(void *context, int64_t process, int64_t correlation)
+{
+    const struct launching *launching = context;
+    uint32_t call = calls_find(launching->calls, process, correlation);
+
+    return call == NO_CALL ? NO_OPERATOR : launching->places[call];
+}
+
+int operators_add_cuda(struct operators *operators, struct report *report, const struct filter *filter, struct error *err)
+{
+    struct pool_texts names = { .operators = operators, .report = report, .filter = filter };
+    struct calls calls;
+    struct launching launching = { .calls = &calls };
+    int code = calls_read(&calls, report, err);
+
+    if (code != 0)
+        return code;
+    launching.places = malloc((calls.count + 1) * sizeof *launching.places);
+    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    if (code == 0)
+        code = operators_add_work(&names, call_of, &launching, err);
+    pool_texts_free(&names);
+    calls_free(&calls);
+    free(launching.places);
+    return code;
+}

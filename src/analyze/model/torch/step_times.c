@@ -1,0 +1,319 @@
+/* One sweep over all stretches in order of their start: a layer of a step grows by what lies behind the end that it has reached. */
+#include "step_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "analyze/model/gpu.h"
+#include "analyze/engine/keys.h"
+#include "operators.h"
+#include "analyze/engine/order.h"
+#include "analyze/model/ranges.h"
+
+enum kind { KIND_KERNEL, KIND_COPY, KIND_COMMUNICATION, KIND_OPERATOR, KIND_LOADING, KIND_OPTIMIZER, KIND_CPU_COMMUNICATION, KINDS, NO_KIND = KINDS };
+
+#define BIT(layer) (1u << (layer))
+/* The layers that a stretch belongs to: of the step that launched it, and of the steps in whose time it lies. */
+static const struct { unsigned launched, timed; } layers_of[KINDS] = {
+    [KIND_KERNEL] = { BIT(LAYER_BUSY) | BIT(LAYER_KERNEL) | BIT(LAYER_COMPUTING), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
+    [KIND_COPY] = { BIT(LAYER_BUSY) | BIT(LAYER_COPY), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
+    [KIND_COMMUNICATION] = { BIT(LAYER_BUSY) | BIT(LAYER_COMMUNICATION) | BIT(LAYER_COMPUTING), BIT(LAYER_WORK) | BIT(LAYER_WORK_OR_CPU) },
+    [KIND_OPERATOR] = { 0, BIT(LAYER_WORK_OR_CPU) },
+    [KIND_LOADING] = { 0, BIT(LAYER_LOADING) },
+    [KIND_OPTIMIZER] = { 0, BIT(LAYER_OPTIMIZER) },
+    [KIND_CPU_COMMUNICATION] = { 0, BIT(LAYER_CPU_COMMUNICATION) },
+};
+
+struct stretch {
+    int64_t start_ns, end_ns;
+    uint32_t process; /* in the list of the steps' processes */
+    uint32_t step;    /* that launched it, or NO_STEP */
+    unsigned char kind;
+};
+
+struct sweep {
+    struct step_breakdown *out;
+    const struct steps *steps;
+    struct report *report;
+    const struct filter *filter;
+    struct stretch *list; /* owned */
+    size_t count, capacity;
+    int has_torch;        /* operators were recorded as such; ranges that say the same do not count */
+    struct keys names;    /* string ids met so far, and the kind of each */
+    unsigned char *kinds; /* owned */
+    size_t kind_room;
+};
+
+/* What the CPU does counts in the process that has the steps alone: what a child does in the meantime is no part of them. */
+static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t start_ns, int64_t end_ns, int64_t launched_ns)
+{
+    const struct step_process *own = steps_of(sweep->steps, process);
+
+    if (!own || end_ns < start_ns || (!layers_of[kind].launched && sweep->steps->list[own->first].process != process))
+        return 0;
+    if (sweep->count == UINT32_MAX || array_reserve(&sweep->list, &sweep->capacity, sweep->count + 1, sizeof *sweep->list) != 0)
+        return ERR_NO_MEMORY;
+    sweep->list[sweep->count++] = (struct stretch){ start_ns, end_ns, (uint32_t)(own - sweep->steps->processes),
+                                                    layers_of[kind].launched ? steps_at(sweep->steps, process, launched_ns) : NO_STEP,
+                                                    (unsigned char)kind };
+    return 0;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+
+enum name_of { NAME_OF_KERNEL, NAME_OF_ANNOTATION, NAME_OF_RANGE, NAME_OF_PYTHON };
+
+static int begins(const char *name, const char *word)
+{
+    return strncmp(name, word, strlen(word)) == 0;
+}
+
+static enum kind kind_of_annotation(const char *name)
+{
+    static const struct { const char *begin; enum kind kind; } words[] = {
+        { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER }, { "nccl:", KIND_CPU_COMMUNICATION },
+        { "gloo:", KIND_CPU_COMMUNICATION }, { "mpi:", KIND_CPU_COMMUNICATION }, { "ucc:", KIND_CPU_COMMUNICATION },
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(name, words[i].begin))
+            return words[i].kind;
+    return NO_KIND;
+}
+
+static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
+{
+    static const char loader[] = "torch/utils/data/dataloader.py(", next[] = ": __next__";
+    enum kind kind = kind_of_annotation(name);
+
+    switch (of) {
+    case NAME_OF_KERNEL:
+        return strstr(name, "nccl") ? KIND_COMMUNICATION : KIND_KERNEL;
+    case NAME_OF_ANNOTATION:
+        return kind;
+    case NAME_OF_RANGE:
+        return kind == NO_KIND && operator_text(name, length).is_operator ? KIND_OPERATOR : kind;
+    case NAME_OF_PYTHON:
+        return strstr(name, loader) && length > sizeof next && strcmp(name + length - (sizeof next - 1), next) == 0 ? KIND_LOADING : NO_KIND;
+    }
+    return NO_KIND;
+}
+
+/* Each name is looked at once; -1 when memory is short. */
+static int kind_of(struct sweep *sweep, int64_t name, enum name_of of)
+{
+    size_t before = sweep->names.count, length;
+    uint32_t key = keys_add(&sweep->names, (int64_t[]){ name, of });
+
+    if (key == NO_KEY)
+        return -1;
+    if (key < before)
+        return sweep->kinds[key];
+    if (key >= sweep->kind_room) {
+        size_t room = sweep->kind_room ? sweep->kind_room * 2 : 256;
+        unsigned char *grown = realloc(sweep->kinds, room);
+        if (!grown)
+            return -1;
+        sweep->kinds = grown;
+        sweep->kind_room = room;
+    }
+    const char *bytes = report_string(sweep->report, name, &length);
+    return sweep->kinds[key] = (unsigned char)kind_of_name(bytes, length, of);
+}
+
+/* ---- work on GPUs -------------------------------------------------------------------------------------------- */
+
+static int add_work(struct sweep *sweep, const struct gpu_ops *ops, const struct calls *calls, int is_copy, int has_names)
+{
+    for (size_t row = 0; row < ops->count; row++) {
+        if (!gpu_counts(ops, row, sweep->filter))
+            continue;
+        int kind = is_copy ? KIND_COPY : has_names ? kind_of(sweep, gpu_extra(ops, 0, row), NAME_OF_KERNEL) : KIND_KERNEL;
+        uint32_t call = calls_find(calls, ops->process[row], ops->correlation[row]);
+        int64_t launched = call == NO_CALL ? ops->start[row] : calls->start[call];
+        if (kind < 0 || add(sweep, (enum kind)kind, global_process(ops->process[row]), ops->start[row], ops->end[row], launched) != 0)
+            return ERR_NO_MEMORY;
+        sweep->out->has_work = 1;
+        sweep->out->has_communication |= kind == KIND_COMMUNICATION;
+    }
+    return 0;
+}
+
+static int read_work(struct sweep *sweep, struct error *err)
+{
+    static const char *const names[] = { "demangledName", NULL };
+    static const struct { const char *table; int is_copy; const char *const *extra; } tables[] = {
+        { "CUPTI_ACTIVITY_KIND_KERNEL", 0, names }, { "CUPTI_ACTIVITY_KIND_MEMCPY", 1, NULL }, { "CUPTI_ACTIVITY_KIND_MEMSET", 1, NULL },
+        { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 0, NULL },
+    };
+    struct calls calls;
+    int code = calls_read(&calls, sweep->report, err);
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && code == 0; i++) {
+        struct gpu_ops ops;
+        code = gpu_read_table(&ops, sweep->report, tables[i].table, tables[i].extra, err);
+        if (code == 0 && add_work(sweep, &ops, &calls, tables[i].is_copy, tables[i].extra != NULL) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+        gpu_free(&ops);
+    }
+    calls_free(&calls);
+    return code;
+}
+
+/* ---- what the CPU does --------------------------------------------------------------------------------------- */
+
+/* An annotation looks like an operator in the ranges of emit_nvtx; the step itself is none. */
+static int is_step(const struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t step = steps_at(sweep->steps, global_process(thread), start_ns);
+
+    return step != NO_STEP && sweep->steps->list[step].start_ns == start_ns && sweep->steps->list[step].end_ns == end_ns;
+}
+
+static int add_named(struct sweep *sweep, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t name, enum name_of of)
+{
+    int kind = kind_of(sweep, name, of);
+
+    if (kind < 0)
+        return ERR_NO_MEMORY;
+    if (kind == KIND_OPERATOR && (sweep->has_torch || is_step(sweep, thread, start_ns, end_ns)))
+        return 0;
+    sweep->out->has_operators |= kind == KIND_OPERATOR;
+    return kind == NO_KIND ? 0 : add(sweep, (enum kind)kind, global_process(thread), start_ns, end_ns, start_ns);
+}
+
+enum { START, END, THREAD, NAME, CATEGORY, COLUMNS };
+static const char *const column_names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category" };
+
+static int add_event(struct sweep *sweep, const struct report_columns *columns, size_t row, const char *category)
+{
+    int64_t *const *values = columns->values;
+    int64_t thread = values[THREAD][row], start = values[START][row], end = values[END][row];
+
+    if (columns_is_null(columns, THREAD, row) || columns_is_null(columns, END, row) || !filter_thread(sweep->filter, thread, start, end))
+        return 0;
+    if (!category)
+        return add_named(sweep, thread, start, end, values[NAME][row], NAME_OF_PYTHON);
+    if (strcmp(category, "user_annotation") == 0)
+        return add_named(sweep, thread, start, end, values[NAME][row], NAME_OF_ANNOTATION);
+    if (strcmp(category, "cpu_op") != 0)
+        return 0;
+    sweep->out->has_operators = 1;
+    return add(sweep, KIND_OPERATOR, global_process(thread), start, end, start);
+}
+
+/* Operators and annotations; or Python's functions, which have no category. */
+static int read_events(struct sweep *sweep, const char *table, size_t column_count, struct error *err)
+{
+    struct report_columns columns = {0};
+    int code = columns_read(sweep->report, table, column_names, column_count, &columns, err);
+
+    for (size_t row = 0; row < columns.rows && code == 0; row++) {
+        const char *category = column_count > CATEGORY ? report_string(sweep->report, columns.values[CATEGORY][row], NULL) : NULL;
+        if (add_event(sweep, &columns, row, category) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    }
+    if (columns.values)
+        report_columns_free(&columns);
+    return code;
+}
+
+static int read_ranges(struct sweep *sweep, struct error *err)
+{
+    struct ranges ranges = {0};
+    int code = ranges_read(&ranges, sweep->report, RANGE_PUSHPOP, sweep->filter, err);
+
+    for (size_t i = 0; i < ranges.count && code == 0; i++) {
+        const struct range *range = &ranges.list[i];
+        if (range->name != NVTX_NO_NAME && add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+    }
+    ranges_free(&ranges);
+    return code;
+}
+
+/* ---- the sweep ----------------------------------------------------------------------------------------------- */
+
+static void cover(struct step_times *times, struct step_times *reached, unsigned layers, int64_t start_ns, int64_t end_ns)
+{
+    for (int layer = 0; layer < STEP_LAYERS; layer++) {
+        int64_t *end = &reached->ns[layer], from = start_ns > *end ? start_ns : *end;
+        if (!(layers & BIT(layer)) || end_ns <= from)
+            continue;
+        times->ns[layer] = saturating_add(times->ns[layer], saturating_duration(from, end_ns));
+        *end = end_ns;
+    }
+}
+
+static void sweep_one(const struct sweep *sweep, struct step_times *reached, const struct stretch *stretch)
+{
+    const struct step_process *own = &sweep->steps->processes[stretch->process];
+    struct step_times *list = sweep->out->list;
+
+    if (stretch->step != NO_STEP) {
+        cover(&list[stretch->step], &reached[stretch->step], layers_of[stretch->kind].launched, stretch->start_ns, stretch->end_ns);
+        list[stretch->step].kernels += stretch->kind != KIND_COPY;
+    }
+    for (size_t at = steps_from(sweep->steps, own, stretch->start_ns); at < own->first + own->count; at++) {
+        const struct step *step = &sweep->steps->list[at];
+        if (step->start_ns >= stretch->end_ns)
+            break;
+        cover(&list[at], &reached[at], layers_of[stretch->kind].timed, stretch->start_ns > step->start_ns ? stretch->start_ns : step->start_ns,
+              stretch->end_ns < step->end_ns ? stretch->end_ns : step->end_ns);
+    }
+}
+
+static int sweep_all(struct sweep *sweep)
+{
+    uint32_t *order = malloc((sweep->count + 1) * sizeof *order);
+    int64_t *starts = malloc((sweep->count + 1) * sizeof *starts);
+    struct step_times *reached = calloc(sweep->steps->count + 1, sizeof *reached);
+    int code = order && starts && reached ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < sweep->count && code == 0; i++) {
+        order[i] = (uint32_t)i;
+        starts[i] = sweep->list[i].start_ns;
+    }
+    for (size_t i = 0; i < sweep->steps->count && code == 0; i++)
+        for (int layer = 0; layer < STEP_LAYERS; layer++)
+            reached[i].ns[layer] = INT64_MIN;
+    if (code == 0)
+        code = order_by_time(order, sweep->count, starts);
+    for (size_t i = 0; i < sweep->count && code == 0; i++)
+        sweep_one(sweep, reached, &sweep->list[order[i]]);
+    free(order);
+    free(starts);
+    free(reached);
+    return code;
+}
+
+int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report, const struct filter *filter,
+                        struct error *err)
+{
+    struct sweep sweep = { .out = out, .steps = steps, .report = report, .filter = filter, .names.width = 2 };
+
+    *out = (struct step_breakdown){ .list = calloc(steps->count + 1, sizeof *out->list) };
+    int code = out->list ? read_work(&sweep, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if (code == 0)
+        code = read_events(&sweep, "TACHO_TORCH_OP", COLUMNS, err);
+    if (code == 0)
+        code = read_events(&sweep, "TACHO_TORCH_PYTHON", CATEGORY, err);
+    sweep.has_torch = out->has_operators;
+    if (code == 0)
+        code = read_ranges(&sweep, err);
+    if (code == 0 && sweep_all(&sweep) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    free(sweep.list);
+    free(sweep.kinds);
+    keys_free(&sweep.names);
+    if (code != 0)
+        step_breakdown_free(out);
+    return code;
+}
+
+void step_breakdown_free(struct step_breakdown *breakdown)
+{
+    free(breakdown->list);
+    *breakdown = (struct step_breakdown){0};
+}

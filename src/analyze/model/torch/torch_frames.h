@@ -1,0 +1,24 @@
+/* Where in the program an operator was called: its innermost module and the innermost line of Python that is not PyTorch's own. Backward
+ * operators have those of the forward operator with their sequence number. Known where Python functions or stacks were recorded. */
+#ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
+#define TACHO_ANALYZE_MODEL_TORCH_TORCH_FRAMES_H
+
+#include "operators.h"
+
+struct torch_frames {
+    struct operators modules;  /* calls of modules, as they nest */
+    uint32_t *module;          /* owned; by operator: in modules.list, or NO_OPERATOR */
+    uint32_t *line;            /* owned; by operator: a text of lines.texts, or NO_TEXT */
+    struct operators lines;    /* calls of functions that are not PyTorch's */
+    unsigned char *is_backward; /* owned; by operator: its module and line are those of forward */
+};
+
+/* operators are nested. request says which part of the report. */
+int torch_frames_read(struct torch_frames *frames, const struct operators *operators, struct report *report,
+                      const struct analysis_request *request, struct error *err);
+void torch_frames_free(struct torch_frames *frames);
+
+/* The operator that launched work on a GPU, or NO_OPERATOR. */
+uint32_t torch_launcher(const struct operators *operators, size_t work);
+
+#endif

@@ -1,0 +1,26 @@
+/* Names of kernels as torch.profiler has them. It demangles them as c++filt does ("(anonymous namespace)::", "10"), nsys in a way of its own
+ * ("<unnamed>::", "(int)10"), which is what demangledName holds. */
+#ifndef TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
+#define TACHO_ANALYZE_MODEL_TORCH_TORCH_KERNELS_H
+
+#include "report/reader/reader.h"
+#include "analyze/engine/keys.h"
+
+struct torch_kernels {
+    struct keys mangled; /* string ids */
+    int64_t *names;      /* owned; by key, a string id */
+};
+
+/* Those that the report has: none if it was imported. */
+int torch_kernels_read(struct torch_kernels *kernels, struct report *report, struct error *err);
+void torch_kernels_free(struct torch_kernels *kernels);
+
+/* The string id of torch's name for a kernel; its demangledName, which may be -1, where nothing else is known. */
+static inline int64_t torch_kernel_name(const struct torch_kernels *kernels, int64_t mangled, int64_t demangled)
+{
+    uint32_t key = keys_find(&kernels->mangled, &mangled);
+
+    return key == NO_KEY ? demangled : kernels->names[key];
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* cuda_api_trace and vulkan_api_trace: every call in order of its start, with the thread that made it. */
+#include <stdlib.h>
+
+#include "analyze/model/calls.h"
+#include "analyze/model/filter.h"
+#include "analyze/model/gpu.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+#include "analyze/model/threads.h"
+
+enum { START, END, THREAD, CORRELATION, NAME, RESULT, CLASS, CONTEXT, COLUMNS };
+static const char *const column_names[COLUMNS] = {
+    "start", "end", "globalTid", "correlationId", "nameId", "returnValue", "eventClass", "contextId",
+};
+
+struct trace {
+    struct report *report;
+    struct report_columns columns;
+    struct thread_names threads;
+    struct filter filter;
+    uint32_t *order; /* owned; rows that count */
+    size_t count;
+};
+
+static int open_trace(struct trace *trace, struct report *report, const struct analysis_request *request, const char *name,
+                      struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    int wanted[COLUMNS];
+
+    *trace = (struct trace){ .report = report };
+    if (table->rows >= UINT32_MAX)
+        return error_set(err, ERR_UNSUPPORTED, "the table %s has more rows than can be sorted", table->name);
+    for (int i = 0; i < COLUMNS; i++)
+        wanted[i] = report_column(table, column_names[i]);
+    int code = filter_open(&trace->filter, report, request, err);
+    if (code == 0)
+        code = report_read(report, table, wanted, COLUMNS, &trace->columns, err);
+    if (code == 0)
+        code = thread_names_read(&trace->threads, report, err);
+    if (code != 0)
+        return code;
+    columns_fill_nulls(&trace->columns, THREAD, 0);
+    int64_t *const *values = trace->columns.values;
+    trace->order = malloc((trace->columns.rows + 1) * sizeof *trace->order);
+    for (size_t row = 0; trace->order && row < trace->columns.rows; row++)
+        if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], values[END][row]))
+            trace->order[trace->count++] = (uint32_t)row;
+    if (!trace->order || order_by_time(trace->order, trace->count, values[START]) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");
+    return 0;
+}
+
+static void close_trace(struct trace *trace)
+{
+    filter_close(&trace->filter);
+    thread_names_free(&trace->threads);
+    if (trace->columns.values)
+        report_columns_free(&trace->columns);
+    free(trace->order);
+}
+
+static void set_number(const struct trace *trace, struct table_cell *cell, int column, size_t row)
+{
+    if (!columns_is_null(&trace->columns, (size_t)column, row))
+        cell_set_int(cell, trace->columns.values[column][row]);
+}
+
+/* Process, thread, priority and name of the thread. */
+static int set_thread(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    int64_t id = trace->columns.values[THREAD][row];
+    const struct thread_name *thread = thread_name_find(&trace->threads, id);
+    size_t length;
+
+    cell_set_int(&cells[0], global_pid_number(id));
+    cell_set_int(&cells[1], global_tid_number(id));
+    if (!thread)
+        return 0;
+    if (thread->has_priority)
+        cell_set_int(&cells[2], thread->priority);
+    const char *name = report_string(trace->report, thread->name, &length);
+    return cell_set_text(table, &cells[3], name, length);
+}
+
+static int set_name(const struct trace *trace, struct table *table, struct table_cell *cell, size_t row)
+{
+    size_t length;
+    const char *name = report_string(trace->report, trace->columns.values[NAME][row], &length);
+
+    return cell_set_text(table, cell, name, call_name_length(name, length));
+}
+
+static void set_times(const struct trace *trace, struct table_cell *cells, size_t row)
+{
+    int64_t start = trace->columns.values[START][row];
+
+    cell_set_int(&cells[0], start);
+    cell_set_int(&cells[1], saturating_duration(start, trace->columns.values[END][row]));
+}
+
+static int add_cuda_row(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    set_times(trace, cells, row);
+    set_number(trace, &cells[3], RESULT, row);
+    set_number(trace, &cells[4], CORRELATION, row);
+    return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[5], row);
+}
+
+static int add_vulkan_row(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    set_times(trace, cells, row);
+    set_number(trace, &cells[3], CLASS, row);
+    set_number(trace, &cells[4], CONTEXT, row);
+    set_number(trace, &cells[5], CORRELATION, row);
+    return set_name(trace, table, &cells[2], row) != 0 ? ERR_NO_MEMORY : set_thread(trace, table, &cells[6], row);
+}
+
+struct kind {
+    const char *table;
+    const struct table_column *columns;
+    size_t column_count;
+    int (*add_row)(const struct trace *trace, struct table *table, struct table_cell *cells, size_t row);
+};
+
+static int run(struct report *report, const struct analysis_request *request, const struct kind *kind, struct table **out,
+               struct error *err)
+{
+    struct trace trace;
+    struct table *table = table_new(kind->columns, kind->column_count);
+    int code = open_trace(&trace, report, request, kind->table, err);
+
+    for (size_t i = 0; i < trace.count && code == 0; i++) {
+        struct table_cell *cells = table ? table_add_row(table) : NULL;
+        if (!cells || kind->add_row(&trace, table, cells, trace.order[i]) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    }
+    close_trace(&trace);
+    if (code == 0 && table) {
+        *out = table;
+        return 0;
+    }
+    table_delete(table);
+    return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+}
+
+static int cuda_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Result", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 },
+        { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 }, { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    static const struct kind kind = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, sizeof columns / sizeof columns[0], add_cuda_row };
+
+    return run(report, request, &kind, out, err);
+}
+
+static int vulkan_api_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Event Class", CELL_INT, UNIT_ID, 0 }, { "Context", CELL_INT, UNIT_ID, 0 }, { "CorrID", CELL_INT, UNIT_ID, 0 },
+        { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 }, { "T-Pri", CELL_INT, UNIT_ID, 0 },
+        { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    static const struct kind kind = { "VULKAN_API", columns, sizeof columns / sizeof columns[0], add_vulkan_row };
+
+    return run(report, request, &kind, out, err);
+}
+
+const struct analysis analysis_cuda_api_trace = {
+    .name = "cuda_api_trace", .old_name = "cudaapitrace", .title = "CUDA API Trace", .usage = "",
+    .help = "Every CUDA call in order of its start: what it returned, the id that it shares with its work on the GPU, and "
+            "the thread that made it.",
+    .needs = {{ "CUDA trace data", gpu_call_tables }}, .run = cuda_api_trace,
+};
+
+static const char *const vulkan_tables[] = { "VULKAN_API", NULL };
+const struct analysis analysis_vulkan_api_trace = {
+    .name = "vulkan_api_trace", .old_name = "vulkanapitrace", .title = "Vulkan API Trace", .usage = "",
+    .help = "Every Vulkan call in order of its start.",
+    .needs = {{ "Vulkan API data", vulkan_tables }}, .run = vulkan_api_trace,
+};

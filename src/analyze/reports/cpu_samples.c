@@ -1,0 +1,264 @@
+/* cpu_sample_sum, cpu_topdown, cpu_bottomup: where samples of threads were taken, flat and along the calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+#include "analyze/model/stacks/stacks_join.h"
+#include "analyze/model/stacks/stacks_tree.h"
+
+struct view {
+    struct stacks stacks;
+    struct stack_tree tree;
+    struct text name;
+};
+
+static void view_free(struct view *view)
+{
+    stack_tree_free(&view->tree);
+    stacks_free(&view->stacks);
+    text_free(&view->name);
+}
+
+static enum stack_source source_of(struct report *report, const struct analysis_request *request)
+{
+    const struct report_table *samples = report_table(report, stack_sample_tables[STACKS_CPU]);
+
+    return option_given(request, "python") || !samples || !samples->rows ? STACKS_PYTHON : STACKS_CPU;
+}
+
+static int read_samples(struct stacks *stacks, struct report *report, const struct analysis_request *request, const struct filter *filter,
+                        struct error *err)
+{
+    enum stack_source source = source_of(report, request);
+    int lines = option_given(request, "lines");
+
+    return source == STACKS_CPU && !option_given(request, "native") ? stacks_join_samples(stacks, lines, filter, err)
+                                                                     : stacks_read_samples(stacks, source, lines, filter, err);
+}
+
+static int view_read(struct view *view, struct report *report, const struct analysis_request *request, const struct stack_tree_request *shape,
+                     struct error *err)
+{
+    struct stack_tree_request wanted = *shape;
+    struct filter filter;
+
+    *view = (struct view){0};
+    wanted.with_waiting = option_given(request, "waiting");
+    if (filter_open(&filter, report, request, err) != 0)
+        return err->code;
+    int code = stacks_open(&view->stacks, report, err);
+    if (code == 0)
+        code = read_samples(&view->stacks, report, request, &filter, err);
+    if (code == 0)
+        code = stack_tree_read(&view->tree, &view->stacks, &wanted, err);
+    filter_close(&filter);
+    return code;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static int set_module(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame)
+{
+    text_clear(&view->name);
+    stack_frame_module(&view->name, &view->stacks, frame);
+    return text_failed(&view->name) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&view->name), view->name.length);
+}
+
+static int set_name(struct table *table, struct view *view, struct table_cell *cell, uint32_t frame, size_t indent)
+{
+    text_clear(&view->name);
+    text_add_repeat(&view->name, ' ', indent);
+    if (stack_frame(&view->stacks, frame)[FRAME_LINE] != FRAME_NO_LINE)
+        stack_frame_label(&view->name, &view->stacks, frame);
+    else
+        stack_frame_name(&view->name, &view->stacks, frame);
+    return text_failed(&view->name) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(&view->name), view->name.length);
+}
+
+/* Hands the table over, or deletes it. */
+static int finish(struct view *view, struct table *table, int code, struct table **out, struct error *err)
+{
+    if (code == 0 && !table)
+        code = ERR_NO_MEMORY;
+    if (code == ERR_NO_MEMORY)
+        error_set(err, code, "not enough memory for the table");
+    if (code != 0)
+        table_delete(table);
+    else
+        *out = table;
+    view_free(view);
+    return code;
+}
+
+/* ---- flat ---------------------------------------------------------------------------------------------------- */
+
+enum { FLAT_SELF, FLAT_TOTAL, FLAT_SELF_SAMPLES, FLAT_TOTAL_SAMPLES, FLAT_NAME, FLAT_MODULE, FLAT_CELLS };
+
+/* By self, then by total, then by name. */
+static int by_self(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    for (int i = FLAT_SELF; i <= FLAT_TOTAL; i++)
+        if (a[i].real != b[i].real)
+            return a[i].real < b[i].real ? 1 : -1;
+    int order = cell_compare_text(&a[FLAT_NAME], &b[FLAT_NAME]);
+    return order || !context ? order : cell_compare_text(&a[FLAT_MODULE], &b[FLAT_MODULE]);
+}
+
+/* The cells that say what it is. */
+static int set_flat(struct table *table, struct view *view, struct table_cell *row, uint32_t frame, enum stack_unit unit)
+{
+    if (unit == STACK_BY_MODULE)
+        return set_module(table, view, &row[FLAT_NAME], frame);
+    int code = set_name(table, view, &row[FLAT_NAME], frame, 0);
+    return code || unit == STACK_BY_THREAD ? code : set_module(table, view, &row[FLAT_MODULE], frame);
+}
+
+static int add_flat(struct table *table, struct view *view, enum stack_unit unit, struct error *err)
+{
+    struct frame_figures *figures;
+    int64_t whole = view->tree.total[TREE_ROOT].weight;
+    int code = stack_tree_flatten(&view->tree, &view->stacks, &figures, err);
+
+    if (code != 0)
+        return code;
+    for (uint32_t frame = 0; frame < view->stacks.frames.count && code == 0; frame++) {
+        const struct frame_figures *own = &figures[frame];
+        struct table_cell *row = own->total.samples ? table_add_row(table) : NULL;
+        if (!own->total.samples)
+            continue;
+        code = row ? set_flat(table, view, row, frame, unit) : ERR_NO_MEMORY;
+        if (code != 0)
+            break;
+        cell_set_real(&row[FLAT_SELF], percent(own->self.weight, whole));
+        cell_set_real(&row[FLAT_TOTAL], percent(own->total.weight, whole));
+        cell_set_int(&row[FLAT_SELF_SAMPLES], own->self.samples);
+        cell_set_int(&row[FLAT_TOTAL_SAMPLES], own->total.samples);
+    }
+    free(figures);
+    return code;
+}
+
+static int cpu_sample_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct table_column columns[FLAT_CELLS] = {
+        { "Self", CELL_REAL, UNIT_PERCENT, 1 }, { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Self Samples", CELL_INT, UNIT_NONE, 0 },
+        { "Total Samples", CELL_INT, UNIT_NONE, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    static const char *const names[] = { [STACK_BY_FUNCTION] = "Function", [STACK_BY_MODULE] = "Module", [STACK_BY_THREAD] = "Thread" };
+    struct stack_tree_request shape = {
+        .unit = option_given(request, "thread") ? STACK_BY_THREAD : option_given(request, "module") ? STACK_BY_MODULE : STACK_BY_FUNCTION,
+    };
+    int has_modules = shape.unit == STACK_BY_FUNCTION;
+    struct view view = {0};
+    int code = view_read(&view, report, request, &shape, err);
+
+    columns[FLAT_NAME].name = names[shape.unit];
+    struct table *table = table_new(columns, has_modules ? FLAT_CELLS : FLAT_MODULE);
+    if (code == 0)
+        code = table ? add_flat(table, &view, shape.unit, err) : ERR_NO_MEMORY;
+    if (code == 0)
+        table_sort(table, by_self, has_modules ? table : NULL);
+    return finish(&view, table, code, out, err);
+}
+
+/* ---- along the calls ----------------------------------------------------------------------------------------- */
+
+enum { TREE_TOTAL, TREE_SAMPLES, TREE_SELF, TREE_SELF_SAMPLES, TREE_LEVEL, TREE_NAME, TREE_MODULE, TREE_CELLS };
+enum { INDENT = 2, DEEPEST_INDENT = 64 };
+
+/* Going down from the root; is_inverted: the tables then have no columns of self, which would be those of stacks that begin there. */
+static int add_tree(struct table *table, struct view *view, int is_inverted, int64_t least_percent, int64_t depth)
+{
+    const struct stack_tree *tree = &view->tree;
+    int64_t whole = tree->total[TREE_ROOT].weight;
+    size_t level = 0, gone = is_inverted ? 2 : 0;
+    int code = 0, skip = 0;
+
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, skip, &level)) != TREE_ROOT && code == 0;) {
+        double share = percent(tree->total[node].weight, whole);
+        skip = share < (double)least_percent || (int64_t)level > depth;
+        if (skip)
+            continue;
+        struct table_cell *row = table_add_row(table);
+        if (!row)
+            return ERR_NO_MEMORY;
+        cell_set_real(&row[TREE_TOTAL], share);
+        cell_set_int(&row[TREE_SAMPLES], tree->total[node].samples);
+        if (!is_inverted) {
+            cell_set_real(&row[TREE_SELF], percent(tree->self[node].weight, whole));
+            cell_set_int(&row[TREE_SELF_SAMPLES], tree->self[node].samples);
+        }
+        cell_set_int(&row[TREE_LEVEL - gone], (int64_t)level);
+        size_t indent = (level - 1 < DEEPEST_INDENT ? level - 1 : DEEPEST_INDENT) * INDENT;
+        code = set_name(table, view, &row[TREE_NAME - gone], tree_frame(tree, node), indent);
+        if (code == 0)
+            code = set_module(table, view, &row[TREE_MODULE - gone], tree_frame(tree, node));
+    }
+    return code;
+}
+
+static int show_tree(struct report *report, const struct analysis_request *request, int is_inverted, struct table **out, struct error *err)
+{
+    static const struct table_column called[TREE_CELLS] = {
+        { "Total", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Self", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Self Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 }, { "Function", CELL_TEXT, UNIT_NAME, 0 },
+        { "Module", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    static const struct table_column callers[TREE_CELLS - 2] = {
+        { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Samples", CELL_INT, UNIT_NONE, 0 }, { "Level", CELL_INT, UNIT_ID, 0 },
+        { "Function", CELL_TEXT, UNIT_NAME, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct stack_tree_request shape = { .is_inverted = is_inverted, .with_threads = option_given(request, "thread") };
+    struct view view = {0};
+    int64_t least_percent, depth;
+    int code = option_number(request, "min", 1, 0, 100, &least_percent, err);
+
+    if (code == 0)
+        code = option_number(request, "depth", INT64_MAX, 1, INT64_MAX, &depth, err);
+    if (code == 0)
+        code = view_read(&view, report, request, &shape, err);
+    struct table *table = is_inverted ? table_new(callers, TREE_CELLS - 2) : table_new(called, TREE_CELLS);
+    if (code == 0)
+        code = table ? add_tree(table, &view, is_inverted, least_percent, depth) : ERR_NO_MEMORY;
+    return finish(&view, table, code, out, err);
+}
+
+static int cpu_topdown(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return show_tree(report, request, 0, out, err);
+}
+
+static int cpu_bottomup(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return show_tree(report, request, 1, out, err);
+}
+
+#define OPTIONS_HELP " Where Python was sampled too, its functions stand for the interpreter's frames, as far as the two fit together; native leaves " \
+                     "those as they are. python takes the samples of Python code (the default where there are no others), lines tells lines " \
+                     "apart, and waiting counts samples of threads that did not run too."
+
+const struct analysis analysis_cpu_sample_sum = {
+    .name = "cpu_sample_sum", .title = "CPU Sample Summary", .usage = "[:module|:thread][:python|:native][:lines][:waiting]",
+    .help = "Samples of threads by function: Self where it ran itself, Total where it or something that it called did. Shares are of what "
+            "the samples weigh. By module or by thread with these options." OPTIONS_HELP,
+    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .by_default = 21, .default_where = "TACHO_SAMPLING", .default_rows = 20,
+    .run = cpu_sample_sum,
+};
+
+const struct analysis analysis_cpu_topdown = {
+    .name = "cpu_topdown", .title = "CPU Samples Top-Down", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help = "Samples of threads along the calls: each function below the one that called it, the one with the most samples first, down to "
+            "min percent (1) of all. thread puts each thread's name above its calls." OPTIONS_HELP,
+    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_topdown,
+};
+
+const struct analysis analysis_cpu_bottomup = {
+    .name = "cpu_bottomup", .title = "CPU Samples Bottom-Up", .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help = "Samples of threads by the function that ran, and below it its callers, the one that led there most often first, down to min "
+            "percent (1) of all samples." OPTIONS_HELP,
+    .needs = {{ "CPU or Python samples", stack_sample_tables }}, .run = cpu_bottomup,
+};

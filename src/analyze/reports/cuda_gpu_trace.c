@@ -1,0 +1,285 @@
+/* cuda_gpu_trace: every kernel, copy and fill in order of its start, with its launch configuration or its bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/launches.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+
+/* Extra columns of the tables. The first ones are the same in all three. */
+enum { CONTEXT, GREEN_CONTEXT, SHARED };
+enum { NAME = SHARED, FULL_NAME, REGISTERS, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y, BLOCK_Z, STATIC, DYNAMIC };
+enum { COPY_BYTES = SHARED, COPY_KIND, SOURCE_KIND, TARGET_KIND };
+enum { FILL_BYTES = SHARED, FILL_KIND };
+
+/* Names of GPUs as the process numbers them; pid ANY_PROCESS where the file does not say. */
+enum { ANY_PROCESS = -1 };
+struct device {
+    int64_t pid, id;
+    int64_t name; /* a string id, or -1 */
+};
+
+struct trace {
+    struct report *report;
+    struct gpu_ops ops[GPU_KINDS];
+    struct filter filter;
+    struct kernel_ranges ranges;
+    struct device *devices; /* owned */
+    size_t device_count;
+    struct device last;     /* that was looked for */
+    int64_t *starts; /* owned, as the next two are; of all three tables, one after another */
+    uint32_t *order;
+    size_t count;
+    struct text text;
+};
+
+enum { CELL_START, CELL_DURATION, CELL_CORRELATION, CELL_GRID, CELL_BLOCK = CELL_GRID + 3, CELL_REGISTERS = CELL_BLOCK + 3,
+       CELL_STATIC, CELL_DYNAMIC, CELL_BYTES, CELL_THROUGHPUT, CELL_SOURCE, CELL_TARGET, CELL_DEVICE, CELL_CONTEXT, CELL_GREEN,
+       CELL_STREAM, CELL_NAME, CELLS };
+static const struct table_column trace_columns[CELLS] = {
+    { "Start", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "CorrId", CELL_INT, UNIT_ID, 0 },
+    { "GrdX", CELL_INT, UNIT_ID, 0 }, { "GrdY", CELL_INT, UNIT_ID, 0 }, { "GrdZ", CELL_INT, UNIT_ID, 0 },
+    { "BlkX", CELL_INT, UNIT_ID, 0 }, { "BlkY", CELL_INT, UNIT_ID, 0 }, { "BlkZ", CELL_INT, UNIT_ID, 0 },
+    { "Reg/Trd", CELL_INT, UNIT_ID, 0 }, { "StcSMem", CELL_REAL, UNIT_MEGABYTES, 3 }, { "DymSMem", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
+    { "SrcMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "DstMemKd", CELL_TEXT, UNIT_NONE, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 },
+    { "Ctx", CELL_INT, UNIT_ID, 0 }, { "GreenCtx", CELL_INT, UNIT_ID, 0 }, { "Strm", CELL_INT, UNIT_ID, 0 },
+    { "Name", CELL_TEXT, UNIT_NAME, 0 },
+};
+
+/* Reads some columns of a small table; no table is no rows. */
+static int read_small(struct report *report, const char *name, const char *const *names, size_t count, struct report_columns *out,
+                      struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    int wanted[8];
+
+    *out = (struct report_columns){0};
+    if (!table || !table->rows)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = report_column(table, names[i]);
+    return report_read(report, table, wanted, count, out, err);
+}
+
+static int64_t gpu_name(const struct report_columns *gpus, int64_t id)
+{
+    for (size_t row = 0; row < gpus->rows; row++)
+        if (gpus->values[0][row] == id)
+            return gpus->values[1][row];
+    return -1;
+}
+
+static int read_devices(struct trace *trace, struct error *err)
+{
+    static const char *const gpu_columns[] = { "id", "name" };
+    static const char *const device_columns[] = { "gpuId", "cudaId", "pid" };
+    struct report_columns gpus, devices = {0};
+    int code = read_small(trace->report, "TARGET_INFO_GPU", gpu_columns, 2, &gpus, err);
+
+    if (code == 0)
+        code = read_small(trace->report, "TARGET_INFO_CUDA_DEVICE", device_columns, 3, &devices, err);
+    trace->devices = malloc((devices.rows + gpus.rows + 1) * sizeof *trace->devices);
+    if (code == 0 && !trace->devices)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t row = 0; row < devices.rows && code == 0; row++)
+        trace->devices[trace->device_count++] = (struct device){ devices.values[2][row], devices.values[1][row],
+            gpu_name(&gpus, devices.values[0][row]) };
+    for (size_t row = 0; row < gpus.rows && code == 0; row++)
+        trace->devices[trace->device_count++] = (struct device){ ANY_PROCESS, gpus.values[0][row], gpus.values[1][row] };
+    if (gpus.values)
+        report_columns_free(&gpus);
+    if (devices.values)
+        report_columns_free(&devices);
+    return code;
+}
+
+/* "NVIDIA H200 (0)": the process's own number for it. */
+static int set_device(struct trace *trace, struct table *table, struct table_cell *cell, int64_t process, int64_t id)
+{
+    int64_t pid = global_pid_number(process);
+
+    if (trace->last.pid != pid || trace->last.id != id)
+        trace->last = (struct device){ pid, id, -1 };
+    for (size_t i = 0; i < trace->device_count && trace->last.name < 0; i++)
+        if (trace->devices[i].id == id && (trace->devices[i].pid == pid || trace->devices[i].pid == ANY_PROCESS))
+            trace->last.name = trace->devices[i].name;
+    text_clear(&trace->text);
+    if (trace->last.name >= 0)
+        text_addf(&trace->text, "%s ", report_string(trace->report, trace->last.name, NULL));
+    text_addf(&trace->text, "(%lld)", (long long)id);
+    return cell_set_text(table, cell, trace->text.bytes, trace->text.length);
+}
+
+static void set_megabytes(struct table_cell *cell, int64_t bytes)
+{
+    cell_set_real(cell, (double)bytes / 1e6);
+}
+
+static void set_bytes(struct table_cell *cells, const struct gpu_ops *ops, size_t row, int64_t bytes)
+{
+    int64_t duration = saturating_duration(ops->start[row], ops->end[row]);
+
+    set_megabytes(&cells[CELL_BYTES], bytes);
+    if (duration > 0) /* times how often it would fit into a second, in whole numbers: nsys's figure to the digit */
+        cell_set_real(&cells[CELL_THROUGHPUT], (double)bytes * (double)(1000000000 / duration) / 1e6);
+}
+
+static int set_memory_kind(struct table *table, struct table_cell *cell, const struct gpu_ops *ops, size_t column, size_t row)
+{
+    const char *name = gpu_extra_is_null(ops, column, row) ? NULL : memory_kind_name(gpu_extra(ops, column, row));
+
+    return name ? cell_set_text(table, cell, name, strlen(name)) : 0;
+}
+
+static int set_kernel(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    const struct gpu_ops *ops = &trace->ops[GPU_KERNEL];
+    uint32_t label = row < trace->ranges.count ? trace->ranges.by_row[row] : NO_KEY;
+
+    for (size_t i = 0; i < 6; i++)
+        cell_set_int(&cells[CELL_GRID + i], gpu_extra(ops, GRID_X + i, row));
+    cell_set_int(&cells[CELL_REGISTERS], gpu_extra(ops, REGISTERS, row));
+    set_megabytes(&cells[CELL_STATIC], gpu_extra(ops, STATIC, row));
+    set_megabytes(&cells[CELL_DYNAMIC], gpu_extra(ops, DYNAMIC, row));
+    kernel_label(&trace->text, trace->report, &trace->ranges, label,
+                 gpu_extra(ops, gpu_extra_is_null(ops, NAME, row) ? FULL_NAME : NAME, row));
+    return cell_set_text(table, &cells[CELL_NAME], trace->text.bytes, trace->text.length);
+}
+
+static int set_copy(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    const struct gpu_ops *ops = &trace->ops[GPU_MEMCPY];
+
+    set_bytes(cells, ops, row, gpu_extra(ops, COPY_BYTES, row));
+    if (set_memory_kind(table, &cells[CELL_SOURCE], ops, SOURCE_KIND, row) != 0 ||
+        set_memory_kind(table, &cells[CELL_TARGET], ops, TARGET_KIND, row) != 0)
+        return ERR_NO_MEMORY;
+    memcpy_label(&trace->text, gpu_extra(ops, COPY_KIND, row));
+    return cell_set_text(table, &cells[CELL_NAME], trace->text.bytes, trace->text.length);
+}
+
+static int set_fill(struct trace *trace, struct table *table, struct table_cell *cells, size_t row)
+{
+    const struct gpu_ops *ops = &trace->ops[GPU_MEMSET];
+
+    set_bytes(cells, ops, row, gpu_extra(ops, FILL_BYTES, row));
+    if (set_memory_kind(table, &cells[CELL_SOURCE], ops, FILL_KIND, row) != 0)
+        return ERR_NO_MEMORY;
+    return cell_set_text(table, &cells[CELL_NAME], MEMSET_LABEL, strlen(MEMSET_LABEL));
+}
+
+static void set_unless_0(struct table_cell *cell, int64_t id)
+{
+    if (id)
+        cell_set_int(cell, id);
+}
+
+static int add_row(struct trace *trace, struct table *table, enum gpu_kind kind, size_t row)
+{
+    static int (*const setters[GPU_KINDS])(struct trace *, struct table *, struct table_cell *, size_t) = {
+        [GPU_KERNEL] = set_kernel, [GPU_MEMCPY] = set_copy, [GPU_MEMSET] = set_fill,
+    };
+    const struct gpu_ops *ops = &trace->ops[kind];
+    struct table_cell *cells = table_add_row(table);
+
+    if (!cells)
+        return ERR_NO_MEMORY;
+    cell_set_int(&cells[CELL_START], ops->start[row]);
+    cell_set_int(&cells[CELL_DURATION], saturating_duration(ops->start[row], ops->end[row]));
+    if (ops->correlation[row] != NO_CORRELATION)
+        cell_set_int(&cells[CELL_CORRELATION], ops->correlation[row]);
+    /* 0 is none: migrations of managed memory are in no context and no stream. */
+    set_unless_0(&cells[CELL_CONTEXT], gpu_extra(ops, CONTEXT, row));
+    set_unless_0(&cells[CELL_STREAM], ops->stream[row]);
+    set_unless_0(&cells[CELL_GREEN], gpu_extra_is_null(ops, GREEN_CONTEXT, row) ? 0 : gpu_extra(ops, GREEN_CONTEXT, row));
+    if (set_device(trace, table, &cells[CELL_DEVICE], ops->process[row], ops->device[row]) != 0)
+        return ERR_NO_MEMORY;
+    return setters[kind](trace, table, cells, row);
+}
+
+static int read_tables(struct trace *trace, const struct analysis_request *request, struct error *err)
+{
+    const char *kernel[] = {
+        "contextId", "greenContextId", kernel_name_column(request), "demangledName", "registersPerThread", "gridX", "gridY", "gridZ",
+        "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", NULL,
+    };
+    static const char *const copy[] = { "contextId", "greenContextId", "bytes", "copyKind", "srcKind", "dstKind", NULL };
+    static const char *const fill[] = { "contextId", "greenContextId", "bytes", "memKind", NULL };
+    const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
+    int code = filter_open(&trace->filter, trace->report, request, err);
+
+    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++)
+        code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err);
+    if (code == 0 && option_given(request, "nvtx-name"))
+        code = kernel_ranges_read(&trace->ranges, trace->report, err);
+    return code ? code : read_devices(trace, err);
+}
+
+/* Rows of all three tables in one numbering: kernels first, then copies, then fills. */
+static int sort_rows(struct trace *trace)
+{
+    size_t total = 0;
+
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        total += trace->ops[kind].count;
+    if (total >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    trace->starts = malloc((total + 1) * sizeof *trace->starts);
+    trace->order = malloc((total + 1) * sizeof *trace->order);
+    if (!trace->starts || !trace->order)
+        return ERR_NO_MEMORY;
+    total = 0;
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        for (size_t row = 0; row < trace->ops[kind].count; row++, total++) {
+            trace->starts[total] = trace->ops[kind].start[row];
+            if (gpu_counts(&trace->ops[kind], row, &trace->filter))
+                trace->order[trace->count++] = (uint32_t)total;
+        }
+    return order_by_time(trace->order, trace->count, trace->starts);
+}
+
+static int fill_table(struct trace *trace, struct table *table)
+{
+    int code = table ? sort_rows(trace) : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < trace->count && code == 0; i++) {
+        size_t row = trace->order[i];
+        int kind = 0;
+        for (; row >= trace->ops[kind].count; kind++)
+            row -= trace->ops[kind].count;
+        code = add_row(trace, table, (enum gpu_kind)kind, row);
+    }
+    return code;
+}
+
+static int cuda_gpu_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct trace trace = { .report = report, .last.name = -1 };
+    struct table *table = table_new(trace_columns, CELLS);
+    int code = read_tables(&trace, request, err);
+
+    if (code == 0 && (fill_table(&trace, table) != 0 || text_failed(&trace.text)))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        gpu_free(&trace.ops[kind]);
+    filter_close(&trace.filter);
+    kernel_ranges_free(&trace.ranges);
+    free(trace.devices);
+    free(trace.starts);
+    free(trace.order);
+    text_free(&trace.text);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+const struct analysis analysis_cuda_gpu_trace = {
+    .name = "cuda_gpu_trace", .old_name = "gputrace", .title = "CUDA GPU Trace", .usage = "[:nvtx-name][:base|:mangled]",
+    .help = "Every kernel, copy and fill on the GPU in order of its start: launch configuration, bytes and throughput, device, "
+            "context and stream.",
+    .needs = {{ "CUDA trace data", gpu_tables }}, .run = cuda_gpu_trace,
+};

@@ -1,0 +1,208 @@
+/* cuda_kern_exec_sum: launches and their kernels by thread, device, call and kernel: figures of the whole, of the call, of
+ * the wait between both, and of the kernel. */
+#include <stdlib.h>
+
+#include "base/intern.h"
+#include "base/parallel.h"
+#include "analyze/model/executions.h"
+#include "analyze/registry.h"
+
+enum measure { WHOLE, CALL, QUEUE, KERNEL, MEASURES };
+enum { KEY_THREAD, KEY_DEVICE, KEY_CALL, KEY_NAME, KEY_RANGE, KEY_WIDTH };
+
+struct summary {
+    struct executions executions;
+    struct keys keys;
+    struct intern calls; /* what calls are shown as */
+    uint32_t *groups[2]; /* owned; of each execution, and the same with NO_KEY where nothing waited */
+    int64_t *values[MEASURES]; /* owned */
+    struct key_figures *figures[MEASURES]; /* owned; by group */
+    int codes[MEASURES];
+};
+
+/* The numbers of names as they are shown, by string id; -1 when memory is short. Launches of one kind come in runs. */
+static int64_t shown_call(struct summary *summary, int64_t name)
+{
+    size_t length;
+    const char *bytes = report_string(summary->executions.report, name, &length);
+
+    return intern_add_borrowed(&summary->calls, bytes, call_name_length(bytes, length));
+}
+
+static int make_room(struct summary *summary)
+{
+    size_t count = summary->executions.count + 1;
+    int failed = 0;
+
+    for (int i = 0; i < 2; i++)
+        failed |= !(summary->groups[i] = malloc(count * sizeof *summary->groups[i]));
+    for (int i = 0; i < MEASURES; i++)
+        failed |= !(summary->values[i] = malloc(count * sizeof *summary->values[i]));
+    return failed ? ERR_NO_MEMORY : 0;
+}
+
+static int collect(struct summary *summary)
+{
+    const struct executions *executions = &summary->executions;
+    const struct calls *calls = &executions->calls;
+    const struct gpu_ops *kernels = &executions->kernels;
+    int64_t last_name = -1, last_shown = -1;
+
+    if (make_room(summary) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < executions->count; i++) {
+        const struct execution *execution = &executions->list[i];
+        uint32_t call = execution->call, kernel = execution->kernel;
+        if (last_shown < 0 || calls->name[call] != last_name) {
+            last_name = calls->name[call];
+            last_shown = shown_call(summary, last_name);
+        }
+        int64_t key[KEY_WIDTH] = { calls->thread[call], kernels->device[kernel], last_shown,
+                                   execution_kernel_name(executions, execution), execution_range(executions, execution) };
+        uint32_t group = keys_add(&summary->keys, key);
+        if (group == NO_KEY || last_shown < 0)
+            return ERR_NO_MEMORY;
+        int64_t queue_ns = execution_queue_ns(executions, execution);
+        summary->groups[0][i] = group;
+        summary->groups[1][i] = queue_ns > 0 ? group : NO_KEY;
+        summary->values[WHOLE][i] = execution_total_ns(executions, execution);
+        summary->values[CALL][i] = saturating_duration(calls->start[call], calls->end[call]);
+        summary->values[QUEUE][i] = queue_ns;
+        summary->values[KERNEL][i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
+    }
+    return 0;
+}
+
+static void summarize_one(void *argument, int worker, size_t measure)
+{
+    struct summary *summary = argument;
+    size_t groups = summary->keys.count;
+
+    summary->figures[measure] = malloc((groups + 1) * sizeof *summary->figures[measure]);
+    summary->codes[measure] = !summary->figures[measure] ? ERR_NO_MEMORY :
+        keys_summarize(summary->figures[measure], groups, summary->groups[measure == QUEUE], summary->values[measure],
+                       summary->executions.count);
+}
+
+static int summarize(struct summary *summary)
+{
+    struct parallel *pool = parallel_new(0);
+    int code = 0;
+
+    parallel_for(pool, MEASURES, summarize_one, summary);
+    parallel_delete(pool);
+    for (int i = 0; i < MEASURES; i++)
+        code = code ? code : summary->codes[i];
+    return code;
+}
+
+enum { PID, TID, DEVICE, COUNT, QUEUED, FIGURES, FIGURES_EACH = 5, API_NAME = FIGURES + MEASURES * FIGURES_EACH, NAME, COLUMNS };
+
+static struct table *new_table(void)
+{
+    static const struct table_column first[] = {
+        { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "DevId", CELL_INT, UNIT_ID, 0 },
+        { "Count", CELL_INT, UNIT_NONE, 0 }, { "QCount", CELL_INT, UNIT_NONE, 0 },
+    };
+    static const char *const names[MEASURES][FIGURES_EACH] = {
+        { "TAvg", "TMed", "TMin", "TMax", "TStdDev" }, { "AAvg", "AMed", "AMin", "AMax", "AStdDev" },
+        { "QAvg", "QMed", "QMin", "QMax", "QStdDev" }, { "KAvg", "KMed", "KMin", "KMax", "KStdDev" },
+    };
+    struct table_column columns[COLUMNS];
+
+    for (int i = 0; i < FIGURES; i++)
+        columns[i] = first[i];
+    for (int i = 0; i < MEASURES * FIGURES_EACH; i++) {
+        int figure = i % FIGURES_EACH, whole = figure == 2 || figure == 3;
+        columns[FIGURES + i] = (struct table_column){ names[i / FIGURES_EACH][figure], whole ? CELL_INT : CELL_REAL, UNIT_NS, !whole };
+    }
+    columns[API_NAME] = (struct table_column){ "API Name", CELL_TEXT, UNIT_NONE, 0 };
+    columns[NAME] = (struct table_column){ "Kernel Name", CELL_TEXT, UNIT_NAME, 0 };
+    return table_new(columns, COLUMNS);
+}
+
+static void set_figures(struct table_cell *cells, const struct key_figures *figures)
+{
+    cell_set_real(&cells[4], statistics_deviation(&figures->figures));
+    if (!figures->figures.count)
+        return;
+    cell_set_real(&cells[0], statistics_mean(&figures->figures));
+    cell_set_real(&cells[1], figures->median);
+    cell_set_int(&cells[2], figures->figures.min);
+    cell_set_int(&cells[3], figures->figures.max);
+}
+
+static int add_row(struct summary *summary, struct table *table, struct text *text, uint32_t group)
+{
+    const int64_t *key = keys_get(&summary->keys, group);
+    const struct intern_string *call = &summary->calls.strings[key[KEY_CALL]];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[PID], global_pid_number(key[KEY_THREAD]));
+    cell_set_int(&row[TID], global_tid_number(key[KEY_THREAD]));
+    cell_set_int(&row[DEVICE], key[KEY_DEVICE]);
+    cell_set_int(&row[COUNT], (int64_t)summary->figures[WHOLE][group].figures.count);
+    cell_set_int(&row[QUEUED], (int64_t)summary->figures[QUEUE][group].figures.count);
+    for (int i = 0; i < MEASURES; i++)
+        set_figures(&row[FIGURES + i * FIGURES_EACH], &summary->figures[i][group]);
+    kernel_label(text, summary->executions.report, &summary->executions.ranges, (uint32_t)key[KEY_RANGE], key[KEY_NAME]);
+    if (cell_set_text(table, &row[API_NAME], call->bytes, call->length) != 0 || text_failed(text))
+        return ERR_NO_MEMORY;
+    return cell_set_text(table, &row[NAME], text->bytes, text->length);
+}
+
+/* Largest mean of the whole first, then as they were met: by the first kernel of each. */
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[FIGURES].real < b[FIGURES].real) - (a[FIGURES].real > b[FIGURES].real);
+}
+
+static int fill_table(struct summary *summary, struct table *table)
+{
+    struct text text = {0};
+    int code = table ? collect(summary) : ERR_NO_MEMORY;
+
+    if (code == 0)
+        code = summarize(summary);
+    for (uint32_t group = 0; group < summary->keys.count && code == 0; group++)
+        code = add_row(summary, table, &text, group);
+    if (code == 0)
+        table_sort(table, compare, NULL);
+    text_free(&text);
+    return code;
+}
+
+static int cuda_kern_exec_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct summary summary = { .keys.width = KEY_WIDTH };
+    struct table *table = new_table();
+    int code = executions_read(&summary.executions, report, request, 0, err);
+
+    if (code == 0 && fill_table(&summary, table) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the launches");
+    executions_free(&summary.executions);
+    keys_free(&summary.keys);
+    intern_free(&summary.calls);
+    for (int i = 0; i < 2; i++)
+        free(summary.groups[i]);
+    for (int i = 0; i < MEASURES; i++) {
+        free(summary.values[i]);
+        free(summary.figures[i]);
+    }
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+const struct analysis analysis_cuda_kern_exec_sum = {
+    .name = "cuda_kern_exec_sum", .old_name = "kernexecsum", .title = "CUDA Kernel Launch & Exec Time Summary",
+    .usage = "[:nvtx-name][:base|:mangled]",
+    .help = "Launches and their kernels by thread, device, call and kernel: T is from the start of the call to the end of the "
+            "kernel, A the call, Q the wait between the end of the call and the start of the kernel (only where there was one, "
+            "QCount times), K the kernel.",
+    .needs = {{ "CUDA kernel data", gpu_kernel_tables }, { "CUDA trace data", gpu_call_tables }}, .run = cuda_kern_exec_sum,
+};

@@ -1,0 +1,364 @@
+/* cuda_stream_wait: which stream waited for which, and what for.
+ *
+ * cudaEventRecord() puts an event behind the work of one stream, cudaStreamWaitEvent() holds another stream until the GPU is
+ * there. Both carry the same eventSyncId. What was put on a stream before or after a call is told by correlation ids, which
+ * count the calls of a process, and never by times: the GPU is late. */
+#include <stdlib.h>
+
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+
+#define SYNCHRONIZATION "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+#define CUDA_EVENT "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
+enum { SYNC_STREAM_WAIT = 2, NO_EVENT = UINT32_MAX, NO_WORK = UINT32_MAX };
+
+enum { KEY_PROCESS, KEY_CONTEXT, KEY_STREAM, KEY_WIDTH };
+
+/* All work of the GPUs, stream by stream, as it was put there. */
+struct work {
+    struct gpu_ops ops[GPU_KINDS];
+    size_t first[GPU_KINDS + 1];   /* of each kind, in the list of all */
+    struct keys streams;           /* process, context, stream */
+    int64_t *start, *correlation, *stream; /* owned, as all below; of all work */
+    uint32_t *order;               /* by stream, then by call, then by start */
+    uint32_t *last_to_end;         /* at a place in order: which of its stream, up to there, ended last */
+    uint32_t *begin;               /* of a stream in order; one more at the end */
+    size_t count;
+};
+
+enum { WAIT_START, WAIT_END, WAIT_PROCESS, WAIT_DEVICE, WAIT_CONTEXT, WAIT_STREAM, WAIT_CORRELATION, WAIT_TYPE, WAIT_EVENT, WAIT_ID, WAIT_COLUMNS };
+enum { EVENT_PROCESS, EVENT_CONTEXT, EVENT_STREAM, EVENT_CORRELATION, EVENT_ID, EVENT_COLUMNS };
+
+struct join {
+    struct report *report;
+    struct work work;
+    struct calls calls;
+    struct report_columns waits, events;
+    struct keys event_ids;  /* process and eventSyncId */
+    uint32_t *event_rows;   /* owned; of an id, its row */
+    struct filter filter;
+    struct text text;
+};
+
+enum { CELL_HELD, CELL_CALL, CELL_PID, CELL_DEVICE, CELL_WAITING, CELL_OP_START, CELL_OP, CELL_WAITED_FOR, CELL_SOURCE_END, CELL_SOURCE, CELL_LATENCY,
+       CELL_EVENT, CELLS };
+static const struct table_column wait_columns[CELLS] = {
+    { "Held Up", CELL_INT, UNIT_NS, 0 }, { "Wait Call", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device", CELL_INT, UNIT_ID, 0 },
+    { "Stream", CELL_INT, UNIT_ID, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Operation", CELL_TEXT, UNIT_NAME, 0 },
+    { "For Stream", CELL_INT, UNIT_ID, 0 }, { "For End", CELL_INT, UNIT_TIME, 0 }, { "For Operation", CELL_TEXT, UNIT_NONE, 0 },
+    { "Latency", CELL_INT, UNIT_NS, 0 }, { "Event", CELL_INT, UNIT_ID, 0 },
+};
+
+/* ---- work by stream ------------------------------------------------------------------------------------------------ */
+
+static enum gpu_kind kind_of(const struct work *work, uint32_t at)
+{
+    int kind = GPU_KERNEL;
+
+    while (at >= work->first[kind + 1])
+        kind++;
+    return (enum gpu_kind)kind;
+}
+
+static int64_t end_of(const struct work *work, uint32_t at)
+{
+    enum gpu_kind kind = kind_of(work, at);
+
+    return work->ops[kind].end[at - work->first[kind]];
+}
+
+static int number_streams(struct work *work)
+{
+    size_t at = 0;
+
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        const struct gpu_ops *ops = &work->ops[kind];
+        for (size_t row = 0; row < ops->count; row++, at++) {
+            uint32_t stream = keys_add(&work->streams, (int64_t[]){ ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] });
+            if (stream == NO_KEY)
+                return ERR_NO_MEMORY;
+            work->stream[at] = stream;
+            work->start[at] = ops->start[row];
+            work->correlation[at] = ops->correlation[row];
+            work->order[at] = (uint32_t)at;
+        }
+    }
+    return 0;
+}
+
+/* Where each stream begins, and for each place what ended last up to there. Numbers of streams are in order, since they are
+ * the threads that the list was ordered by. */
+static void mark_streams(struct work *work)
+{
+    size_t at = 0;
+
+    for (uint32_t stream = 0; stream < work->streams.count; stream++) {
+        work->begin[stream] = (uint32_t)at;
+        uint32_t last = NO_WORK;
+        int64_t last_end = INT64_MIN;
+        for (; at < work->count && work->stream[work->order[at]] == stream; at++) {
+            int64_t end = end_of(work, work->order[at]);
+            if (end >= last_end) {
+                last = work->order[at];
+                last_end = end;
+            }
+            work->last_to_end[at] = last;
+        }
+    }
+    work->begin[work->streams.count] = (uint32_t)at;
+}
+
+static int put_in_order(struct work *work)
+{
+    size_t room = work->count + 1;
+
+    work->start = malloc(room * sizeof *work->start);
+    work->correlation = malloc(room * sizeof *work->correlation);
+    work->stream = malloc(room * sizeof *work->stream);
+    work->order = malloc(room * sizeof *work->order);
+    work->last_to_end = malloc(room * sizeof *work->last_to_end);
+    if (!work->start || !work->correlation || !work->stream || !work->order || !work->last_to_end || room > UINT32_MAX)
+        return ERR_NO_MEMORY;
+    if (number_streams(work) != 0 || order_by_time(work->order, work->count, work->start) != 0 ||
+        order_by_thread(work->order, work->count, work->stream, work->correlation) != 0)
+        return ERR_NO_MEMORY;
+    work->begin = malloc((work->streams.count + 1) * sizeof *work->begin);
+    if (!work->begin)
+        return ERR_NO_MEMORY;
+    mark_streams(work);
+    return 0;
+}
+
+static int work_read(struct work *work, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    static const char *const copy_extra[] = { "contextId", "copyKind", NULL }, *const fill_extra[] = { "contextId", NULL };
+    const char *const kernel_extra[] = { "contextId", kernel_name_column(request), "demangledName", NULL };
+    const char *const *const extra[GPU_KINDS] = { kernel_extra, copy_extra, fill_extra };
+
+    *work = (struct work){ .streams.width = KEY_WIDTH };
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        int code = gpu_read(&work->ops[kind], report, (enum gpu_kind)kind, extra[kind], err);
+        if (code != 0)
+            return code;
+        work->count += work->ops[kind].count;
+        work->first[kind + 1] = work->count;
+    }
+    return put_in_order(work) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+}
+
+static void work_free(struct work *work)
+{
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        gpu_free(&work->ops[kind]);
+    keys_free(&work->streams);
+    free(work->start);
+    free(work->correlation);
+    free(work->stream);
+    free(work->order);
+    free(work->last_to_end);
+    free(work->begin);
+}
+
+/* The place in order of the first work that calls from this one on put on the stream; *begin is where the stream begins, and
+ * *end where it ends. A stream without work is empty. */
+static size_t find_work(const struct work *work, const int64_t *stream, int64_t correlation, size_t *begin, size_t *end)
+{
+    uint32_t number = keys_find(&work->streams, stream);
+
+    *begin = *end = 0;
+    if (number == NO_KEY)
+        return 0;
+    size_t low = *begin = work->begin[number], high = *end = work->begin[number + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->correlation[work->order[middle]] < correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- waits and what they wait for -------------------------------------------------------------------------------------- */
+
+static int read_waits(struct join *join, struct error *err)
+{
+    static const char *const wait_names[] = { "start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId", "syncType",
+                                              "eventId", "eventSyncId" };
+    static const char *const event_names[] = { "globalPid", "contextId", "streamId", "correlationId", "eventSyncId" };
+    int code = columns_read(join->report, SYNCHRONIZATION, wait_names, WAIT_COLUMNS, &join->waits, err);
+
+    if (code == 0)
+        code = columns_read(join->report, CUDA_EVENT, event_names, EVENT_COLUMNS, &join->events, err);
+    if (code != 0)
+        return code;
+    if (join->waits.rows)
+        columns_fill_nulls(&join->waits, WAIT_PROCESS, 0);
+    if (join->events.rows)
+        columns_fill_nulls(&join->events, EVENT_PROCESS, 0);
+    join->event_rows = malloc((join->events.rows + 1) * sizeof *join->event_rows);
+    if (!join->event_rows)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
+    for (size_t row = 0; row < join->events.rows; row++) {
+        int64_t *const *values = join->events.values;
+        if (columns_is_null(&join->events, EVENT_ID, row) || values[EVENT_ID][row] == NO_EVENT ||
+            columns_is_null(&join->events, EVENT_CORRELATION, row))
+            continue;
+        uint32_t id = keys_add(&join->event_ids, (int64_t[]){ values[EVENT_PROCESS][row], values[EVENT_ID][row] });
+        if (id == NO_KEY)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
+        join->event_rows[id] = (uint32_t)row;
+    }
+    return 0;
+}
+
+/* Whether a row is a stream that waits for an event; nsys has some of this type without one. */
+static int counts(const struct join *join, size_t row)
+{
+    int64_t *const *values = join->waits.values;
+    struct gpu_place place = { values[WAIT_START][row], values[WAIT_END][row], values[WAIT_PROCESS][row], values[WAIT_CORRELATION][row], values[WAIT_DEVICE][row], values[WAIT_STREAM][row] };
+
+    return values[WAIT_TYPE][row] == SYNC_STREAM_WAIT && !columns_is_null(&join->waits, WAIT_ID, row) && values[WAIT_ID][row] != NO_EVENT &&
+           !columns_is_null(&join->waits, WAIT_CORRELATION, row) && filter_gpu(&join->filter, &place);
+}
+
+static int set_name(struct join *join, struct table *table, struct table_cell *cell, uint32_t at)
+{
+    enum gpu_kind kind = kind_of(&join->work, at);
+    const struct gpu_ops *ops = &join->work.ops[kind];
+    size_t row = at - join->work.first[kind], length;
+
+    if (kind == GPU_KERNEL) {
+        const char *name = report_string(join->report, gpu_extra(ops, gpu_extra_is_null(ops, 1, row) ? 2 : 1, row), &length);
+        return cell_set_text(table, cell, name, length);
+    }
+    text_clear(&join->text);
+    if (kind == GPU_MEMCPY)
+        memcpy_label(&join->text, gpu_extra(ops, 1, row));
+    else
+        text_add(&join->text, MEMSET_LABEL);
+    return text_failed(&join->text) ? ERR_NO_MEMORY : cell_set_text(table, cell, join->text.bytes, join->text.length);
+}
+
+/* When the work could have run, had nobody told its stream to wait: its call has returned, and what its stream had to do before
+ * is done. INT64_MIN if nothing is known of either. */
+static int64_t ready_ns(const struct join *join, uint32_t at, uint32_t before)
+{
+    enum gpu_kind kind = kind_of(&join->work, at);
+    const struct gpu_ops *ops = &join->work.ops[kind];
+    size_t row = at - join->work.first[kind];
+    int64_t ready = before == NO_WORK ? INT64_MIN : end_of(&join->work, before);
+
+    for (uint32_t call = calls_find(&join->calls, ops->process[row], ops->correlation[row]); call != NO_CALL; call = calls_next(&join->calls, call))
+        ready = join->calls.end[call] > ready ? join->calls.end[call] : ready;
+    return ready;
+}
+
+/* What the event stood behind on its stream. */
+static int set_source(struct join *join, struct table *table, struct table_cell *cells, size_t row, uint32_t *source)
+{
+    int64_t *const *waits = join->waits.values, *const *events = join->events.values;
+    uint32_t id = keys_find(&join->event_ids, (int64_t[]){ waits[WAIT_PROCESS][row], waits[WAIT_ID][row] });
+    size_t begin, end;
+
+    *source = NO_WORK;
+    if (id == NO_KEY)
+        return 0; /* it was recorded before the capture */
+    uint32_t event = join->event_rows[id];
+    int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event], events[EVENT_STREAM][event] };
+    cell_set_int(&cells[CELL_WAITED_FOR], stream[KEY_STREAM]);
+    size_t at = find_work(&join->work, stream, events[EVENT_CORRELATION][event], &begin, &end);
+    if (at == begin)
+        return 0;
+    *source = join->work.last_to_end[at - 1];
+    cell_set_int(&cells[CELL_SOURCE_END], end_of(&join->work, *source));
+    return set_name(join, table, &cells[CELL_SOURCE], *source);
+}
+
+static int add_row(struct join *join, struct table *table, size_t row)
+{
+    int64_t *const *waits = join->waits.values;
+    int64_t stream[KEY_WIDTH] = { waits[WAIT_PROCESS][row], waits[WAIT_CONTEXT][row], waits[WAIT_STREAM][row] };
+    struct table_cell *cells = table_add_row(table);
+    size_t begin, end;
+    uint32_t source;
+
+    if (!cells || set_source(join, table, cells, row, &source) != 0)
+        return ERR_NO_MEMORY;
+    cell_set_int(&cells[CELL_CALL], waits[WAIT_START][row]);
+    cell_set_int(&cells[CELL_PID], global_pid_number(waits[WAIT_PROCESS][row]));
+    cell_set_int(&cells[CELL_DEVICE], waits[WAIT_DEVICE][row]);
+    cell_set_int(&cells[CELL_WAITING], stream[KEY_STREAM]);
+    cell_set_int(&cells[CELL_EVENT], waits[WAIT_EVENT][row]);
+    size_t at = find_work(&join->work, stream, waits[WAIT_CORRELATION][row], &begin, &end);
+    if (at == end)
+        return 0;
+    uint32_t work = join->work.order[at];
+    int64_t start = join->work.start[work], ready = ready_ns(join, work, at == begin ? NO_WORK : join->work.last_to_end[at - 1]);
+    cell_set_int(&cells[CELL_OP_START], start);
+    if (source != NO_WORK) {
+        int64_t source_end = end_of(&join->work, source);
+        if (ready != INT64_MIN)
+            cell_set_int(&cells[CELL_HELD], source_end > ready && start > ready ? saturating_duration(ready, start) : 0);
+        cell_set_int(&cells[CELL_LATENCY], saturating_duration(source_end, start));
+    }
+    return set_name(join, table, &cells[CELL_OP], work);
+}
+
+/* Held up for longest first; then by the time of the call. */
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int64_t x = a[CELL_HELD].kind == CELL_INT ? a[CELL_HELD].integer : -1, y = b[CELL_HELD].kind == CELL_INT ? b[CELL_HELD].integer : -1;
+
+    if (x != y)
+        return x < y ? 1 : -1;
+    return (a[CELL_CALL].integer > b[CELL_CALL].integer) - (a[CELL_CALL].integer < b[CELL_CALL].integer);
+}
+
+static int cuda_stream_wait(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct join join = { .report = report, .event_ids.width = 2 };
+    struct table *table = table_new(wait_columns, CELLS);
+    int code = filter_open(&join.filter, report, request, err);
+
+    if (code == 0)
+        code = work_read(&join.work, report, request, err);
+    if (code == 0)
+        code = calls_read(&join.calls, report, err);
+    if (code == 0)
+        code = read_waits(&join, err);
+    for (size_t row = 0; code == 0 && row < join.waits.rows; row++)
+        if (!table || (counts(&join, row) && add_row(&join, table, row) != 0))
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    work_free(&join.work);
+    calls_free(&join.calls);
+    if (join.waits.values)
+        report_columns_free(&join.waits);
+    if (join.events.values)
+        report_columns_free(&join.events);
+    keys_free(&join.event_ids);
+    free(join.event_rows);
+    filter_close(&join.filter);
+    text_free(&join.text);
+    if (code != 0 || !table) {
+        table_delete(table);
+        return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    }
+    table_sort(table, compare, NULL);
+    *out = table;
+    return 0;
+}
+
+static const char *const wait_tables[] = { SYNCHRONIZATION, NULL };
+const struct analysis analysis_cuda_stream_wait = {
+    .name = "cuda_stream_wait", .title = "CUDA Streams that Waited for Others", .usage = "[:base|:mangled]",
+    .help = "Every wait of a stream for an event (cudaStreamWaitEvent) with what it held up, the first work behind it on its stream, and "
+            "what it waited for, the last work before the event on the other. Held Up is from when the work could have run (its call had "
+            "returned, and the work before it on its stream was done) to its start; 0 where the other stream was done by then. "
+            "Latency is from the end of the one to the start of the other: of several waits before the same work, the least tells which of "
+            "them it was held up by last.",
+    .needs = {{ "CUDA synchronization data", wait_tables }, { "CUDA trace data", gpu_tables }}, .run = cuda_stream_wait,
+};

@@ -1,0 +1,240 @@
+/* Summaries of CUDA calls, kernels and memory operations: cuda_api_sum, cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum,
+ * cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_sum and cuda_api_gpu_sum. All are choices of the same sources. */
+#include <string.h>
+
+#include "base/intern.h"
+#include "event_sum.h"
+#include "analyze/model/launches.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+
+enum kind { KIND_CALL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
+
+struct labelling {
+    struct report *report;
+    struct kernel_ranges ranges;
+    struct intern calls; /* what calls are shown as, where those that are shown alike are one group */
+    struct text name, grid, block;
+    int failed; /* for want of memory */
+};
+
+static struct summary_text text_of(const struct text *text)
+{
+    return (struct summary_text){ text_string(text), text->length };
+}
+
+static struct summary_text name_of(struct labelling *labelling, const struct group *group)
+{
+    struct summary_text name = { MEMSET_LABEL, strlen(MEMSET_LABEL) };
+
+    switch (event_kind(group)) {
+    case KIND_CALL:
+        if (labelling->calls.count) {
+            const struct intern_string *shown = &labelling->calls.strings[group->key.part[KEY_NAME]];
+            return (struct summary_text){ shown->bytes, shown->length };
+        }
+        name.bytes = report_string(labelling->report, group->key.part[KEY_NAME], &name.length);
+        name.length = call_name_length(name.bytes, name.length);
+        break;
+    case KIND_KERNEL:
+        kernel_label(&labelling->name, labelling->report, &labelling->ranges, event_extra(group), group->key.part[KEY_NAME]);
+        name = text_of(&labelling->name);
+        break;
+    case KIND_MEMCPY:
+        memcpy_label(&labelling->name, group->key.part[KEY_NAME]);
+        name = text_of(&labelling->name);
+        break;
+    }
+    return name;
+}
+
+static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    texts[0] = name_of(context, group);
+}
+
+static void label_with_category(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    static const char *const categories[] = {
+        [KIND_CALL] = "CUDA_API", [KIND_KERNEL] = "CUDA_KERNEL", [KIND_MEMCPY] = "MEMORY_OPER", [KIND_MEMSET] = "MEMORY_OPER",
+    };
+    const char *category = categories[event_kind(group)];
+
+    texts[0] = (struct summary_text){ category, strlen(category) };
+    texts[1] = name_of(context, group);
+}
+
+static void label_with_dimensions(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    struct labelling *labelling = context;
+    int64_t grid[3], block[3];
+
+    event_dimensions(group->key.part[KEY_GRID], grid);
+    event_dimensions(group->key.part[KEY_BLOCK], block);
+    dimensions_label(&labelling->grid, grid[0], grid[1], grid[2]);
+    dimensions_label(&labelling->block, block[0], block[1], block[2]);
+    texts[0] = text_of(&labelling->grid);
+    texts[1] = text_of(&labelling->block);
+    texts[2] = name_of(labelling, group);
+}
+
+/* cuda_api_sum keeps calls of another version apart, though it shows them alike; cuda_api_gpu_sum does not. So nsys has it. */
+static void join_versions(void *context, struct group_key *key)
+{
+    struct labelling *labelling = context;
+    size_t length;
+
+    if (event_kind(&(struct group){ .key = *key }) != KIND_CALL)
+        return;
+    const char *name = report_string(labelling->report, key->part[KEY_NAME], &length);
+    int64_t shown = intern_add_borrowed(&labelling->calls, name, call_name_length(name, length));
+    labelling->failed |= shown < 0;
+    key->part[KEY_NAME] = shown < 0 ? 0 : shown;
+}
+
+enum { CALLS = 1, KERNELS = 2, MEMORY = 4 };
+
+struct choice {
+    int what;
+    struct summary_shape shape;
+};
+
+static int summarize(struct report *report, const struct analysis_request *request, const struct choice *choice,
+                     struct table **out, struct error *err)
+{
+    int by_dimensions = choice->shape.label == label_with_dimensions;
+    const char *value = choice->shape.of_sizes ? "bytes" : NULL;
+    struct event_source sources[4];
+    struct labelling labelling = { .report = report };
+    struct event_extra extra = {0};
+    size_t count = 0;
+    int code = 0;
+
+    if (choice->what & CALLS)
+        sources[count++] = (struct event_source){ .table = gpu_call_tables[0], .kind = KIND_CALL, .name = "nameId" };
+    if (choice->what & KERNELS)
+        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_KERNEL], .kind = KIND_KERNEL, .process = "globalPid",
+            .name = kernel_name_column(request), .name_or = "demangledName", .by_dimensions = by_dimensions };
+    if (choice->what & MEMORY) {
+        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_MEMCPY], .kind = KIND_MEMCPY, .name = "copyKind",
+                                                  .process = "globalPid", .value = value };
+        sources[count++] = (struct event_source){ .table = gpu_tables[GPU_MEMSET], .kind = KIND_MEMSET,
+                                                  .process = "globalPid", .value = value };
+    }
+    if (option_given(request, "nvtx-name"))
+        code = kernel_ranges_read(&labelling.ranges, report, err);
+    extra = (struct event_extra){ gpu_tables[GPU_KERNEL], labelling.ranges.by_row, labelling.ranges.count };
+    struct event_summary summary = { sources, count, &choice->shape, &labelling, extra.count ? &extra : NULL,
+                                     choice->what == (CALLS | KERNELS | MEMORY) ? join_versions : NULL };
+    if (code == 0)
+        code = event_summarize(report, request, &summary, out, err);
+    if (code == 0 && labelling.failed) {
+        table_delete(*out);
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of the calls");
+    }
+    kernel_ranges_free(&labelling.ranges);
+    intern_free(&labelling.calls);
+    text_free(&labelling.name);
+    text_free(&labelling.grid);
+    text_free(&labelling.block);
+    return code;
+}
+
+static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { CALLS, { "Num Calls", { "Name" }, label, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { KERNELS, { "Instances", { "Name" }, label, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { MEMORY, { "Count", { "Operation" }, label, 1 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct choice choice = { CALLS | KERNELS | MEMORY,
+                                          { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
+
+    return summarize(report, request, &choice, out, err);
+}
+
+static const char *const all_tables[] = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", NULL,
+};
+#define KERNEL_OPTIONS "[:nvtx-name][:base|:mangled]"
+
+const struct analysis analysis_cuda_api_sum = {
+    .name = "cuda_api_sum", .old_name = "cudaapisum", .title = "CUDA API Summary", .usage = "",
+    .help = "Time in CUDA calls of the runtime and the driver, by function, over all threads.",
+    .needs = {{ "CUDA trace data", gpu_call_tables }}, .by_default = 3, .run = cuda_api_sum,
+};
+
+const struct analysis analysis_cuda_gpu_kern_sum = {
+    .name = "cuda_gpu_kern_sum", .old_name = "gpukernsum", .title = "CUDA GPU Kernel Summary", .usage = KERNEL_OPTIONS,
+    .help = "Time in kernels on the GPU, by name: demangled, or with base the name alone, or with mangled as the linker has "
+            "it. nvtx-name puts the innermost range around the launch in front.",
+    .needs = {{ "CUDA kernel data", gpu_kernel_tables }}, .by_default = 4, .run = cuda_gpu_kern_sum,
+};
+
+const struct analysis analysis_cuda_gpu_kern_gb_sum = {
+    .name = "cuda_gpu_kern_gb_sum", .old_name = "gpukerngbsum", .title = "CUDA GPU Kernel/Grid/Block Summary",
+    .usage = KERNEL_OPTIONS,
+    .help = "Time in kernels on the GPU, by name, grid and block.",
+    .needs = {{ "CUDA kernel data", gpu_kernel_tables }}, .run = cuda_gpu_kern_gb_sum,
+};
+
+const struct analysis analysis_cuda_gpu_mem_time_sum = {
+    .name = "cuda_gpu_mem_time_sum", .old_name = "gpumemtimesum", .title = "CUDA GPU MemOps Summary (by Time)", .usage = "",
+    .help = "Time in copies and fills of GPU memory, by their kind.",
+    .needs = {{ "GPU memory data", gpu_memory_tables }}, .by_default = 5, .run = cuda_gpu_mem_time_sum,
+};
+
+const struct analysis analysis_cuda_gpu_mem_size_sum = {
+    .name = "cuda_gpu_mem_size_sum", .old_name = "gpumemsizesum", .title = "CUDA GPU MemOps Summary (by Size)", .usage = "",
+    .help = "Bytes that were copied and filled in GPU memory, by kind.",
+    .needs = {{ "GPU memory data", gpu_memory_tables }}, .by_default = 6, .run = cuda_gpu_mem_size_sum,
+};
+
+const struct analysis analysis_cuda_gpu_sum = {
+    .name = "cuda_gpu_sum", .old_name = "gpusum", .title = "CUDA GPU Summary (Kernels/MemOps)", .usage = KERNEL_OPTIONS,
+    .help = "Time in all work on the GPU: kernels by name, copies and fills by kind.",
+    .needs = {{ "CUDA trace data", gpu_tables }}, .run = cuda_gpu_sum,
+};
+
+const struct analysis analysis_cuda_api_gpu_sum = {
+    .name = "cuda_api_gpu_sum", .old_name = "apigpusum", .title = "CUDA Summary (API/Kernels/MemOps)", .usage = KERNEL_OPTIONS,
+    .help = "Time in CUDA calls and in work on the GPU, side by side. They overlap, so the shares are of their sum.",
+    .needs = {{ "CUDA trace data", all_tables }}, .run = cuda_api_gpu_sum,
+};

@@ -1,0 +1,56 @@
+/* Summaries of events: the shared body of every report that groups the rows of some tables by a name.
+ *
+ * A source says in which table and columns the events are; a shape says how the groups are shown. */
+#ifndef TACHO_ANALYZE_REPORTS_EVENT_SUM_H
+#define TACHO_ANALYZE_REPORTS_EVENT_SUM_H
+
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/summary_table.h"
+
+enum { ANY_CLASS = -1 };
+
+struct event_source {
+    const char *table;
+    int kind;                 /* the group's KEY_KIND */
+    const char *name;         /* column of the name; NULL: all are one group */
+    const char *name_or;      /* column used where the name is empty, or NULL */
+    const char *number_or;    /* column of a number that is used where the name is empty, or NULL; such a group's KEY_KIND is */
+    int number_kind;          /* this, and its KEY_NAME the number */
+    const char *process;      /* for work on a GPU: the column of the process; such rows have a device, a stream and a
+                                 correlation id. NULL: rows with a globalTid */
+    const char *value;        /* a column to sum instead of the duration, or NULL; rows where it is empty do not count */
+    const char *class_column; /* where only rows of one class count: eventClass or the like; NULL: all do */
+    int64_t class_value;
+    int named_only;           /* rows without a name do not count */
+    int open_to_last;         /* a row without an end counts up to the last moment of the table; else it has no duration */
+    int by_dimensions;        /* kernels of another grid or block are other groups */
+};
+
+/* What a group is: parts of its key. Dimensions are packed; see event_dimensions(). */
+enum { KEY_KIND, KEY_NAME, KEY_GRID, KEY_BLOCK };
+
+/* For each row of the source's table, by number, a number above -1 that tells groups apart and becomes KEY_KIND's upper
+ * part; see event_kind() and event_extra(). */
+struct event_extra {
+    const char *table;
+    const uint32_t *numbers; /* NO_KEY: none */
+    size_t count;
+};
+
+struct event_summary {
+    const struct event_source *sources;
+    size_t source_count;
+    const struct summary_shape *shape;
+    void *context;                   /* for the shape's label() */
+    const struct event_extra *extra; /* NULL: none */
+    void (*map)(void *context, struct group_key *key); /* see groups_finish(); NULL: none */
+};
+
+int event_summarize(struct report *report, const struct analysis_request *request, const struct event_summary *summary,
+                    struct table **out, struct error *err);
+
+int event_kind(const struct group *group);
+uint32_t event_extra(const struct group *group); /* NO_KEY: none */
+void event_dimensions(int64_t packed, int64_t xyz[3]);
+
+#endif

@@ -1,0 +1,353 @@
+/* gpu_idle_sum: for each gap on a GPU what the thread did then that launched the work which ended it, summed by cause.
+ *
+ * A gap is handed from layer to layer, the most telling first. Each takes the stretches that it knows something of, and leaves the
+ * others to the next; what nobody takes is unknown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu_busy.h"
+#include "idle_layers.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+
+/* Time to be explained, by what one thread did. */
+struct stretch {
+    int64_t owner; /* the GPU, or the thread itself */
+    int64_t thread, start_ns, end_ns;
+    int64_t launched_ns; /* when the launch had returned */
+};
+
+struct piece { int64_t start_ns, end_ns; };
+struct pieces { struct piece *list; size_t count, capacity; };
+
+enum { KEY_OWNER, KEY_CAUSE, KEY_WHAT, KEY_WHERE, KEY_PARTS };
+struct cause {
+    int64_t total_ns, longest_ns, gaps;
+    size_t last_gap;    /* 1 more than its number */
+    uint32_t range;     /* in which the longest lay */
+};
+
+struct idle {
+    struct report *report;
+    struct idle_layers layers;
+    struct stretch *stretches; /* owned, as all below */
+    size_t stretch_count, stretch_room;
+    struct keys keys;
+    struct cause *causes;
+    size_t cause_room;
+    struct pieces left, next;
+    size_t gap;                /* at hand */
+    int of_threads;
+};
+
+static void idle_free(struct idle *idle)
+{
+    idle_layers_free(&idle->layers);
+    free(idle->stretches);
+    keys_free(&idle->keys);
+    free(idle->causes);
+    free(idle->left.list);
+    free(idle->next.list);
+}
+
+static int add_stretch(struct idle *idle, const struct stretch *stretch)
+{
+    if (array_reserve(&idle->stretches, &idle->stretch_room, idle->stretch_count + 1, sizeof *stretch) != 0)
+        return ERR_NO_MEMORY;
+    idle->stretches[idle->stretch_count++] = *stretch;
+    return 0;
+}
+
+/* ---- from gap to causes -------------------------------------------------------------------------------------- */
+
+static int add_time(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, const struct thread_span *span, struct piece piece)
+{
+    int64_t length = saturating_duration(piece.start_ns, piece.end_ns), middle = saturating_add(piece.start_ns, length / 2);
+    int64_t key[KEY_PARTS] = { stretch->owner, cause, span ? idle_what(&idle->layers, cause, span) : IDLE_NO_TEXT,
+                               span ? idle_where(&idle->layers, cause, span, middle) : IDLE_NO_TEXT };
+    size_t before = idle->keys.count;
+    uint32_t number = keys_add(&idle->keys, key);
+
+    if (number == NO_KEY || array_reserve(&idle->causes, &idle->cause_room, number + 1u, sizeof *idle->causes) != 0)
+        return ERR_NO_MEMORY;
+    struct cause *sum = &idle->causes[number];
+    if (number == before)
+        *sum = (struct cause){ .range = IDLE_NO_TEXT };
+    sum->total_ns = saturating_add(sum->total_ns, length);
+    sum->gaps += sum->last_gap != idle->gap + 1;
+    sum->last_gap = idle->gap + 1;
+    if (length > sum->longest_ns) {
+        sum->longest_ns = length;
+        sum->range = idle_range(&idle->layers, stretch->thread, middle);
+    }
+    return 0;
+}
+
+static int leave(struct pieces *pieces, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns >= end_ns)
+        return 0;
+    if (array_reserve(&pieces->list, &pieces->capacity, pieces->count + 1, sizeof *pieces->list) != 0)
+        return ERR_NO_MEMORY;
+    pieces->list[pieces->count++] = (struct piece){ start_ns, end_ns };
+    return 0;
+}
+
+/* Takes from one piece what the spans from *at on cover. */
+static int take_piece(struct idle *idle, const struct stretch *stretch, enum idle_cause cause, struct piece piece, size_t *at, size_t behind)
+{
+    const struct thread_span *spans = idle->layers.spans[cause].list;
+    int code = 0;
+
+    while (*at < behind && spans[*at].end_ns <= piece.start_ns)
+        ++*at;
+    while (code == 0 && *at < behind && spans[*at].start_ns < piece.end_ns) {
+        const struct thread_span *span = &spans[*at];
+        struct piece taken = { span->start_ns > piece.start_ns ? span->start_ns : piece.start_ns,
+                               span->end_ns < piece.end_ns ? span->end_ns : piece.end_ns };
+        code = leave(&idle->next, piece.start_ns, taken.start_ns);
+        if (code == 0)
+            code = add_time(idle, stretch, cause, span, taken);
+        piece.start_ns = taken.end_ns;
+        if (span->end_ns > taken.end_ns)
+            break;
+        ++*at;
+    }
+    return code ? code : leave(&idle->next, piece.start_ns, piece.end_ns);
+}
+
+static int explain(struct idle *idle, const struct stretch *stretch)
+{
+    int64_t end = stretch->end_ns;
+    int code = 0;
+
+    if (stretch->launched_ns < end) {
+        end = stretch->launched_ns > stretch->start_ns ? stretch->launched_ns : stretch->start_ns;
+        code = add_time(idle, stretch, IDLE_LAUNCHED, NULL, (struct piece){ end, stretch->end_ns });
+    }
+    idle->left.count = 0;
+    code = code ? code : leave(&idle->left, stretch->start_ns, end);
+    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN && code == 0; cause++) {
+        size_t behind, at = thread_spans_from(&idle->layers.spans[cause], stretch->thread, stretch->start_ns, &behind);
+        idle->next.count = 0;
+        for (size_t i = 0; i < idle->left.count && code == 0; i++)
+            code = take_piece(idle, stretch, (enum idle_cause)cause, idle->left.list[i], &at, behind);
+        struct pieces swap = idle->left;
+        idle->left = idle->next;
+        idle->next = swap;
+    }
+    for (size_t i = 0; i < idle->left.count && code == 0; i++)
+        code = add_time(idle, stretch, IDLE_UNKNOWN, NULL, idle->left.list[i]);
+    return code;
+}
+
+/* ---- what is to be explained --------------------------------------------------------------------------------- */
+
+/* The columns of a table of work, read when a gap first needs them. */
+struct work { const char *table; struct report_columns rows; };
+enum { WORK_TABLES = 4, WORK_PROCESS = 0, WORK_CORRELATION = 1 };
+
+static const struct report_columns *work_of(struct work *works, struct report *report, const char *table, struct error *err)
+{
+    static const char *const names[] = { "globalPid", "correlationId" };
+    int i = 0;
+
+    while (i < WORK_TABLES - 1 && works[i].table && strcmp(works[i].table, table) != 0)
+        i++;
+    if (!works[i].table && columns_read(report, table, names, 2, &works[i].rows, err) != 0)
+        return NULL;
+    works[i].table = table;
+    return &works[i].rows;
+}
+
+/* Who launched the work that ended the gap; the main thread of its process if nothing is known of a launch. */
+static void find_launch(struct stretch *stretch, const struct report_columns *rows, size_t row, const struct calls *calls)
+{
+    int64_t process = row < rows->rows ? rows->values[WORK_PROCESS][row] : 0;
+    uint32_t call = row >= rows->rows || columns_is_null(rows, WORK_CORRELATION, row)
+                        ? NO_CALL : calls_find(calls, process, rows->values[WORK_CORRELATION][row]);
+
+    stretch->thread = call == NO_CALL ? global_process(process) | global_pid_number(process) : calls->thread[call];
+    stretch->launched_ns = call == NO_CALL ? INT64_MAX : calls->end[call];
+}
+
+static int add_gaps(struct idle *idle, const struct analysis_request *request, int64_t least_ns, struct error *err)
+{
+    struct gpu_busy busy = {0};
+    struct calls calls = {0};
+    struct work works[WORK_TABLES] = {{0}};
+    int code = gpu_busy_read_gaps(&busy, idle->report, request, least_ns, err);
+
+    if (code == 0 && !busy.device_count)
+        code = error_set(err, ERR_NO_DATA, "there is no work on a GPU; for what a thread did, name it: gpu_idle_sum:thread=<number or name>");
+    if (code == 0 && busy.gap_count)
+        code = calls_read(&calls, idle->report, err);
+    for (size_t i = 0; i < busy.gap_count && code == 0; i++) {
+        const struct gpu_gap *gap = &busy.gaps[i];
+        const struct report_columns *rows = work_of(works, idle->report, gap->table, err);
+        struct stretch stretch = { .owner = gap->gpu, .start_ns = gap->start_ns, .end_ns = saturating_add(gap->start_ns, gap->length_ns) };
+        code = rows ? 0 : err->code;
+        if (code == 0)
+            find_launch(&stretch, rows, gap->row, &calls);
+        if (code == 0 && add_stretch(idle, &stretch) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+    }
+    for (int i = 0; i < WORK_TABLES; i++)
+        if (works[i].rows.values)
+            report_columns_free(&works[i].rows);
+    calls_free(&calls);
+    gpu_busy_free(&busy);
+    return code;
+}
+
+static int is_wanted(const struct thread_names *names, struct report *report, const char *wanted, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(names, thread);
+    char *end;
+    long long number = strtoll(wanted, &end, 10);
+
+    return (*wanted && !*end && number == global_tid_number(thread)) || (name && strcmp(report_string(report, name->name, NULL), wanted) == 0);
+}
+
+/* Each thread of this number or name, from the first that is known of it to the last. */
+static int add_threads(struct idle *idle, const char *wanted, const struct report_span *span, struct error *err)
+{
+    struct thread_names names;
+    int code = thread_names_read(&names, idle->report, err);
+
+    for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN && code == 0; cause++) {
+        const struct thread_spans *spans = &idle->layers.spans[cause];
+        for (size_t i = 0; i < spans->count && code == 0; i++) {
+            const struct thread_span *at = &spans->list[i];
+            size_t known = 0;
+            while (known < idle->stretch_count && idle->stretches[known].thread != at->thread)
+                known++;
+            if (known == idle->stretch_count) {
+                if ((i && at->thread == spans->list[i - 1].thread) || !is_wanted(&names, idle->report, wanted, at->thread))
+                    continue;
+                struct stretch stretch = { at->thread, at->thread, at->start_ns, at->end_ns, INT64_MAX };
+                code = add_stretch(idle, &stretch) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the threads") : 0;
+                continue;
+            }
+            struct stretch *stretch = &idle->stretches[known];
+            stretch->start_ns = at->start_ns < stretch->start_ns ? at->start_ns : stretch->start_ns;
+            stretch->end_ns = at->end_ns > stretch->end_ns ? at->end_ns : stretch->end_ns;
+        }
+    }
+    for (size_t i = 0; i < idle->stretch_count && span; i++) {
+        struct stretch *stretch = &idle->stretches[i];
+        stretch->start_ns = stretch->start_ns < span->from_ns ? span->from_ns : stretch->start_ns;
+        stretch->end_ns = stretch->end_ns > span->to_ns ? span->to_ns : stretch->end_ns;
+    }
+    thread_names_free(&names);
+    return code || idle->stretch_count ? code : error_set(err, ERR_NO_DATA, "nothing is known of a thread '%s'", wanted);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------- */
+
+const char *const idle_cause_names[IDLE_CAUSES] = {
+    "launched, not begun", "CUDA synchronization", "CUDA call", "OS call", "off CPU", "Python", "Python", "native code", "range", "unknown",
+};
+
+static int set_text(struct table *table, struct table_cell *cell, const struct idle_layers *layers, int64_t text)
+{
+    if (text == IDLE_NO_TEXT)
+        return cell_set_text(table, cell, "", 0);
+    return cell_set_text(table, cell, layers->texts.strings[text].bytes, layers->texts.strings[text].length);
+}
+
+static int add_row(struct table *table, const struct idle *idle, uint32_t number, int64_t whole_ns)
+{
+    const int64_t *key = keys_get(&idle->keys, number);
+    const struct cause *cause = &idle->causes[number];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[IDLE_SHARE], whole_ns > 0 ? 100.0 * (double)cause->total_ns / (double)whole_ns : 0);
+    cell_set_int(&row[IDLE_TOTAL], cause->total_ns);
+    cell_set_int(&row[IDLE_GAPS], cause->gaps);
+    cell_set_int(&row[IDLE_MAX], cause->longest_ns);
+    cell_set_int(&row[IDLE_OWNER], idle->of_threads ? global_tid_number(key[KEY_OWNER]) : key[KEY_OWNER]);
+    int code = cell_set_text(table, &row[IDLE_CAUSE], idle_cause_names[key[KEY_CAUSE]], strlen(idle_cause_names[key[KEY_CAUSE]]));
+    code = code ? code : set_text(table, &row[IDLE_WHAT], &idle->layers, key[KEY_WHAT]);
+    code = code ? code : set_text(table, &row[IDLE_WHERE], &idle->layers, key[KEY_WHERE]);
+    return code ? code : set_text(table, &row[IDLE_AROUND], &idle->layers, cause->range);
+}
+
+static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
+{
+    if (a[IDLE_TOTAL].integer != b[IDLE_TOTAL].integer)
+        return a[IDLE_TOTAL].integer < b[IDLE_TOTAL].integer ? 1 : -1;
+    if (a[IDLE_OWNER].integer != b[IDLE_OWNER].integer)
+        return a[IDLE_OWNER].integer > b[IDLE_OWNER].integer ? 1 : -1;
+    for (int i = IDLE_CAUSE; i < IDLE_AROUND; i++) {
+        int order = cell_compare_text(&a[i], &b[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static int fill(struct table *table, struct idle *idle)
+{
+    int64_t whole = 0;
+    int code = 0;
+
+    for (idle->gap = 0; idle->gap < idle->stretch_count && code == 0; idle->gap++) {
+        const struct stretch *stretch = &idle->stretches[idle->gap];
+        whole = saturating_add(whole, saturating_duration(stretch->start_ns, stretch->end_ns));
+        code = explain(idle, stretch);
+    }
+    for (uint32_t i = 0; i < idle->keys.count && code == 0; i++)
+        code = add_row(table, idle, i, whole);
+    if (code == 0)
+        table_sort(table, by_total, NULL);
+    return code;
+}
+
+static int gpu_idle_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct table_column columns[IDLE_COLUMNS] = {
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Gaps", CELL_INT, UNIT_NONE, 0 },
+        { "Max", CELL_INT, UNIT_NS, 0 }, { "GPU", CELL_INT, UNIT_ID, 0 }, { "Cause", CELL_TEXT, UNIT_NONE, 0 },
+        { "What", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Range", CELL_TEXT, UNIT_NAME, 0 },
+    };
+    const char *thread = option_text(request, "thread");
+    struct idle idle = { .report = report, .keys.width = KEY_PARTS, .of_threads = thread != NULL };
+    int64_t least_us;
+    int code = option_number(request, "gap", 50, 0, INT64_MAX / 1000, &least_us, err);
+
+    if (code == 0 && !thread)
+        code = add_gaps(&idle, request, least_us * 1000, err);
+    if (code == 0 && (thread || idle.stretch_count))
+        code = idle_layers_read(&idle.layers, report, request->span, err);
+    if (code == 0 && thread)
+        code = add_threads(&idle, thread, request->span, err);
+    if (thread)
+        columns[IDLE_OWNER].name = "TID";
+    struct table *table = table_new(columns, IDLE_COLUMNS);
+    if (code == 0 && (!table || fill(table, &idle) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the causes");
+    idle_free(&idle);
+    if (code != 0)
+        table_delete(table);
+    else
+        *out = table;
+    return code;
+}
+
+static const char *const idle_tables[] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", "SCHED_EVENTS", "COMPOSITE_EVENTS", "TACHO_PYTHON_SAMPLE", "NVTX_EVENTS", "TACHO_TORCH_OP", NULL,
+};
+const struct analysis analysis_gpu_idle_sum = {
+    .name = "gpu_idle_sum", .title = "GPU Idle Summary", .usage = "[:gap=<µs>][:thread=<number or name>]",
+    .help = "Why GPUs had nothing to do: for each gap of at least gap microseconds (50) what the thread did that launched the work which ended "
+            "it, summed by cause. Of several things known of a moment the first of these counts: the launch had returned; a CUDA call that "
+            "waits; another; an OS call; off the CPU; a line of Python; a native function; a range or operator. Where is the line of Python or "
+            "the function that it came from, Range the innermost range around the longest. thread: what that thread did all the time instead.",
+    .needs = {{ "trace data of GPUs or threads", idle_tables }}, .is_of_gpus = 1, .run = gpu_idle_sum,
+};

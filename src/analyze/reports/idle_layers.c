@@ -1,0 +1,249 @@
+/* What is known of threads, put into layers, and the names of it: see idle_layers.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/calls.h"
+#include "idle_layers.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/model/ranges.h"
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+/* Calls that wait for a GPU. */
+static int waits(const char *call)
+{
+    int is_copy = strncmp(call, "cudaMemcpy", 10) == 0 || strncmp(call, "cuMemcpy", 8) == 0;
+
+    return strstr(call, "Synchronize") != NULL || (is_copy && !strstr(call, "Async"));
+}
+
+static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)
+{
+    static const struct span_source source = { "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId", "callchainId", NULL, "pythonCallchainId", NULL, 0 };
+    struct thread_spans *calls = &layers->spans[IDLE_CALL], *syncs = &layers->spans[IDLE_SYNC];
+    int64_t last_name = -1;
+    int last_waits = 0, code = thread_spans_read(calls, layers->report, &source, filter, err);
+    size_t kept = 0;
+
+    thread_spans_keep_outermost(calls);
+    for (size_t i = 0; i < calls->count && code == 0; i++) {
+        if (calls->list[i].name != last_name) {
+            last_name = calls->list[i].name;
+            last_waits = waits(report_string(layers->report, last_name, NULL));
+        }
+        if (!last_waits)
+            calls->list[kept++] = calls->list[i];
+        else if (thread_spans_add(syncs, &calls->list[i]) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+    }
+    calls->count = code == 0 ? kept : calls->count;
+    return code;
+}
+
+static int read_ranges(struct idle_layers *layers, const struct filter *filter, struct error *err)
+{
+    static const struct span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
+    struct thread_spans *spans = &layers->spans[IDLE_RANGE];
+    struct ranges ranges = {0};
+    int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
+
+    for (size_t i = 0; i < ranges.count && code == 0; i++) {
+        const struct range *range = &ranges.list[i];
+        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
+        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+    }
+    ranges_free(&ranges);
+    return code ? code : thread_spans_read(spans, layers->report, &operators, filter, err);
+}
+
+static int read_samples(struct idle_layers *layers, const struct filter *filter, struct error *err)
+{
+    int code = stacks_open(&layers->python, layers->report, err);
+
+    if (code == 0)
+        code = stacks_open(&layers->native, layers->report, err);
+    if (code == 0)
+        code = stacks_read_samples(&layers->python, STACKS_PYTHON, STACKS_WITH_LINES, filter, err);
+    if (code == 0)
+        code = stacks_read_samples(&layers->native, STACKS_CPU, STACKS_WITH_LINES, filter, err);
+    if (code == 0)
+        code = stack_chains_read(&layers->cuda_chains, &layers->native, "CUDA_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = stack_chains_read(&layers->os_chains, &layers->native, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = stack_chains_read(&layers->python_chains, &layers->python, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0 && (thread_spans_samples(&layers->spans[IDLE_PYTHON], &layers->python) != 0 ||
+                      thread_spans_samples(&layers->spans[IDLE_NATIVE], &layers->native) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    return code;
+}
+
+int idle_layers_read(struct idle_layers *layers, struct report *report, const struct report_span *span, struct error *err)
+{
+    static const struct span_source os = { "OSRT_API", "nameId", "callchainId", NULL, "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    static const struct span_source python = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
+    const struct filter filter = { .span = span };
+
+    *layers = (struct idle_layers){ .report = report, .known.width = 2 };
+    int code = read_calls(layers, &filter, err);
+    if (code == 0)
+        code = thread_spans_read(&layers->spans[IDLE_OS], report, &os, &filter, err);
+    if (code == 0)
+        code = thread_spans_read(&layers->spans[IDLE_PYTHON_CALL], report, &python, &filter, err);
+    if (code == 0)
+        code = thread_spans_off_cpu(&layers->spans[IDLE_OFF_CPU], report, &filter, err);
+    if (code == 0)
+        code = read_ranges(layers, &filter, err);
+    if (code == 0)
+        code = read_samples(layers, &filter, err);
+    if (code != 0)
+        return code;
+    for (int cause = IDLE_OS; cause <= IDLE_NATIVE; cause++)
+        if (cause != IDLE_PYTHON_CALL)
+            thread_spans_keep_outermost(&layers->spans[cause]);
+    if (thread_spans_keep_innermost(&layers->spans[IDLE_PYTHON_CALL]) != 0 || thread_spans_keep_innermost(&layers->spans[IDLE_RANGE]) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+    return 0;
+}
+
+void idle_layers_free(struct idle_layers *layers)
+{
+    for (int cause = 0; cause < IDLE_CAUSES; cause++)
+        thread_spans_free(&layers->spans[cause]);
+    stacks_free(&layers->native);
+    stacks_free(&layers->python);
+    stack_chains_free(&layers->cuda_chains);
+    stack_chains_free(&layers->os_chains);
+    stack_chains_free(&layers->python_chains);
+    intern_free(&layers->texts);
+    keys_free(&layers->known);
+    free(layers->text_ids);
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------- */
+
+enum idle_text { TEXT_STRING, TEXT_CALL, TEXT_RANGE, TEXT_NATIVE_FRAME, TEXT_PYTHON_FRAME, TEXT_OFF_CPU };
+
+static void make_text(struct text *out, struct idle_layers *layers, enum idle_text kind, int64_t number)
+{
+    size_t length = 0;
+    const char *bytes = kind <= TEXT_RANGE ? report_string(layers->report, number, &length) : "";
+
+    if (kind == TEXT_NATIVE_FRAME)
+        stack_frame_label(out, &layers->native, (uint32_t)number);
+    else if (kind == TEXT_PYTHON_FRAME)
+        stack_frame_label(out, &layers->python, (uint32_t)number);
+    else if (kind == TEXT_OFF_CPU)
+        text_add(out, number == OFF_CPU_PREEMPTED ? "preempted" : "blocked");
+    else
+        text_add_bytes(out, bytes, kind == TEXT_CALL ? call_name_length(bytes, length)
+                                   : kind == TEXT_RANGE ? operator_text(bytes, length).name_length : length);
+}
+
+/* Each is made once. */
+static uint32_t text_of(struct idle_layers *layers, enum idle_text kind, int64_t number)
+{
+    size_t before = layers->known.count;
+    uint32_t key = keys_add(&layers->known, (int64_t[]){ kind, number });
+    struct text text = {0};
+
+    if (key == NO_KEY)
+        return IDLE_NO_TEXT;
+    if (key < before)
+        return layers->text_ids[key];
+    if (key >= layers->text_room) {
+        uint32_t *grown = realloc(layers->text_ids, (layers->text_room * 2 + 64) * sizeof *grown);
+        if (!grown)
+            return IDLE_NO_TEXT;
+        layers->text_ids = grown;
+        layers->text_room = layers->text_room * 2 + 64;
+    }
+    make_text(&text, layers, kind, number);
+    int64_t id = text_failed(&text) ? -1 : intern_add(&layers->texts, text_string(&text), text.length);
+    text_free(&text);
+    return layers->text_ids[key] = id < 0 ? IDLE_NO_TEXT : (uint32_t)id;
+}
+
+/* The span of a layer at this time, or NULL. */
+static const struct thread_span *span_at(const struct thread_spans *spans, int64_t thread, int64_t time_ns)
+{
+    size_t behind, i = thread_spans_from(spans, thread, time_ns, &behind);
+
+    return i < behind && spans->list[i].start_ns <= time_ns ? &spans->list[i] : NULL;
+}
+
+uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span)
+{
+    switch (cause) {
+    case IDLE_SYNC:
+    case IDLE_CALL:
+        return text_of(layers, TEXT_CALL, span->name);
+    case IDLE_OS:
+    case IDLE_PYTHON_CALL:
+        return text_of(layers, TEXT_STRING, span->name);
+    case IDLE_OFF_CPU:
+        return text_of(layers, TEXT_OFF_CPU, span->name);
+    case IDLE_PYTHON:
+        return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)span->chain));
+    case IDLE_NATIVE:
+        return text_of(layers, TEXT_NATIVE_FRAME, stack_innermost(&layers->native, (uint32_t)span->chain));
+    case IDLE_RANGE:
+        return text_of(layers, TEXT_RANGE, span->name);
+    default:
+        return IDLE_NO_TEXT;
+    }
+}
+
+/* The function that made a call, if its chain was recorded. */
+static uint32_t caller_of(const struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span)
+{
+    const struct stack_chains *chains = cause == IDLE_OS ? &layers->os_chains : &layers->cuda_chains;
+    size_t hint = 0;
+
+    if (cause == IDLE_NATIVE) {
+        uint32_t caller = stack_caller(&layers->native, (uint32_t)span->chain);
+        return caller == stack_innermost(&layers->native, (uint32_t)span->chain) ? NO_KEY : caller;
+    }
+    if (!span->chain || (cause != IDLE_OS && cause != IDLE_SYNC && cause != IDLE_CALL))
+        return NO_KEY;
+    return stack_caller(&layers->native, stack_chains_find(chains, span->chain, &hint));
+}
+
+/* The line of Python that a call came from, if that was recorded with it. */
+static uint32_t python_caller_of(const struct idle_layers *layers, const struct thread_span *span)
+{
+    size_t hint = 0;
+    uint32_t stack = span->python ? stack_chains_find(&layers->python_chains, span->python, &hint) : STACK_EMPTY;
+
+    return stack == STACK_EMPTY ? NO_KEY : stack_innermost(&layers->python, stack);
+}
+
+uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const struct thread_span *span, int64_t time_ns)
+{
+    uint32_t line = python_caller_of(layers, span);
+
+    const struct thread_span *python = span_at(&layers->spans[IDLE_PYTHON], span->thread, time_ns);
+    const struct thread_span *function = span_at(&layers->spans[IDLE_PYTHON_CALL], span->thread, time_ns);
+    const struct thread_span *native = span_at(&layers->spans[IDLE_NATIVE], span->thread, time_ns);
+
+    if (cause == IDLE_PYTHON || cause == IDLE_PYTHON_CALL)
+        return IDLE_NO_TEXT;
+    if (line != NO_KEY)
+        return text_of(layers, TEXT_PYTHON_FRAME, line);
+    if (python)
+        return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)python->chain));
+    if (function)
+        return text_of(layers, TEXT_STRING, function->name);
+    uint32_t caller = caller_of(layers, cause, span);
+    if (caller == NO_KEY && native && cause != IDLE_NATIVE)
+        caller = stack_caller(&layers->native, (uint32_t)native->chain);
+    return caller == NO_KEY ? IDLE_NO_TEXT : text_of(layers, TEXT_NATIVE_FRAME, caller);
+}
+
+uint32_t idle_range(struct idle_layers *layers, int64_t thread, int64_t time_ns)
+{
+    const struct thread_span *range = span_at(&layers->spans[IDLE_RANGE], thread, time_ns);
+
+    return range ? text_of(layers, TEXT_RANGE, range->name) : IDLE_NO_TEXT;
+}

@@ -1,0 +1,189 @@
+/* mpi_event_sum, mpi_msg_size_sum and mpi_event_trace: calls of MPI, by name or one by one, and the bytes they moved. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_sum.h"
+#include "analyze/model/filter.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+
+enum source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
+static const char *const mpi_tables[SOURCES + 1] = {
+    [P2P] = "MPI_P2P_EVENTS", [COLLECTIVES] = "MPI_COLLECTIVES_EVENTS", [START_WAIT] = "MPI_START_WAIT_EVENTS",
+    [OTHER] = "MPI_OTHER_EVENTS",
+};
+static const char *const message_tables[] = { "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", NULL };
+
+static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    const char *source = mpi_tables[event_kind(group)];
+
+    texts[0] = (struct summary_text){ source, strlen(source) };
+    texts[1].bytes = report_string(context, group->key.part[KEY_NAME], &texts[1].length);
+}
+
+static int mpi_event_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", { "Source", "Name" }, label, 0 };
+    struct event_source sources[SOURCES] = {0};
+
+    for (int i = 0; i < SOURCES; i++)
+        sources[i] = (struct event_source){ .table = mpi_tables[i], .kind = i, .name = "textId" };
+    struct event_summary summary = { .sources = sources, .source_count = SOURCES, .shape = &shape, .context = report };
+    return event_summarize(report, request, &summary, out, err);
+}
+
+static int mpi_msg_size_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Count", { "Source", "Name" }, label, 1 };
+    static const struct event_source sources[] = {
+        { .table = "MPI_P2P_EVENTS", .kind = P2P, .name = "textId", .value = "size" },
+        { .table = "MPI_COLLECTIVES_EVENTS", .kind = COLLECTIVES, .name = "textId", .value = "size" },
+    };
+    struct event_summary summary = { .sources = sources, .source_count = 2, .shape = &shape, .context = report };
+
+    return event_summarize(report, request, &summary, out, err);
+}
+
+enum { START, END, THREAD, NAME, TAG, PEER, ROOT, SIZE, RECEIVED, COLUMNS };
+static const char *const column_names[COLUMNS] = {
+    "start", "end", "globalTid", "textId", "tag", "remoteRank", "rootRank", "size", "recvSize",
+};
+
+struct trace {
+    struct report *report;
+    struct filter filter;
+    struct report_columns events[SOURCES], ranks;
+    int64_t *starts; /* owned; of all tables, one after another */
+    uint32_t *order; /* owned */
+    size_t count;
+};
+
+static int read_all(struct trace *trace, struct error *err)
+{
+    static const char *const rank_names[] = { "globalTid", "rank" };
+    size_t total = 0;
+    int code = columns_read(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
+
+    for (int i = 0; i < SOURCES && code == 0; i++) {
+        code = columns_read(trace->report, mpi_tables[i], column_names, COLUMNS, &trace->events[i], err);
+        if (trace->events[i].values) {
+            columns_fill_nulls(&trace->events[i], THREAD, 0);
+            columns_fill_nulls(&trace->events[i], NAME, -1);
+        }
+        total += trace->events[i].rows;
+    }
+    if (code != 0)
+        return code;
+    trace->starts = malloc((total + 1) * sizeof *trace->starts);
+    trace->order = malloc((total + 1) * sizeof *trace->order);
+    if (!trace->starts || !trace->order || total >= UINT32_MAX)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the MPI calls");
+    total = 0;
+    for (int i = 0; i < SOURCES; i++)
+        for (size_t row = 0; row < trace->events[i].rows; row++, total++) {
+            int64_t *const *values = trace->events[i].values;
+            trace->starts[total] = values[START][row];
+            int64_t end = columns_is_null(&trace->events[i], END, row) ? values[START][row] : values[END][row];
+            if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], end))
+                trace->order[trace->count++] = (uint32_t)total;
+        }
+    return order_by_time(trace->order, trace->count, trace->starts) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+}
+
+enum { AT, UNTIL, TIME, EVENT, PID, TID, CELL_TAG, RANK, CELL_PEER, CELL_ROOT, CELL_SIZE, SENT, CELL_RECEIVED, CELLS };
+static const struct table_column trace_columns[CELLS] = {
+    { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+    { "Event", CELL_TEXT, UNIT_NAME, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 }, { "Tid", CELL_INT, UNIT_ID, 0 },
+    { "Tag", CELL_INT, UNIT_ID, 0 }, { "Rank", CELL_INT, UNIT_ID, 0 }, { "PeerRank", CELL_INT, UNIT_ID, 0 },
+    { "RootRank", CELL_INT, UNIT_ID, 0 }, { "Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CollSendSize", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "CollRecvSize", CELL_REAL, UNIT_MEGABYTES, 3 },
+};
+
+static void set_number(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
+{
+    if (!columns_is_null(columns, column, row))
+        cell_set_int(cell, columns->values[column][row]);
+}
+
+static void set_size(struct table_cell *cell, const struct report_columns *columns, int column, size_t row)
+{
+    if (!columns_is_null(columns, column, row))
+        cell_set_real(cell, (double)columns->values[column][row] / 1e6);
+}
+
+static int add_row(const struct trace *trace, struct table *table, int source, size_t row)
+{
+    const struct report_columns *columns = &trace->events[source];
+    int64_t start = columns->values[START][row], end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
+    int64_t thread = columns->values[THREAD][row];
+    struct table_cell *cells = table_add_row(table);
+    size_t length;
+
+    if (!cells)
+        return ERR_NO_MEMORY;
+    cell_set_int(&cells[AT], start);
+    cell_set_int(&cells[UNTIL], end);
+    cell_set_int(&cells[TIME], saturating_duration(start, end));
+    cell_set_int(&cells[PID], global_pid_number(thread));
+    cell_set_int(&cells[TID], global_tid_number(thread));
+    set_number(&cells[CELL_TAG], columns, TAG, row);
+    for (size_t i = 0; i < trace->ranks.rows; i++)
+        if (global_process(trace->ranks.values[0][i]) == global_process(thread))
+            set_number(&cells[RANK], &trace->ranks, 1, i);
+    set_number(&cells[CELL_PEER], columns, PEER, row);
+    set_number(&cells[CELL_ROOT], columns, ROOT, row);
+    set_size(&cells[source == COLLECTIVES ? SENT : CELL_SIZE], columns, SIZE, row);
+    set_size(&cells[CELL_RECEIVED], columns, RECEIVED, row);
+    const char *name = report_string(trace->report, columns->values[NAME][row], &length);
+    return cell_set_text(table, &cells[EVENT], name, length);
+}
+
+static int mpi_event_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct trace trace = { .report = report };
+    struct table *table = table_new(trace_columns, CELLS);
+    int code = filter_open(&trace.filter, report, request, err);
+
+    if (code == 0)
+        code = read_all(&trace, err);
+    for (size_t i = 0; i < trace.count && code == 0; i++) {
+        size_t row = trace.order[i];
+        int source = 0;
+        for (; row >= trace.events[source].rows; source++)
+            row -= trace.events[source].rows;
+        if (!table || add_row(&trace, table, source, row) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    }
+    filter_close(&trace.filter);
+    for (int i = 0; i < SOURCES; i++)
+        if (trace.events[i].values)
+            report_columns_free(&trace.events[i]);
+    if (trace.ranks.values)
+        report_columns_free(&trace.ranks);
+    free(trace.starts);
+    free(trace.order);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+const struct analysis analysis_mpi_event_sum = {
+    .name = "mpi_event_sum", .title = "MPI Event Summary", .usage = "",
+    .help = "Time in MPI calls, by function and by the table that it is in.",
+    .needs = {{ "MPI event data", mpi_tables }}, .run = mpi_event_sum,
+};
+
+const struct analysis analysis_mpi_event_trace = {
+    .name = "mpi_event_trace", .title = "MPI Event Trace", .usage = "",
+    .help = "Every MPI call in order of its start, with its ranks and sizes.",
+    .needs = {{ "MPI event data", mpi_tables }}, .run = mpi_event_trace,
+};
+
+const struct analysis analysis_mpi_msg_size_sum = {
+    .name = "mpi_msg_size_sum", .title = "MPI Message Size Summary", .usage = "",
+    .help = "Bytes in messages of MPI, by function.",
+    .needs = {{ "MPI message data", message_tables }}, .run = mpi_msg_size_sum,
+};

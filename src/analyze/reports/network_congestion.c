@@ -1,0 +1,135 @@
+/* network_congestion: spans in which a network interface had data to send and had to wait. */
+#include <stdlib.h>
+#include <strings.h>
+#include <string.h>
+
+#include "analyze/model/filter.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+
+enum { TICKS_THRESHOLD = 10000 }; /* ticks a millisecond from which on it is congestion */
+enum { START, END, INTERFACE, LIST, INDEX, VALUE, SAMPLE_COLUMNS };
+
+struct network {
+    struct report *report;
+    struct report_columns samples, metrics, interfaces, map;
+};
+
+static int network_read(struct network *network, struct error *err)
+{
+    static const char *const samples[] = { "start", "end", "globalId", "metricsListId", "metricsIdx", "value" };
+    static const char *const metrics[] = { "metricsListId", "metricsIdx", "name" };
+    static const char *const interfaces[] = { "nicId", "GUID", "name" };
+    static const char *const map[] = { "nicId", "globalId" };
+    int code = columns_read(network->report, "NET_NIC_METRIC", samples, SAMPLE_COLUMNS, &network->samples, err);
+
+    if (code == 0)
+        code = columns_read(network->report, "TARGET_INFO_NETWORK_METRICS", metrics, 3, &network->metrics, err);
+    if (code == 0)
+        code = columns_read(network->report, "TARGET_INFO_NIC_INFO", interfaces, 3, &network->interfaces, err);
+    return code ? code : columns_read(network->report, "NIC_ID_MAP", map, 2, &network->map, err);
+}
+
+static void network_free(struct network *network)
+{
+    struct report_columns *all[] = { &network->samples, &network->metrics, &network->interfaces, &network->map };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i]->values)
+            report_columns_free(all[i]);
+}
+
+/* Whether a sample is of the time that sending had to wait, told by the metric's name. */
+static int is_send_wait(const struct network *network, size_t row)
+{
+    for (size_t i = 0; i < network->metrics.rows; i++) {
+        if (network->metrics.values[0][i] != network->samples.values[LIST][row] ||
+            network->metrics.values[1][i] != network->samples.values[INDEX][row])
+            continue;
+        const char *name = report_string(network->report, network->metrics.values[2][i], NULL);
+        return strcasestr(name, "send") != NULL && strcasestr(name, "wait") != NULL;
+    }
+    return 0;
+}
+
+enum { AT, UNTIL, TIME, RATE, GUID, NAME, COLUMNS };
+
+/* The row of the interface that a sample is of, or -1. */
+static int64_t find_interface(const struct network *network, int64_t global_id)
+{
+    for (size_t i = 0; i < network->map.rows; i++)
+        for (size_t j = 0; network->map.values[1][i] == global_id && j < network->interfaces.rows; j++)
+            if (network->interfaces.values[0][j] == network->map.values[0][i])
+                return (int64_t)j;
+    return -1;
+}
+
+static int add_row(const struct network *network, struct table *table, size_t row, double rate)
+{
+    int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
+    int64_t interface = find_interface(network, network->samples.values[INTERFACE][row]);
+    struct table_cell *cells = table_add_row(table);
+    size_t length;
+
+    if (!cells)
+        return ERR_NO_MEMORY;
+    cell_set_int(&cells[AT], start);
+    cell_set_int(&cells[UNTIL], end);
+    cell_set_int(&cells[TIME], saturating_duration(start, end));
+    cell_set_real(&cells[RATE], rate);
+    if (interface < 0)
+        return 0;
+    cell_set_int(&cells[GUID], network->interfaces.values[1][interface]);
+    const char *name = report_string(network->report, network->interfaces.values[2][interface], &length);
+    return cell_set_text(table, &cells[NAME], name, length);
+}
+
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[AT].integer > b[AT].integer) - (a[AT].integer < b[AT].integer);
+}
+
+static int fill_table(const struct network *network, struct table *table, const struct report_span *span, int64_t threshold)
+{
+    for (size_t row = 0; row < network->samples.rows; row++) {
+        int64_t start = network->samples.values[START][row], end = network->samples.values[END][row];
+        if (end <= start || !span_overlaps(span, start, end) || !is_send_wait(network, row))
+            continue;
+        double rate = (double)network->samples.values[VALUE][row] * 1e6 / (double)saturating_duration(start, end);
+        if (rate > (double)threshold && add_row(network, table, row, rate) != 0)
+            return ERR_NO_MEMORY;
+    }
+    table_sort(table, compare, NULL);
+    return 0;
+}
+
+static int network_congestion(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[COLUMNS] = {
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "End", CELL_INT, UNIT_TIME, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Send wait rate", CELL_REAL, UNIT_NONE, 1 }, { "GUID", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct network network = { .report = report };
+    int64_t threshold;
+    int code = option_number(request, "ticks_threshold", TICKS_THRESHOLD, 0, INT64_MAX, &threshold, err);
+
+    if (code == 0)
+        code = network_read(&network, err);
+    struct table *table = table_new(columns, COLUMNS);
+    if (code == 0 && (!table || fill_table(&network, table, request->span, threshold) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    network_free(&network);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+static const char *const tables[] = { "NET_NIC_METRIC", NULL };
+const struct analysis analysis_network_congestion = {
+    .name = "network_congestion", .title = "Network Devices Congestion", .usage = "[:ticks_threshold=<ticks_per_ms>]",
+    .help = "Spans in which a network interface had to wait before it could send, for more than so many ticks a millisecond "
+            "(10000 unless ticks_threshold says otherwise).",
+    .needs = {{ "network metrics data", tables }}, .run = network_congestion,
+};

@@ -1,0 +1,368 @@
+/* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end of
+ * the last piece of work that was launched inside them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/launch_run.h"
+#include "analyze/model/launches.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+
+struct projection {
+    struct report *report;
+    struct calls calls;
+    struct ranges ranges;        /* those with work only, once projected */
+    struct gpu_work *range_work; /* owned; by range */
+    uint32_t *launches;          /* owned; calls with work, by thread and time */
+    size_t launch_count;
+};
+
+/* Work by call. Of several calls of an id the first has it, so that nothing counts twice. */
+static int add_ops(struct projection *projection, struct gpu_work *by_call, const struct filter *filter, struct error *err)
+{
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        struct gpu_ops ops;
+        int code = gpu_read(&ops, projection->report, (enum gpu_kind)kind, NULL, err);
+        if (code != 0)
+            return code;
+        for (size_t row = 0; row < ops.count; row++) {
+            if (!gpu_counts(&ops, row, filter))
+                continue;
+            uint32_t call = calls_find(&projection->calls, ops.process[row], ops.correlation[row]);
+            if (call != NO_CALL)
+                by_call[call] = gpu_work_joined(by_call[call], (struct gpu_work){ ops.start[row], ops.end[row], 1 });
+        }
+        gpu_free(&ops);
+    }
+    return 0;
+}
+
+static int sort_launches(struct projection *projection, const struct gpu_work *by_call)
+{
+    const struct calls *calls = &projection->calls;
+    size_t count = 0;
+
+    projection->launches = malloc((calls->count + 1) * sizeof *projection->launches);
+    if (!projection->launches)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < calls->count; i++)
+        if (by_call[i].ops)
+            projection->launches[count++] = (uint32_t)i;
+    projection->launch_count = count;
+    return order_by_thread(projection->launches, count, calls->thread, calls->start) != 0 ? ERR_NO_MEMORY : 0;
+}
+
+/* The launches of a thread, from the one that *next says on, which then says the first of a later thread. */
+static int open_run(struct launch_run *run, const struct projection *projection, const struct gpu_work *by_call, int64_t thread, size_t *next)
+{
+    const struct calls *calls = &projection->calls;
+    const uint32_t *launches = projection->launches;
+
+    while (*next < projection->launch_count && calls->thread[launches[*next]] < thread)
+        ++*next;
+    size_t first = *next;
+    while (*next < projection->launch_count && calls->thread[launches[*next]] == thread)
+        ++*next;
+    if (launch_run_open(run, *next - first) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < run->count; i++)
+        launch_run_set(run, i, calls->start[launches[first + i]], calls->end[launches[first + i]], by_call[launches[first + i]]);
+    launch_run_ready(run);
+    return 0;
+}
+
+/* Finds the work of each range and leaves the ranges without any out. */
+static int project(struct projection *projection, const struct gpu_work *by_call)
+{
+    struct ranges *ranges = &projection->ranges;
+    struct launch_run run = {0};
+    size_t next = 0, from = 0, kept = 0;
+    int code = 0;
+
+    projection->range_work = malloc((ranges->count + 1) * sizeof *projection->range_work);
+    if (!projection->range_work)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < ranges->count && code == 0; i++) {
+        struct range range = ranges->list[i];
+        if (i == 0 || range.thread != ranges->list[i - 1].thread) {
+            launch_run_close(&run);
+            code = open_run(&run, projection, by_call, range.thread, &next);
+            from = 0;
+        }
+        struct gpu_work work = code == 0 ? launch_run_inside(&run, range.start_ns, range.end_ns, &from) : NO_GPU_WORK;
+        if (!work.ops)
+            continue;
+        projection->range_work[kept] = work;
+        ranges->list[kept++] = range;
+    }
+    launch_run_close(&run);
+    ranges->count = kept;
+    ranges_nest(ranges);
+    return code;
+}
+
+static int projection_read(struct projection *projection, struct report *report, const struct analysis_request *request,
+                           struct error *err)
+{
+    struct filter filter;
+    struct gpu_work *by_call = NULL;
+
+    *projection = (struct projection){ .report = report };
+    int code = filter_open(&filter, report, request, err);
+    if (code == 0)
+        code = ranges_read(&projection->ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &filter, err);
+    if (code == 0)
+        code = calls_read(&projection->calls, report, err);
+    if (code == 0) {
+        by_call = malloc((projection->calls.count + 1) * sizeof *by_call);
+        for (size_t i = 0; by_call && i < projection->calls.count; i++)
+            by_call[i] = NO_GPU_WORK;
+        code = by_call ? add_ops(projection, by_call, &filter, err) : error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+    }
+    if (code == 0 && (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges");
+    free(by_call);
+    filter_close(&filter);
+    return code;
+}
+
+static void projection_free(struct projection *projection)
+{
+    calls_free(&projection->calls);
+    ranges_free(&projection->ranges);
+    free(projection->range_work);
+    free(projection->launches);
+}
+
+static int64_t projected_ns(const struct projection *projection, size_t range)
+{
+    return saturating_duration(projection->range_work[range].first_ns, projection->range_work[range].last_ns);
+}
+
+enum { NAME, AT, TIME, ORIGINAL_AT, ORIGINAL_TIME, STYLE, PID, TID, OPS, LEVEL, CHILDREN, ID, PARENT, STACK, TRACE_COLUMNS };
+static const struct table_column trace_columns[TRACE_COLUMNS] = {
+    { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Projected Start", CELL_INT, UNIT_TIME, 0 }, { "Projected Duration", CELL_INT, UNIT_NS, 0 },
+    { "Orig Start", CELL_INT, UNIT_TIME, 0 }, { "Orig Duration", CELL_INT, UNIT_NS, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "NumGPUOps", CELL_INT, UNIT_NONE, 0 },
+    { "Lvl", CELL_INT, UNIT_ID, 0 }, { "NumChild", CELL_INT, UNIT_NONE, 0 }, { "RangeId", CELL_INT, UNIT_ID, 0 },
+    { "ParentId", CELL_INT, UNIT_ID, 0 }, { "RangeStack", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int set_style(struct table *table, struct table_cell *cell, uint32_t style)
+{
+    const char *name = range_style_name(style);
+
+    return cell_set_text(table, cell, name, strlen(name));
+}
+
+static int add_trace_row(const struct projection *projection, struct table *table, struct text *text, size_t i)
+{
+    const struct range *range = &projection->ranges.list[i];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    range_label(text, projection->report, range);
+    if (text_failed(text) || cell_set_text(table, &row[NAME], text->bytes, text->length) != 0)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[AT], projection->range_work[i].first_ns);
+    cell_set_int(&row[TIME], projected_ns(projection, i));
+    cell_set_int(&row[ORIGINAL_AT], range->start_ns);
+    cell_set_int(&row[ORIGINAL_TIME], saturating_duration(range->start_ns, range->end_ns));
+    cell_set_int(&row[PID], global_pid_number(range->thread));
+    cell_set_int(&row[TID], global_tid_number(range->thread));
+    cell_set_int(&row[OPS], (int64_t)projection->range_work[i].ops);
+    cell_set_int(&row[LEVEL], range->level);
+    cell_set_int(&row[CHILDREN], range->children);
+    cell_set_int(&row[ID], (int64_t)range->row + 1);
+    if (range->parent != NO_RANGE)
+        cell_set_int(&row[PARENT], (int64_t)projection->ranges.list[range->parent].row + 1);
+    range_stack(text, &projection->ranges, range);
+    if (text_failed(text) || set_style(table, &row[STYLE], range->style) != 0)
+        return ERR_NO_MEMORY;
+    return cell_set_text(table, &row[STACK], text->bytes, text->length);
+}
+
+/* By the projected start, then by the start. */
+static int sort_ranges(const struct projection *projection, uint32_t *order, int64_t *times)
+{
+    size_t count = projection->ranges.count;
+
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+        times[i] = projection->ranges.list[i].start_ns;
+    }
+    if (order_by_time(order, count, times) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        times[i] = projection->range_work[i].first_ns;
+    return order_by_time(order, count, times);
+}
+
+static int fill_trace(const struct projection *projection, struct table *table)
+{
+    size_t count = projection->ranges.count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int64_t *times = calloc(count + 1, sizeof *times);
+    struct text text = {0};
+    int code = order && times ? sort_ranges(projection, order, times) : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < count && code == 0; i++)
+        code = add_trace_row(projection, table, &text, order[i]);
+    text_free(&text);
+    free(order);
+    free(times);
+    return code;
+}
+
+enum { SUM_RANGE, SUM_STYLE, SUM_PROJECTED, SUM_ORIGINAL, SUM_COUNT, SUM_MEAN, SUM_MEDIAN, SUM_LEAST, SUM_GREATEST, SUM_DEVIATION,
+       SUM_OPS, SUM_MEAN_OPS, SUM_MEAN_LEVEL, SUM_MEAN_CHILDREN, SUM_COLUMNS };
+static const struct table_column sum_columns[SUM_COLUMNS] = {
+    { "Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "Total Proj Time", CELL_INT, UNIT_NS, 0 },
+    { "Total Range Time", CELL_INT, UNIT_NS, 0 }, { "Range Instances", CELL_INT, UNIT_NONE, 0 }, { "Proj Avg", CELL_REAL, UNIT_NS, 1 },
+    { "Proj Med", CELL_REAL, UNIT_NS, 1 }, { "Proj Min", CELL_INT, UNIT_NS, 0 }, { "Proj Max", CELL_INT, UNIT_NS, 0 },
+    { "Proj StdDev", CELL_REAL, UNIT_NS, 1 }, { "Total GPU Ops", CELL_INT, UNIT_NONE, 0 }, { "Avg GPU Ops", CELL_REAL, UNIT_NONE, 1 },
+    { "Avg Range Lvl", CELL_REAL, UNIT_NONE, 1 }, { "Avg Num Child", CELL_REAL, UNIT_NONE, 1 },
+};
+
+/* What else is summed of a group. */
+struct sums { int64_t original_ns, ops, levels, children; };
+
+struct summary {
+    struct keys keys; /* domain, name and style */
+    uint32_t *groups; /* owned; by range */
+    int64_t *values;  /* owned; projected times */
+    struct sums *sums; /* owned */
+    struct key_figures *figures; /* owned */
+};
+
+static int group_ranges(const struct projection *projection, struct summary *summary)
+{
+    size_t count = projection->ranges.count;
+
+    summary->groups = malloc((count + 1) * sizeof *summary->groups);
+    summary->values = malloc((count + 1) * sizeof *summary->values);
+    if (!summary->groups || !summary->values)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const struct range *range = &projection->ranges.list[i];
+        summary->groups[i] = keys_add(&summary->keys, (int64_t[]){ range->domain, range->name, range->style });
+        summary->values[i] = projected_ns(projection, i);
+        if (summary->groups[i] == NO_KEY)
+            return ERR_NO_MEMORY;
+    }
+    summary->sums = calloc(summary->keys.count + 1, sizeof *summary->sums);
+    summary->figures = malloc((summary->keys.count + 1) * sizeof *summary->figures);
+    if (!summary->sums || !summary->figures)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const struct range *range = &projection->ranges.list[i];
+        struct sums *sums = &summary->sums[summary->groups[i]];
+        sums->original_ns = saturating_add(sums->original_ns, saturating_duration(range->start_ns, range->end_ns));
+        sums->ops += (int64_t)projection->range_work[i].ops;
+        sums->levels += range->level;
+        sums->children += range->children;
+    }
+    return keys_summarize(summary->figures, summary->keys.count, summary->groups, summary->values, count);
+}
+
+static int add_sum_row(const struct projection *projection, const struct summary *summary, struct table *table, struct text *text,
+                       uint32_t group)
+{
+    const int64_t *key = keys_get(&summary->keys, group);
+    const struct key_figures *figures = &summary->figures[group];
+    const struct sums *sums = &summary->sums[group];
+    struct table_cell *row = table_add_row(table);
+    double count = (double)figures->figures.count;
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    nvtx_label(text, projection->report, key[0], key[1]);
+    cell_set_int(&row[SUM_PROJECTED], (int64_t)figures->figures.total);
+    cell_set_int(&row[SUM_ORIGINAL], sums->original_ns);
+    cell_set_int(&row[SUM_COUNT], (int64_t)figures->figures.count);
+    cell_set_real(&row[SUM_MEAN], statistics_mean(&figures->figures));
+    cell_set_real(&row[SUM_MEDIAN], figures->median);
+    cell_set_int(&row[SUM_LEAST], figures->figures.min);
+    cell_set_int(&row[SUM_GREATEST], figures->figures.max);
+    cell_set_real(&row[SUM_DEVIATION], statistics_deviation(&figures->figures));
+    cell_set_int(&row[SUM_OPS], sums->ops);
+    cell_set_real(&row[SUM_MEAN_OPS], (double)sums->ops / count);
+    cell_set_real(&row[SUM_MEAN_LEVEL], (double)sums->levels / count);
+    cell_set_real(&row[SUM_MEAN_CHILDREN], (double)sums->children / count);
+    if (text_failed(text) || set_style(table, &row[SUM_STYLE], (uint32_t)key[2]) != 0)
+        return ERR_NO_MEMORY;
+    return cell_set_text(table, &row[SUM_RANGE], text->bytes, text->length);
+}
+
+/* Largest projected total first, then by name and style. */
+static int compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int64_t x = a[SUM_PROJECTED].integer, y = b[SUM_PROJECTED].integer;
+    int order = (x < y) - (x > y);
+
+    if (!order)
+        order = cell_compare_text(&a[SUM_RANGE], &b[SUM_RANGE]);
+    return order ? order : cell_compare_text(&a[SUM_STYLE], &b[SUM_STYLE]);
+}
+
+static int fill_sum(const struct projection *projection, struct table *table)
+{
+    struct summary summary = { .keys.width = 3 };
+    struct text text = {0};
+    int code = group_ranges(projection, &summary);
+
+    for (uint32_t group = 0; group < summary.keys.count && code == 0; group++)
+        code = add_sum_row(projection, &summary, table, &text, group);
+    if (code == 0)
+        table_sort(table, compare_sums, NULL);
+    text_free(&text);
+    keys_free(&summary.keys);
+    free(summary.groups);
+    free(summary.values);
+    free(summary.sums);
+    free(summary.figures);
+    return code;
+}
+
+static int run(struct report *report, const struct analysis_request *request, struct table *table,
+               int (*fill)(const struct projection *projection, struct table *table), struct table **out, struct error *err)
+{
+    struct projection projection;
+    int code = projection_read(&projection, report, request, err);
+
+    if (code == 0 && (!table || fill(&projection, table) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    projection_free(&projection);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run(report, request, table_new(trace_columns, TRACE_COLUMNS), fill_trace, out, err);
+}
+
+static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run(report, request, table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
+}
+
+static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
+#define NEEDS {{ "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA trace data", gpu_tables }}
+
+const struct analysis analysis_nvtx_gpu_proj_trace = {
+    .name = "nvtx_gpu_proj_trace", .old_name = "nvtxgpuproj", .title = "NVTX GPU Projection Trace", .usage = "",
+    .help = "NVTX ranges as the GPU saw them: from the start of the first to the end of the last kernel, copy or fill that was "
+            "launched inside the range, by the thread of the range. Levels and children are among the ranges shown.",
+    .needs = NEEDS, .run = nvtx_gpu_proj_trace,
+};
+
+const struct analysis analysis_nvtx_gpu_proj_sum = {
+    .name = "nvtx_gpu_proj_sum", .title = "NVTX GPU Projection Summary", .usage = "",
+    .help = "The ranges of nvtx_gpu_proj_trace by name: time on the GPU beside time on the CPU.",
+    .needs = NEEDS, .run = nvtx_gpu_proj_sum,
+};

@@ -1,0 +1,264 @@
+/* nvtx_kern_sum: kernels by the NVTX ranges that they were launched in, each under every range around its launch. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "analyze/model/executions.h"
+#include "analyze/registry.h"
+
+enum { KEY_DOMAIN, KEY_RANGE, KEY_STYLE, KEY_THREAD, KEY_KERNEL, KEY_WIDTH };
+enum { NO_STYLE = 0 };
+
+/* One kernel of one call in one range. */
+struct entry {
+    uint32_t group, kernel, range; /* range NO_RANGE: in none */
+};
+
+struct summary {
+    struct executions executions;
+    struct ranges ranges;
+    struct keys keys;
+    uint32_t *first, *next; /* owned; executions of a call as chains: by call, by execution */
+    struct entry *entries;  /* owned */
+    size_t count, capacity;
+    int64_t *instances[2];  /* owned; by group: ranges, kernels */
+    struct key_figures *figures; /* owned; by group */
+};
+
+static int add_entry(struct summary *summary, uint32_t group, uint32_t kernel, uint32_t range)
+{
+    if (group == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (array_reserve(&summary->entries, &summary->capacity, summary->count + 1, sizeof *summary->entries) != 0)
+        return ERR_NO_MEMORY;
+    summary->entries[summary->count++] = (struct entry){ group, kernel, range };
+    return 0;
+}
+
+static int add_call(void *context, uint32_t call, const uint32_t *around, size_t around_count)
+{
+    struct summary *summary = context;
+    int64_t thread = summary->executions.calls.thread[call];
+
+    for (uint32_t i = summary->first[call]; i != NO_CALL; i = summary->next[i]) {
+        const struct execution *execution = &summary->executions.list[i];
+        int64_t kernel = execution_kernel_name(&summary->executions, execution);
+        for (size_t j = 0; j < around_count; j++) {
+            const struct range *range = &summary->ranges.list[around[j]];
+            int64_t key[KEY_WIDTH] = { range->domain, range->name, range->style, thread, kernel };
+            if (add_entry(summary, keys_add(&summary->keys, key), execution->kernel, around[j]) != 0)
+                return ERR_NO_MEMORY;
+        }
+        int64_t key[KEY_WIDTH] = { NVTX_NO_NAME, NVTX_NO_NAME, NO_STYLE, thread, kernel };
+        if (!around_count && add_entry(summary, keys_add(&summary->keys, key), execution->kernel, NO_RANGE) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int collect(struct summary *summary)
+{
+    const struct executions *executions = &summary->executions;
+    uint32_t *list = malloc((executions->calls.count + 1) * sizeof *list);
+    size_t count = 0;
+
+    summary->first = malloc((executions->calls.count + 1) * sizeof *summary->first);
+    summary->next = malloc((executions->count + 1) * sizeof *summary->next);
+    if (!list || !summary->first || !summary->next || executions->count >= NO_CALL) {
+        free(list);
+        return ERR_NO_MEMORY;
+    }
+    memset(summary->first, 0xff, (executions->calls.count + 1) * sizeof *summary->first);
+    for (size_t i = executions->count; i-- > 0;) {
+        uint32_t call = executions->list[i].call;
+        if (summary->first[call] == NO_CALL)
+            list[count++] = call;
+        summary->next[i] = summary->first[call];
+        summary->first[call] = (uint32_t)i;
+    }
+    int code = launches_sweep(&executions->calls, list, count, &summary->ranges, SIZE_MAX, add_call, summary);
+    free(list);
+    return code;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* How many different ones there are. They come from a sweep in order of time and are nearly always in order. */
+static int64_t count_different(uint32_t *ids, size_t count)
+{
+    int64_t different = count > 0;
+    size_t i = 1;
+
+    while (i < count && ids[i - 1] <= ids[i])
+        i++;
+    if (i < count)
+        qsort(ids, count, sizeof *ids, compare_ids);
+    for (i = 1; i < count; i++)
+        different += ids[i - 1] != ids[i];
+    return different;
+}
+
+static uint32_t entry_id(const struct entry *entry, int of_kernels)
+{
+    return of_kernels ? entry->kernel : entry->range;
+}
+
+/* How many different ranges, or kernels, each group has. A kernel with two calls is there twice, and its time counts
+ * twice, but it is one kernel: that is how nsys has it. */
+static int count_instances(struct summary *summary, int of_kernels)
+{
+    size_t groups = summary->keys.count;
+    uint32_t *ids = malloc((summary->count + 1) * sizeof *ids);
+    size_t *next = calloc(groups + 2, sizeof *next); /* where a group's next id goes, one place further on */
+
+    if (ids && next) {
+        for (size_t i = 0; i < summary->count; i++)
+            next[summary->entries[i].group + 2]++;
+        for (size_t g = 0; g < groups; g++)
+            next[g + 2] += next[g + 1];
+        for (size_t i = 0; i < summary->count; i++)
+            ids[next[summary->entries[i].group + 1]++] = entry_id(&summary->entries[i], of_kernels);
+        for (size_t g = 0; g < groups; g++)
+            summary->instances[of_kernels][g] = count_different(ids + next[g], next[g + 1] - next[g]);
+    }
+    int code = ids && next ? 0 : ERR_NO_MEMORY;
+    free(ids);
+    free(next);
+    return code;
+}
+
+static int summarize(struct summary *summary)
+{
+    const struct gpu_ops *kernels = &summary->executions.kernels;
+    uint32_t *groups = malloc((summary->count + 1) * sizeof *groups);
+    int64_t *values = malloc((summary->count + 1) * sizeof *values);
+    int code = ERR_NO_MEMORY;
+
+    for (int i = 0; i < 2; i++)
+        summary->instances[i] = calloc(summary->keys.count + 1, sizeof *summary->instances[i]);
+    summary->figures = malloc((summary->keys.count + 1) * sizeof *summary->figures);
+    if (groups && values && summary->instances[0] && summary->instances[1] && summary->figures &&
+        count_instances(summary, 0) == 0 && count_instances(summary, 1) == 0) {
+        for (size_t i = 0; i < summary->count; i++) {
+            uint32_t kernel = summary->entries[i].kernel;
+            groups[i] = summary->entries[i].group;
+            values[i] = saturating_duration(kernels->start[kernel], kernels->end[kernel]);
+        }
+        code = keys_summarize(summary->figures, summary->keys.count, groups, values, summary->count);
+    }
+    free(groups);
+    free(values);
+    return code;
+}
+
+enum { RANGE, STYLE, PID, TID, RANGES, KERNELS, TOTAL, MEAN, MEDIAN, LEAST, GREATEST, DEVIATION, NAME, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    { "NVTX Range", CELL_TEXT, UNIT_NAME, 0 }, { "Style", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    { "TID", CELL_INT, UNIT_ID, 0 }, { "NVTX Inst", CELL_INT, UNIT_NONE, 0 }, { "Kern Inst", CELL_INT, UNIT_NONE, 0 },
+    { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 },
+    { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "StdDev", CELL_REAL, UNIT_NS, 1 },
+    { "Kernel Name", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int set_range(const struct summary *summary, struct table *table, struct table_cell *row, struct text *text, const int64_t *key)
+{
+    if (key[KEY_STYLE] == NO_STYLE)
+        return 0;
+    const char *style = range_style_name((uint32_t)key[KEY_STYLE]);
+    nvtx_label(text, summary->executions.report, key[KEY_DOMAIN], key[KEY_RANGE]);
+    if (text_failed(text) || cell_set_text(table, &row[RANGE], text->bytes, text->length) != 0)
+        return ERR_NO_MEMORY;
+    return cell_set_text(table, &row[STYLE], style, strlen(style));
+}
+
+static int add_row(const struct summary *summary, struct table *table, struct text *text, uint32_t group)
+{
+    const int64_t *key = keys_get(&summary->keys, group);
+    const struct key_figures *figures = &summary->figures[group];
+    struct table_cell *row = table_add_row(table);
+    size_t length;
+
+    if (!row || set_range(summary, table, row, text, key) != 0)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[PID], global_pid_number(key[KEY_THREAD]));
+    cell_set_int(&row[TID], global_tid_number(key[KEY_THREAD]));
+    cell_set_int(&row[RANGES], key[KEY_STYLE] == NO_STYLE ? 0 : summary->instances[0][group]);
+    cell_set_int(&row[KERNELS], summary->instances[1][group]);
+    cell_set_int(&row[TOTAL], (int64_t)figures->figures.total);
+    cell_set_real(&row[MEAN], statistics_mean(&figures->figures));
+    cell_set_real(&row[MEDIAN], figures->median);
+    cell_set_int(&row[LEAST], figures->figures.min);
+    cell_set_int(&row[GREATEST], figures->figures.max);
+    cell_set_real(&row[DEVIATION], statistics_deviation(&figures->figures));
+    const char *name = report_string(summary->executions.report, key[KEY_KERNEL], &length);
+    return cell_set_text(table, &row[NAME], name, length);
+}
+
+/* By range, style and thread; in each, largest total first, then by kernel. */
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = cell_compare_text(&a[RANGE], &b[RANGE]);
+
+    if (!order)
+        order = cell_compare_text(&a[STYLE], &b[STYLE]);
+    for (int i = PID; i <= TID && !order; i++)
+        order = (a[i].integer > b[i].integer) - (a[i].integer < b[i].integer);
+    if (!order)
+        order = (a[TOTAL].integer < b[TOTAL].integer) - (a[TOTAL].integer > b[TOTAL].integer);
+    return order ? order : cell_compare_text(&a[NAME], &b[NAME]);
+}
+
+static int fill_table(struct summary *summary, struct table *table)
+{
+    struct text text = {0};
+    int code = table ? collect(summary) : ERR_NO_MEMORY;
+
+    if (code == 0)
+        code = summarize(summary);
+    for (uint32_t group = 0; group < summary->keys.count && code == 0; group++)
+        code = add_row(summary, table, &text, group);
+    if (code == 0)
+        table_sort(table, compare, NULL);
+    text_free(&text);
+    return code;
+}
+
+static int nvtx_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct summary summary = { .keys.width = KEY_WIDTH };
+    struct table *table = table_new(columns, COLUMNS);
+    struct filter everything = {0}; /* which kernels count is for the executions to say */
+    int code = executions_read(&summary.executions, report, request, 0, err);
+
+    if (code == 0)
+        code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
+    if (code == 0 && fill_table(&summary, table) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the kernels");
+    executions_free(&summary.executions);
+    ranges_free(&summary.ranges);
+    keys_free(&summary.keys);
+    free(summary.first);
+    free(summary.next);
+    free(summary.entries);
+    free(summary.instances[0]);
+    free(summary.instances[1]);
+    free(summary.figures);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
+const struct analysis analysis_nvtx_kern_sum = {
+    .name = "nvtx_kern_sum", .old_name = "nvtxkernsum", .title = "NVTX Range Kernel Summary", .usage = "[:base|:mangled]",
+    .help = "Kernels by the NVTX ranges that they were launched in. A kernel counts for every range around its launch, so the "
+            "times of ranges that nest must not be added up; kernels launched outside of all ranges come first.",
+    .needs = {{ "NV Tools Extension (NVTX) data", nvtx_tables }, { "CUDA kernel data", gpu_kernel_tables }}, .run = nvtx_kern_sum,
+};

@@ -1,0 +1,211 @@
+/* nvtx_sum, nvtx_pushpop_sum and nvtx_startend_sum: time in NVTX ranges, by name.
+ *
+ * One pass over the table. Domains may be named after the ranges in them, or in a chunk that another worker reads, so
+ * ranges are first grouped by the number of their domain and joined by its name once all names are known. A range
+ * that was still open when the capture ended counts up to the last moment of the table, as in nsys. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/group.h"
+#include "analyze/model/ranges.h"
+#include "analyze/registry.h"
+#include "analyze/engine/summary_table.h"
+
+enum { KEY_NAME, KEY_DOMAIN, KEY_STYLE, KEY_PROCESS };
+
+struct open_range {
+    struct group_key key;
+    int64_t start_ns;
+};
+
+struct scan {
+    struct groups *groups;
+    int styles; /* those asked for */
+    struct filter filter;
+
+    pthread_mutex_t lock; /* for what is below: rare */
+    struct nvtx_domains domains;
+    struct open_range *open; /* owned */
+    size_t open_count, open_capacity;
+    int64_t last_ns;
+};
+
+static int add_domain(struct scan *scan, const struct report_block *block, size_t row)
+{
+    pthread_mutex_lock(&scan->lock);
+    int code = nvtx_domains_take(&scan->domains, block, row);
+    pthread_mutex_unlock(&scan->lock);
+    return code;
+}
+
+static int add_open(struct scan *scan, const struct group_key *key, int64_t start_ns)
+{
+    int code = 0;
+
+    pthread_mutex_lock(&scan->lock);
+    if (scan->open_count == scan->open_capacity) {
+        size_t capacity = scan->open_capacity ? scan->open_capacity * 2 : 64;
+        struct open_range *open = realloc(scan->open, capacity * sizeof *open);
+        if (open) {
+            scan->open = open;
+            scan->open_capacity = capacity;
+        } else {
+            code = ERR_NO_MEMORY;
+        }
+    }
+    if (code == 0)
+        scan->open[scan->open_count++] = (struct open_range){ *key, start_ns };
+    pthread_mutex_unlock(&scan->lock);
+    return code;
+}
+
+static int visit(void *context, int worker, const struct report_block *block)
+{
+    struct scan *scan = context;
+    const int64_t *starts = block->values[NVTX_START], *ends = block->values[NVTX_END];
+    int64_t last_ns = INT64_MIN;
+
+    for (size_t row = 0; row < block->rows; row++) {
+        int is_open = block_is_null(block, NVTX_END, row);
+        int64_t end = is_open ? starts[row] : ends[row];
+        if (end > last_ns)
+            last_ns = end;
+        int style = range_style(block->values[NVTX_TYPE][row]) & scan->styles;
+        if (!style) {
+            if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(scan, block, row) != 0)
+                return ERR_NO_MEMORY;
+            continue;
+        }
+        if (!filter_thread(&scan->filter, block->values[NVTX_THREAD][row], starts[row], is_open ? INT64_MAX : end))
+            continue;
+        int64_t domain = block_is_null(block, NVTX_DOMAIN, row) ? 0 : block->values[NVTX_DOMAIN][row];
+        int64_t process = domain ? global_process(block->values[NVTX_THREAD][row]) : 0;
+        struct group_key key = { { nvtx_name(block, row), domain, style, process } };
+        int code = is_open ? add_open(scan, &key, starts[row])
+                           : groups_add(scan->groups, worker, &key, saturating_duration(starts[row], end));
+        if (code != 0)
+            return code;
+    }
+    pthread_mutex_lock(&scan->lock);
+    if (last_ns > scan->last_ns)
+        scan->last_ns = last_ns;
+    pthread_mutex_unlock(&scan->lock);
+    return 0;
+}
+
+struct labelling {
+    struct report *report;
+    struct text label;
+};
+
+static struct summary_text name_of_group(struct labelling *labelling, const struct group *group)
+{
+    nvtx_label(&labelling->label, labelling->report, group->key.part[KEY_DOMAIN], group->key.part[KEY_NAME]);
+    return (struct summary_text){ text_string(&labelling->label), labelling->label.length };
+}
+
+static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    texts[0] = name_of_group(context, group);
+}
+
+static void label_with_style(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    const char *style = range_style_name((uint32_t)group->key.part[KEY_STYLE]);
+
+    texts[0] = (struct summary_text){ style, strlen(style) };
+    texts[1] = name_of_group(context, group);
+}
+
+/* Puts the name of the domain in the place of its number. */
+static void name_domain(void *context, struct group_key *key)
+{
+    const struct scan *scan = context;
+    int64_t domain = key->part[KEY_DOMAIN];
+
+    key->part[KEY_DOMAIN] = domain ? nvtx_domain_name(&scan->domains, key->part[KEY_PROCESS], domain) : NVTX_NO_NAME;
+    key->part[KEY_PROCESS] = 0;
+}
+
+static int add_open_ranges(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->open_count; i++)
+        if (groups_add(scan->groups, 0, &scan->open[i].key, saturating_duration(scan->open[i].start_ns, scan->last_ns)) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int summarize(struct report *report, const struct analysis_request *request, int styles,
+                     const struct summary_shape *shape, struct table **out, struct error *err)
+{
+    const struct report_table *table = report_table(report, "NVTX_EVENTS");
+    struct scan scan = { .groups = groups_new(report_workers(report)), .styles = styles,
+                         .lock = PTHREAD_MUTEX_INITIALIZER, .last_ns = INT64_MIN };
+    struct labelling labelling = { .report = report };
+    struct group *groups;
+    int columns[NVTX_COLUMNS], code = filter_open(&scan.filter, report, request, err);
+    size_t count;
+
+    nvtx_columns(table, columns);
+    if (code == 0 && !scan.groups)
+        code = ERR_NO_MEMORY;
+    if (code == 0)
+        code = report_scan(report, table, columns, NVTX_COLUMNS, NULL, visit, &scan, err);
+    if (code == 0)
+        code = add_open_ranges(&scan);
+    if (code == ERR_NO_MEMORY)
+        error_set(err, code, "not enough memory to group the ranges");
+    nvtx_domains_sort(&scan.domains);
+    if (code == 0)
+        code = groups_finish(scan.groups, name_domain, &scan, &groups, &count, err);
+    if (code == 0)
+        code = summary_table(shape, groups, count, &labelling, out, err);
+    filter_close(&scan.filter);
+    text_free(&labelling.label);
+    nvtx_domains_free(&scan.domains);
+    free(scan.open);
+    groups_delete(scan.groups);
+    return code;
+}
+
+static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", { "Style", "Range" }, label_with_style, 0 };
+
+    return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &shape, out, err);
+}
+
+static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
+
+    return summarize(report, request, RANGE_PUSHPOP, &shape, out, err);
+}
+
+static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
+
+    return summarize(report, request, RANGE_STARTEND, &shape, out, err);
+}
+
+static const char *const tables[] = { "NVTX_EVENTS", NULL };
+const struct analysis analysis_nvtx_sum = {
+    .name = "nvtx_sum", .old_name = "nvtxsum", .title = "NVTX Range Summary", .usage = "",
+    .help = "Time in NVTX ranges of both kinds, push/pop and start/end, by name. Ranges nest and overlap, so the shares "
+            "are of the sum of all ranges, not of wall time.",
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .by_default = 1, .run = nvtx_sum,
+};
+
+const struct analysis analysis_nvtx_pushpop_sum = {
+    .name = "nvtx_pushpop_sum", .old_name = "nvtxppsum", .title = "NVTX Push/Pop Range Summary", .usage = "",
+    .help = "Time in NVTX push/pop ranges, by name.",
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_pushpop_sum,
+};
+
+const struct analysis analysis_nvtx_startend_sum = {
+    .name = "nvtx_startend_sum", .old_name = "nvtxsesum", .title = "NVTX Start/End Range Summary", .usage = "",
+    .help = "Time in NVTX start/end ranges, by name.",
+    .needs = {{ "NV Tools Extension (NVTX) data", tables }}, .run = nvtx_startend_sum,
+};

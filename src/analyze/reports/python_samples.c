@@ -1,0 +1,165 @@
+/* python_sample_sum and python_topdown: where Python code spent its time, which are the reports on CPU samples with Python's; and
+ * python_gil_sum: who held the GIL and who waited for it. */
+#include <stdlib.h>
+
+#include "analyze/model/filter.h"
+#include "analyze/engine/keys.h"
+#include "analyze/registry.h"
+#include "analyze/model/threads.h"
+
+/* ---- the reports on samples, with those of Python ----------------------------------------------------------------- */
+
+static int run_with_python(const struct analysis *analysis, struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
+{
+    struct analysis_option options[request->option_count + 1];
+    struct analysis_request with_python = *request;
+
+    for (size_t i = 0; i < request->option_count; i++)
+        options[i] = request->options[i];
+    options[request->option_count] = (struct analysis_option){ "python", NULL };
+    with_python.options = options;
+    with_python.option_count = request->option_count + 1;
+    return analysis->run(report, &with_python, out, err);
+}
+
+static int python_sample_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run_with_python(&analysis_cpu_sample_sum, report, request, out, err);
+}
+
+static int python_topdown(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run_with_python(&analysis_cpu_topdown, report, request, out, err);
+}
+
+/* ---- the GIL ------------------------------------------------------------------------------------------------------- */
+
+enum { START, THREAD, STATE, GIL, SAMPLE_COLUMNS };
+enum { NEITHER, HOLDS, WAITS, FATES };
+enum { RUNNING = 1 };
+enum { HELD, WAITED, RAN_WITHOUT, HELD_SAMPLES, WAITED_SAMPLES, SAMPLES, PROCESS, TID, NAME, CELLS };
+
+struct share {
+    int64_t samples, gil[FATES], ran_without;
+};
+
+static int count_samples(struct report *report, const struct filter *filter, struct keys *threads, struct share **out, struct error *err)
+{
+    static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "threadState", "gil" };
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &columns, err);
+    size_t room = 0;
+
+    for (size_t row = 0; code == 0 && row < columns.rows; row++) {
+        int64_t thread = columns.values[THREAD][row], gil = columns.values[GIL][row], start = columns.values[START][row];
+        if (!filter_thread(filter, thread, start, start))
+            continue;
+        uint32_t number = keys_add(threads, &thread);
+        if (number != NO_KEY && number >= room) {
+            size_t more = room ? 2 * room : 64;
+            struct share *grown = realloc(*out, more * sizeof *grown);
+            for (size_t i = room; grown && i < more; i++)
+                grown[i] = (struct share){0};
+            *out = grown ? grown : *out;
+            room = grown ? more : room;
+        }
+        if (number == NO_KEY || number >= room) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory to count the samples");
+            break;
+        }
+        struct share *share = &(*out)[number];
+        share->samples++;
+        share->gil[gil == HOLDS || gil == WAITS ? gil : NEITHER]++;
+        share->ran_without += gil != HOLDS && gil != WAITS && columns.values[STATE][row] == RUNNING;
+    }
+    report_columns_free(&columns);
+    return code;
+}
+
+static int by_held(const struct table_cell *a, const struct table_cell *b, void *unused)
+{
+    for (int i = HELD_SAMPLES; i <= SAMPLES; i++)
+        if (a[i].integer != b[i].integer)
+            return a[i].integer < b[i].integer ? 1 : -1;
+    return a[TID].integer < b[TID].integer ? -1 : a[TID].integer > b[TID].integer;
+}
+
+static int add_thread(struct table *table, struct report *report, const struct thread_names *names, int64_t thread, const struct share *share)
+{
+    struct table_cell *row = table_add_row(table);
+    const struct thread_name *name = thread_name_find(names, thread);
+    double all = (double)share->samples / 100;
+    size_t length;
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[HELD], (double)share->gil[HOLDS] / all);
+    cell_set_real(&row[WAITED], (double)share->gil[WAITS] / all);
+    cell_set_real(&row[RAN_WITHOUT], (double)share->ran_without / all);
+    cell_set_int(&row[HELD_SAMPLES], share->gil[HOLDS]);
+    cell_set_int(&row[WAITED_SAMPLES], share->gil[WAITS]);
+    cell_set_int(&row[SAMPLES], share->samples);
+    cell_set_int(&row[PROCESS], global_pid_number(thread));
+    cell_set_int(&row[TID], global_tid_number(thread));
+    const char *text = name ? report_string(report, name->name, &length) : NULL;
+    return text ? cell_set_text(table, &row[NAME], text, length) : 0;
+}
+
+static int python_gil_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[CELLS] = {
+        { "Held", CELL_REAL, UNIT_PERCENT, 1 }, { "Waited", CELL_REAL, UNIT_PERCENT, 1 }, { "Ran Without", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Held Samples", CELL_INT, UNIT_NONE, 0 }, { "Waited Samples", CELL_INT, UNIT_NONE, 0 }, { "Samples", CELL_INT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 }, { "TID", CELL_INT, UNIT_ID, 0 }, { "Thread", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct keys threads = { .width = 1 };
+    struct thread_names names = {0};
+    struct share *shares = NULL;
+    struct table *table = NULL;
+    struct filter filter;
+    int code = filter_open(&filter, report, request, err);
+
+    if (code != 0)
+        return code;
+    code = count_samples(report, &filter, &threads, &shares, err);
+    if (code == 0)
+        code = thread_names_read(&names, report, err);
+    if (code == 0) {
+        table = table_new(columns, CELLS);
+        code = table ? 0 : ERR_NO_MEMORY;
+    }
+    for (uint32_t i = 0; code == 0 && i < threads.count; i++)
+        code = add_thread(table, report, &names, *keys_get(&threads, i), &shares[i]);
+    if (code == 0)
+        table_sort(table, by_held, NULL);
+    thread_names_free(&names);
+    keys_free(&threads);
+    free(shares);
+    filter_close(&filter);
+    return table_hand_over(table, code, out, err);
+}
+
+static const char *const tables[] = { "TACHO_PYTHON_SAMPLE", NULL };
+const struct analysis analysis_python_sample_sum = {
+    .name = "python_sample_sum", .title = "Python Sample Summary", .usage = "[:module|:thread][:lines][:waiting]",
+    .help = "Samples of Python code by function: Self where it was the innermost Python function (C functions that it called count for it), "
+            "Total where it or something that it called was. lines tells the lines of a function apart; by file or by thread with module "
+            "and thread; waiting counts threads that did not run too.",
+    .needs = {{ "Python samples", tables }}, .run = python_sample_sum,
+};
+
+const struct analysis analysis_python_topdown = {
+    .name = "python_topdown", .title = "Python Samples Top-Down", .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .help = "Samples of Python code along the calls: each function below the one that called it, the one with the most samples first, down "
+            "to min percent (1) of all. lines tells the lines of a function apart; thread puts each thread's name above its calls; waiting "
+            "counts threads that did not run too.",
+    .needs = {{ "Python samples", tables }}, .run = python_topdown,
+};
+
+const struct analysis analysis_python_gil_sum = {
+    .name = "python_gil_sum", .title = "Python GIL Summary", .usage = "",
+    .help = "For each thread that ran Python code, at which share of its samples it held the GIL, waited for it, or ran on a CPU without it "
+            "(in code that had given it back).",
+    .needs = {{ "Python samples", tables }}, .run = python_gil_sum,
+};

@@ -1,0 +1,155 @@
+/* sched_sum and cpu_util: how threads and CPUs were scheduled. */
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/registry.h"
+#include "analyze/model/sched_times.h"
+#include "analyze/model/threads.h"
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+/* ---- sched_sum --------------------------------------------------------------------------------------------------------------- */
+
+enum { SHARE, WALL, RUNNING, RUNNABLE, BLOCKED, SWITCHES, PREEMPTED, MIGRATIONS, PID, TID, NAME, SUM_COLUMNS };
+static const struct table_column sum_columns[SUM_COLUMNS] = {
+    { "Running", CELL_REAL, UNIT_PERCENT, 1 }, { "Wall Time", CELL_INT, UNIT_NS, 0 }, { "Running", CELL_INT, UNIT_NS, 0 },
+    { "Runnable", CELL_INT, UNIT_NS, 0 }, { "Blocked", CELL_INT, UNIT_NS, 0 }, { "Switches", CELL_INT, UNIT_NONE, 0 },
+    { "Preempted", CELL_INT, UNIT_NONE, 0 }, { "Migrations", CELL_INT, UNIT_NONE, 0 }, { "Pid", CELL_INT, UNIT_ID, 0 },
+    { "Tid", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int64_t wall_of(const struct sched_thread *thread)
+{
+    int64_t wall = 0;
+
+    for (int state = 0; state < SCHED_STATES; state++)
+        wall = saturating_add(wall, thread->state_ns[state]);
+    return wall;
+}
+
+static int add_thread(struct table *table, struct report *report, const struct thread_names *names, const struct sched_thread *thread)
+{
+    struct table_cell *row = table_add_row(table);
+    const struct thread_name *name = thread_name_find(names, thread->id);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[SHARE], percent(thread->state_ns[SCHED_RUNNING], wall_of(thread)));
+    cell_set_int(&row[WALL], wall_of(thread));
+    cell_set_int(&row[RUNNING], thread->state_ns[SCHED_RUNNING]);
+    cell_set_int(&row[RUNNABLE], thread->state_ns[SCHED_RUNNABLE]);
+    cell_set_int(&row[BLOCKED], thread->state_ns[SCHED_WAITING]);
+    cell_set_int(&row[SWITCHES], (int64_t)thread->switches);
+    if (thread->has_switches) {
+        cell_set_int(&row[PREEMPTED], (int64_t)thread->preempted);
+        cell_set_int(&row[MIGRATIONS], (int64_t)thread->migrations);
+    }
+    cell_set_int(&row[PID], global_pid_number(thread->id));
+    cell_set_int(&row[TID], global_tid_number(thread->id));
+    if (!name)
+        return 0;
+    size_t length;
+    const char *text = report_string(report, name->name, &length);
+    return cell_set_text(table, &row[NAME], text, length);
+}
+
+static int by_running(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[RUNNING].integer < b[RUNNING].integer) - (a[RUNNING].integer > b[RUNNING].integer);
+}
+
+static int sched_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct sched_times times;
+    struct thread_names names = {0};
+    int code = sched_times_read(&times, report, request, err);
+
+    if (code != 0)
+        return code;
+    struct table *table = table_new(sum_columns, SUM_COLUMNS);
+    code = thread_names_read(&names, report, err);
+    for (size_t i = 0; table && code == 0 && i < times.thread_count; i++)
+        code = add_thread(table, report, &names, &times.threads[i]) != 0 ? out_of_memory(err) : 0;
+    if (table && code == 0)
+        table_sort(table, by_running, NULL);
+    thread_names_free(&names);
+    sched_times_free(&times);
+    if (table && code == 0) {
+        *out = table;
+        return 0;
+    }
+    table_delete(table);
+    return code ? code : out_of_memory(err);
+}
+
+static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
+const struct analysis analysis_sched_sum = {
+    .name = "sched_sum", .title = "Thread Scheduling Summary", .usage = "",
+    .help = "Where the time of each thread went: on a CPU, ready to run but without one, or blocked; the three add up to its wall time. A "
+            "thread that was preempted was runnable; one that was woken waits for its CPU too, which switches do not show: over its "
+            "whole life the kernel's sum of time in run queues counts. With a part of the time alone (--filter-time), runnable is "
+            "what preemption tells. Without context switches there are the kernel's sums alone, and no migrations.",
+    .needs = {{ "context switches", sched_tables }}, .by_default = 0, .run = sched_sum,
+};
+
+/* ---- cpu_util ------------------------------------------------------------------------------------------------------------------ */
+
+enum { CPU, PROGRAM_SHARE, PROGRAM, CPU_SWITCHES, BUSY_SHARE, UTIL_COLUMNS };
+static const struct table_column util_columns[UTIL_COLUMNS] = {
+    { "CPU", CELL_INT, UNIT_ID, 0 }, { "Program", CELL_REAL, UNIT_PERCENT, 1 }, { "Program", CELL_INT, UNIT_NS, 0 },
+    { "Switches", CELL_INT, UNIT_NONE, 0 }, { "Machine", CELL_REAL, UNIT_PERCENT, 1 },
+};
+
+static int add_cpu(struct table *table, const struct sched_cpu *cpu, int64_t wall_ns, int has_switches)
+{
+    struct table_cell *row = table_add_row(table);
+    int64_t all = saturating_add(cpu->busy_ns, cpu->idle_ns);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[CPU], cpu->number);
+    if (has_switches) {
+        cell_set_real(&row[PROGRAM_SHARE], percent(cpu->running_ns, wall_ns));
+        cell_set_int(&row[PROGRAM], cpu->running_ns);
+        cell_set_int(&row[CPU_SWITCHES], (int64_t)cpu->switches);
+    }
+    if (cpu->has_load && all > 0)
+        cell_set_real(&row[BUSY_SHARE], percent(cpu->busy_ns, all));
+    return 0;
+}
+
+static int cpu_util(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct sched_times times;
+    int code = sched_times_read(&times, report, request, err);
+    const struct report_table *switches = report_table(report, "SCHED_EVENTS");
+
+    if (code != 0)
+        return code;
+    struct table *table = table_new(util_columns, UTIL_COLUMNS);
+    for (size_t i = 0; table && code == 0 && i < times.cpu_count; i++)
+        code = add_cpu(table, &times.cpus[i], times.wall_ns, switches && switches->rows) != 0 ? out_of_memory(err) : 0;
+    sched_times_free(&times);
+    if (table && code == 0) {
+        *out = table;
+        return 0;
+    }
+    table_delete(table);
+    return code ? code : out_of_memory(err);
+}
+
+static const char *const util_tables[] = { "SCHED_EVENTS", "TACHO_CPU_TIME", NULL };
+const struct analysis analysis_cpu_util = {
+    .name = "cpu_util", .title = "CPU Utilization", .usage = "",
+    .help = "How busy each CPU was: with threads of the program (from context switches, of the time from its first thread's begin to its last "
+            "one's end), and with all that ran on the machine (from the kernel's own counters, in steps of some hundred milliseconds).",
+    .needs = {{ "context switches", util_tables }}, .by_default = 0, .run = cpu_util,
+};

@@ -1,0 +1,299 @@
+/* thread_wait_sum: what each thread waited for: calls of the C library and pthread, and time off its CPU outside of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+#include "analyze/model/stacks/stacks_join.h"
+#include "analyze/model/stacks/thread_spans.h"
+
+/* What has no name in the string pool. */
+enum { WAIT_BLOCKED = -2, WAIT_PREEMPTED = -3 };
+enum { KEY_THREAD, KEY_NAME, KEY_HOLDER, KEY_FRAME, KEY_STACK, KEY_PARTS };
+enum { DEEPEST_SHOWN = 32 };
+
+struct wait { int64_t total_ns, longest_ns, off_cpu_ns, count; };
+
+struct waits {
+    struct report *report;
+    struct thread_spans calls, off_cpu;
+    struct stacks stacks;
+    struct stack_chains chains;
+    struct stack_join join;
+    struct thread_names names;
+    struct keys keys; /* of KEY_PARTS */
+    struct wait *list; /* owned; by key */
+    size_t room;
+    int with_stacks;
+};
+
+static void waits_free(struct waits *waits)
+{
+    thread_spans_free(&waits->calls);
+    thread_spans_free(&waits->off_cpu);
+    stacks_free(&waits->stacks);
+    stack_chains_free(&waits->chains);
+    stack_join_free(&waits->join);
+    thread_names_free(&waits->names);
+    keys_free(&waits->keys);
+    free(waits->list);
+}
+
+static int waits_read(struct waits *waits, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    /* nsys keeps its own notes in the same table, in another class. */
+    static const struct span_source source = { "OSRT_API", "nameId", "callchainId", "lockHolder", "pythonCallchainId", "eventClass", EVENT_CLASS_OSRT };
+    struct filter filter;
+
+    *waits = (struct waits){ .report = report, .keys.width = KEY_PARTS, .with_stacks = option_given(request, "stack") };
+    if (filter_open(&filter, report, request, err) != 0)
+        return err->code;
+    int code = thread_spans_read(&waits->calls, report, &source, &filter, err);
+    if (code == 0)
+        code = thread_spans_off_cpu(&waits->off_cpu, report, &filter, err);
+    if (code == 0)
+        code = stacks_open(&waits->stacks, report, err);
+    if (code == 0)
+        code = stack_chains_read(&waits->chains, &waits->stacks, "OSRT_CALLCHAINS", STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = stack_join_open(&waits->join, report, STACKS_WITH_LINES, err);
+    if (code == 0)
+        code = thread_names_read(&waits->names, report, err);
+    filter_close(&filter);
+    thread_spans_keep_outermost(&waits->calls);
+    thread_spans_keep_outermost(&waits->off_cpu);
+    return code;
+}
+
+static int add_wait(struct waits *waits, const int64_t key[KEY_PARTS], int64_t time_ns, int64_t off_cpu_ns)
+{
+    uint32_t number = keys_add(&waits->keys, key);
+
+    if (number == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (number >= waits->room) {
+        struct wait *grown = realloc(waits->list, (waits->room * 2 + 256) * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        memset(grown + waits->room, 0, (waits->room + 256) * sizeof *grown);
+        waits->list = grown;
+        waits->room = waits->room * 2 + 256;
+    }
+    struct wait *wait = &waits->list[number];
+    wait->total_ns = saturating_add(wait->total_ns, time_ns);
+    wait->off_cpu_ns = saturating_add(wait->off_cpu_ns, off_cpu_ns);
+    wait->longest_ns = time_ns > wait->longest_ns ? time_ns : wait->longest_ns;
+    wait->count++;
+    return 0;
+}
+
+/* Adds what lies outside of the thread's calls to the sum, and tells how much lay in them. */
+static int add_outside(struct waits *waits, const struct thread_span *off)
+{
+    size_t behind, i = thread_spans_from(&waits->calls, off->thread, off->start_ns, &behind);
+    int64_t left = saturating_duration(off->start_ns, off->end_ns);
+
+    for (; i < behind && waits->calls.list[i].start_ns < off->end_ns; i++) {
+        const struct thread_span *call = &waits->calls.list[i];
+        int64_t start = call->start_ns > off->start_ns ? call->start_ns : off->start_ns, end = call->end_ns < off->end_ns ? call->end_ns : off->end_ns;
+        left = saturating_add(left, saturating_duration(end, start));
+    }
+    int64_t key[KEY_PARTS] = { off->thread, off->name == OFF_CPU_PREEMPTED ? WAIT_PREEMPTED : WAIT_BLOCKED, 0, NO_KEY, STACK_EMPTY };
+    return left > 0 ? add_wait(waits, key, left, left) : 0;
+}
+
+static int64_t off_cpu_in(const struct waits *waits, const struct thread_span *call)
+{
+    size_t behind, i = thread_spans_from(&waits->off_cpu, call->thread, call->start_ns, &behind);
+    int64_t sum = 0;
+
+    for (; i < behind && waits->off_cpu.list[i].start_ns < call->end_ns; i++) {
+        const struct thread_span *off = &waits->off_cpu.list[i];
+        int64_t start = off->start_ns > call->start_ns ? off->start_ns : call->start_ns, end = off->end_ns < call->end_ns ? off->end_ns : call->end_ns;
+        sum = saturating_add(sum, saturating_duration(start, end));
+    }
+    return sum;
+}
+
+/* Who made a call: the line of Python, if that is known, else the function. */
+struct caller { uint32_t frame, stack; };
+static int find_caller(struct waits *waits, const struct thread_span *call, size_t hints[2], struct caller *out)
+{
+    uint32_t native = call->chain ? stack_chains_find(&waits->chains, call->chain, &hints[0]) : STACK_EMPTY;
+    uint32_t python = call->python ? stack_chains_find(&waits->join.chains, call->python, &hints[1]) : STACK_EMPTY;
+    uint32_t joined = python == STACK_EMPTY ? STACK_EMPTY : stack_join(&waits->join, &waits->stacks, native, python, STACK_JOIN_ALL);
+
+    *out = (struct caller){ stack_caller(&waits->stacks, native), joined == STACK_EMPTY ? native : joined };
+    if (python != STACK_EMPTY)
+        out->frame = stack_join_frame(&waits->join, &waits->stacks, stack_innermost(&waits->join.python, python));
+    return joined == NO_KEY || (python != STACK_EMPTY && out->frame == NO_KEY) ? ERR_NO_MEMORY : 0;
+}
+
+static int sum_up(struct waits *waits)
+{
+    size_t hints[2] = { 0, 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < waits->calls.count && code == 0; i++) {
+        const struct thread_span *call = &waits->calls.list[i];
+        struct caller caller;
+        code = find_caller(waits, call, hints, &caller);
+        int64_t key[KEY_PARTS] = { call->thread, call->name, call->other, caller.frame, waits->with_stacks ? caller.stack : STACK_EMPTY };
+        if (code == 0)
+            code = add_wait(waits, key, saturating_duration(call->start_ns, call->end_ns), off_cpu_in(waits, call));
+    }
+    for (size_t i = 0; i < waits->off_cpu.count && code == 0; i++)
+        code = add_outside(waits, &waits->off_cpu.list[i]);
+    return code;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------- */
+
+enum { CELL_SHARE, CELL_TOTAL, CELL_COUNT, CELL_AVG, CELL_MAX, CELL_OFF_CPU, CELL_PID, CELL_TID, CELL_THREAD, CELL_NAME, CELL_HOLDER, CELL_WHERE, CELL_STACK, CELLS };
+
+static int set_text(struct table *table, struct table_cell *cell, struct text *text)
+{
+    int code = text_failed(text) ? ERR_NO_MEMORY : cell_set_text(table, cell, text_string(text), text->length);
+
+    text_clear(text);
+    return code;
+}
+
+static void add_name(struct text *out, const struct waits *waits, int64_t name)
+{
+    size_t length;
+
+    if (name == WAIT_BLOCKED)
+        text_add(out, "[off CPU outside of recorded calls]");
+    else if (name == WAIT_PREEMPTED)
+        text_add(out, "[preempted]");
+    else {
+        const char *bytes = report_string(waits->report, name, &length);
+        text_add_bytes(out, bytes, length);
+    }
+}
+
+static void add_thread_name(struct text *out, const struct waits *waits, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(&waits->names, thread);
+    size_t length;
+
+    if (!name)
+        return;
+    const char *bytes = report_string(waits->report, name->name, &length);
+    text_add_bytes(out, bytes, length);
+}
+
+/* "worker (17)" */
+static void add_holder(struct text *out, const struct waits *waits, int64_t thread)
+{
+    if (!thread)
+        return;
+    add_thread_name(out, waits, thread);
+    text_addf(out, out->length ? " (%lld)" : "%lld", (long long)global_tid_number(thread));
+}
+
+static void add_stack(struct text *out, const struct stacks *stacks, uint32_t stack)
+{
+    for (int i = 0; stack != STACK_EMPTY && i < DEEPEST_SHOWN; stack = stack_parent(stacks, stack), i++) {
+        if (i)
+            text_add(out, " < ");
+        stack_frame_label(out, stacks, stack_innermost(stacks, stack));
+    }
+}
+
+static int add_row(struct table *table, struct waits *waits, uint32_t number, int64_t whole_ns, struct text *text)
+{
+    const struct wait *wait = &waits->list[number];
+    const int64_t *key = keys_get(&waits->keys, number);
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[CELL_SHARE], whole_ns > 0 ? 100.0 * (double)wait->total_ns / (double)whole_ns : 0);
+    cell_set_int(&row[CELL_TOTAL], wait->total_ns);
+    cell_set_int(&row[CELL_COUNT], wait->count);
+    cell_set_real(&row[CELL_AVG], (double)wait->total_ns / (double)wait->count);
+    cell_set_int(&row[CELL_MAX], wait->longest_ns);
+    if (waits->off_cpu.count)
+        cell_set_int(&row[CELL_OFF_CPU], wait->off_cpu_ns);
+    cell_set_int(&row[CELL_PID], global_pid_number(key[KEY_THREAD]));
+    cell_set_int(&row[CELL_TID], global_tid_number(key[KEY_THREAD]));
+    add_thread_name(text, waits, key[KEY_THREAD]);
+    int code = set_text(table, &row[CELL_THREAD], text);
+    add_name(text, waits, key[KEY_NAME]);
+    code = code ? code : set_text(table, &row[CELL_NAME], text);
+    add_holder(text, waits, key[KEY_HOLDER]);
+    code = code ? code : set_text(table, &row[CELL_HOLDER], text);
+    if (key[KEY_FRAME] != NO_KEY)
+        stack_frame_label(text, &waits->stacks, (uint32_t)key[KEY_FRAME]);
+    code = code ? code : set_text(table, &row[CELL_WHERE], text);
+    if (waits->with_stacks && code == 0) {
+        add_stack(text, &waits->stacks, (uint32_t)key[KEY_STACK]);
+        code = set_text(table, &row[CELL_STACK], text);
+    }
+    return code;
+}
+
+static int by_total(const struct table_cell *a, const struct table_cell *b, void *unused)
+{
+    if (a[CELL_TOTAL].integer != b[CELL_TOTAL].integer)
+        return a[CELL_TOTAL].integer < b[CELL_TOTAL].integer ? 1 : -1;
+    for (int i = CELL_PID; i <= CELL_TID; i++)
+        if (a[i].integer != b[i].integer)
+            return a[i].integer > b[i].integer ? 1 : -1;
+    for (int i = CELL_NAME; i <= CELL_WHERE; i++) {
+        int order = cell_compare_text(&a[i], &b[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static int fill(struct table *table, struct waits *waits)
+{
+    struct text text = {0};
+    int64_t whole = 0;
+    int code = 0;
+
+    for (uint32_t i = 0; i < waits->keys.count; i++)
+        whole = saturating_add(whole, waits->list[i].total_ns);
+    for (uint32_t i = 0; i < waits->keys.count && code == 0; i++)
+        code = add_row(table, waits, i, whole, &text);
+    text_free(&text);
+    if (code == 0)
+        table_sort(table, by_total, NULL);
+    return code;
+}
+
+static int thread_wait_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[CELLS] = {
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Count", CELL_INT, UNIT_NONE, 0 },
+        { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Max", CELL_INT, UNIT_NS, 0 }, { "Off CPU", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 }, { "Thread", CELL_TEXT, UNIT_NONE, 0 }, { "Waited For", CELL_TEXT, UNIT_NONE, 0 },
+        { "Held By", CELL_TEXT, UNIT_NONE, 0 }, { "Where", CELL_TEXT, UNIT_NONE, 0 }, { "Stack", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct waits waits;
+    int code = waits_read(&waits, report, request, err);
+    struct table *table = table_new(columns, waits.with_stacks ? CELLS : CELL_STACK);
+
+    if (code == 0 && (!table || sum_up(&waits) != 0 || fill(table, &waits) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
+    waits_free(&waits);
+    if (code != 0)
+        table_delete(table);
+    else
+        *out = table;
+    return code;
+}
+
+static const char *const wait_tables[] = { "OSRT_API", "SCHED_EVENTS", NULL };
+const struct analysis analysis_thread_wait_sum = {
+    .name = "thread_wait_sum", .title = "Thread Wait Summary", .usage = "[:stack]",
+    .help = "For each thread the calls of the C library and pthread that it was in, the outermost ones, by name, by the thread that held "
+            "the lock where that is known, and by the line of Python or the function that made the call where that was recorded (stack: by the "
+            "whole chain). Off CPU is how much of it the thread did not run, where "
+            "the capture has its switches; time off the CPU outside of all calls has rows of its own.",
+    .needs = {{ "OS Runtime trace data or thread switches", wait_tables }}, .run = thread_wait_sum,
+};

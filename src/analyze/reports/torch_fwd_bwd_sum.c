@@ -1,0 +1,189 @@
+/* The report torch_fwd_bwd_sum: what the forward operators of PyTorch cost, and the backward ones that autograd ran for them.
+ *
+ * A backward operator has the sequence number of the forward one that asked for it. Of several forward ones with that number, one
+ * within the other, it is the one that began last, as in torch's own traces. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/schema/torch_names.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/torch/forward_operators.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/registry.h"
+
+enum side { FORWARD, BACKWARD, SIDES };
+
+struct pair { int64_t count, cpu_ns[SIDES], gpu_ns[SIDES]; };
+
+struct matching {
+    struct operators operators;
+    double *gpu_us;        /* owned; by operator, with all below it */
+    struct forwards forwards;
+    struct keys names;     /* forward and backward, for each a pair */
+    struct pair *pairs;    /* owned */
+};
+
+static void sum_gpu(struct matching *matching)
+{
+    const struct operators *operators = &matching->operators;
+
+    for (size_t i = operators->count; i-- > 0;) { /* all below one come after it */
+        const struct operator *operator = &operators->list[i];
+        if (operator->is_collapsed || !operator_is_cpu((enum operator_kind)operator->kind))
+            continue;
+        matching->gpu_us[i] += operator->kernels_us;
+        if (operator->parent != NO_OPERATOR)
+            matching->gpu_us[operator->parent] += matching->gpu_us[i];
+    }
+}
+
+static void add_side(struct matching *matching, struct pair *pair, enum side side, uint32_t at)
+{
+    const struct operator *operator = &matching->operators.list[at];
+
+    pair->cpu_ns[side] = saturating_add(pair->cpu_ns[side], saturating_duration(operator->start_ns, operator->end_ns));
+    pair->gpu_ns[side] = saturating_add(pair->gpu_ns[side], saturating_from_double(matching->gpu_us[at] * 1000 + 0.5));
+}
+
+static int add_pair(struct matching *matching, uint32_t forward, uint32_t backward)
+{
+    const struct operator *list = matching->operators.list;
+    uint32_t key = keys_add(&matching->names, (int64_t[]){ list[forward].name, list[backward].name });
+
+    if (key == NO_KEY)
+        return ERR_NO_MEMORY;
+    matching->pairs[key].count++;
+    add_side(matching, &matching->pairs[key], FORWARD, forward);
+    add_side(matching, &matching->pairs[key], BACKWARD, backward);
+    return 0;
+}
+
+/* Around each backward operator there is one of autograd's engine, which has the same number in some versions. */
+static int counts(const struct matching *matching, const struct operator *operator)
+{
+    struct intern_string name = operators_text(&matching->operators, operator->name);
+
+    return operator->kind == OPERATOR && !operator->is_collapsed && operator->sequence >= 0 &&
+           !torch_is_engine(name.bytes, name.length);
+}
+
+static int match(struct matching *matching)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < matching->operators.count && code == 0; i++) {
+        const struct operator *operator = &matching->operators.list[i];
+        if (!counts(matching, operator))
+            continue;
+        uint32_t forward = operator->is_backward ? forwards_of(&matching->forwards, operator).last : NO_OPERATOR;
+        if (!operator->is_backward)
+            code = forwards_add(&matching->forwards, operator, (uint32_t)i);
+        else if (forward != NO_OPERATOR) /* else it was not recorded */
+            code = add_pair(matching, forward, (uint32_t)i);
+    }
+    return code;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------- */
+
+enum { CELL_SHARE, CELL_COUNT, CELL_CPU, CELL_GPU = CELL_CPU + SIDES, CELL_NAMES = CELL_GPU + SIDES, CELLS = CELL_NAMES + SIDES };
+static const struct table_column columns[CELLS] = {
+    { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Pairs", CELL_INT, UNIT_NONE, 0 }, { "Forward CPU", CELL_INT, UNIT_NS, 0 },
+    { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Forward GPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 },
+    { "Forward", CELL_TEXT, UNIT_NAME, 0 }, { "Backward", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+/* What counts is the GPU's time, where there is any. */
+static int64_t weight(const struct pair *pair, int by_gpu)
+{
+    const int64_t *ns = by_gpu ? pair->gpu_ns : pair->cpu_ns;
+
+    return saturating_add(ns[FORWARD], ns[BACKWARD]);
+}
+
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    double x = a[CELL_SHARE].real, y = b[CELL_SHARE].real;
+
+    return (x < y) - (x > y);
+}
+
+static int add_row(struct table *table, const struct matching *matching, uint32_t key, double share)
+{
+    const struct pair *pair = &matching->pairs[key];
+    const int64_t *names = keys_get(&matching->names, key);
+    struct table_cell *row = table_add_row(table);
+    int code = row ? 0 : ERR_NO_MEMORY;
+
+    if (code == 0) {
+        cell_set_real(&row[CELL_SHARE], share);
+        cell_set_int(&row[CELL_COUNT], pair->count);
+    }
+    for (int side = 0; side < SIDES && code == 0; side++) {
+        struct intern_string name = operators_text(&matching->operators, (uint32_t)names[side]);
+        cell_set_int(&row[CELL_CPU + side], pair->cpu_ns[side]);
+        cell_set_int(&row[CELL_GPU + side], pair->gpu_ns[side]);
+        code = cell_set_text(table, &row[CELL_NAMES + side], name.bytes, name.length);
+    }
+    return code;
+}
+
+static int fill(struct table *table, const struct matching *matching)
+{
+    int64_t totals[2] = {0};
+    int code = 0;
+
+    for (uint32_t key = 0; key < matching->names.count; key++)
+        for (int by_gpu = 0; by_gpu < 2; by_gpu++)
+            totals[by_gpu] = saturating_add(totals[by_gpu], weight(&matching->pairs[key], by_gpu));
+    int by_gpu = totals[1] > 0;
+    for (uint32_t key = 0; key < matching->names.count && code == 0; key++) {
+        double total = totals[by_gpu] ? (double)totals[by_gpu] : 1;
+        code = add_row(table, matching, key, 100.0 * (double)weight(&matching->pairs[key], by_gpu) / total);
+    }
+    if (code == 0)
+        table_sort(table, compare, NULL);
+    return code;
+}
+
+static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct matching matching = { .forwards = FORWARDS_NONE, .names.width = 2 };
+    struct table *table = NULL;
+    int code = operators_read(&matching.operators, report, request, err);
+
+    if (code != 0)
+        return code;
+    matching.gpu_us = calloc(matching.operators.count + 1, sizeof *matching.gpu_us);
+    matching.pairs = calloc(matching.operators.count + 1, sizeof *matching.pairs);
+    table = table_new(columns, CELLS);
+    code = matching.gpu_us && matching.pairs && table ? operators_nest(&matching.operators) : ERR_NO_MEMORY;
+    if (code == 0) {
+        sum_gpu(&matching);
+        code = match(&matching);
+    }
+    if (code == 0)
+        code = fill(table, &matching);
+    if (code != 0) {
+        table_delete(table);
+        error_set(err, code, "not enough memory for the operators");
+    } else {
+        *out = table;
+    }
+    operators_free(&matching.operators);
+    forwards_free(&matching.forwards);
+    keys_free(&matching.names);
+    free(matching.gpu_us);
+    free(matching.pairs);
+    return code;
+}
+
+static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+
+const struct analysis analysis_torch_fwd_bwd_sum = {
+    .name = "torch_fwd_bwd_sum", .title = "PyTorch Forward and Backward Summary", .usage = "",
+    .help = "Forward operators of PyTorch and the backward ones that autograd ran for them, matched by their sequence numbers: how many, "
+            "and the time of both on the CPU and of what they launched on GPUs, with all that they called. Time is the share of the "
+            "GPUs' time, or of the CPU's where nothing ran on a GPU.",
+    .needs = { { "PyTorch operators", tables } }, .run = run,
+};

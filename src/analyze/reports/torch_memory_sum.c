@@ -1,0 +1,364 @@
+/* The reports torch_memory_sum, torch_memory_peak and torch_memory_trace: which operators took memory, what was in use when it was most, and
+ * how it went. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/registry.h"
+#include "analyze/model/torch/torch_frames.h"
+#include "analyze/model/torch/torch_memory.h"
+
+static int set_place(struct table *table, struct table_cell *device, struct table_cell *pid, const struct memory_place *place)
+{
+    struct text label = {0};
+
+    memory_place_label(&label, place);
+    cell_set_int(pid, global_pid_number(place->process));
+    int code = text_failed(&label) ? ERR_NO_MEMORY : cell_set_text(table, device, text_string(&label), label.length);
+    text_free(&label);
+    return code;
+}
+
+static uint32_t name_of(const struct operators *operators, uint32_t at)
+{
+    return at == NO_OPERATOR ? NO_TEXT : operators->list[at].name;
+}
+
+/* ---- torch_memory_sum ---------------------------------------------------------------------------------------- */
+
+enum {
+    CALLS, AT_PEAK, TAKEN_TOTAL, TAKEN_SELF, GIVEN_SELF, NET_TOTAL, NET_SELF, TAKEN_COUNT, SUM_FIGURES,
+    SUM_NAME = SUM_FIGURES, SUM_DEVICE, SUM_PID, SUM_CELLS
+};
+struct sums { int64_t of[SUM_FIGURES]; };
+
+/* Traces say what they like: sums may be nonsense, but never undefined. */
+static void add_to(int64_t *sum, int64_t bytes)
+{
+    *sum = saturating_add(*sum, bytes);
+}
+
+/* One device's figures of every operator, and behind them of what happened in none. */
+static void sum_place(const struct torch_memory *memory, uint32_t place, struct sums *by_operator)
+{
+    const struct operators *operators = &memory->operators;
+
+    memset(by_operator, 0, (operators->count + 1) * sizeof *by_operator);
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct memory_event *event = &memory->list[i];
+        if (event->place != place)
+            continue;
+        int64_t *own = by_operator[event->operator == NO_OPERATOR ? operators->count : event->operator].of;
+        add_to(&own[event->bytes > 0 ? TAKEN_SELF : GIVEN_SELF], event->bytes > 0 ? event->bytes : saturating_duration(event->bytes, 0));
+        own[TAKEN_COUNT] += event->bytes > 0;
+        add_to(&own[AT_PEAK], memory_is_at_peak(memory, i) ? event->bytes : 0);
+    }
+    for (size_t i = operators->count + 1; i-- > 0;) { /* parents come before their children */
+        int64_t *own = by_operator[i].of;
+        own[NET_SELF] = saturating_duration(own[GIVEN_SELF], own[TAKEN_SELF]);
+        add_to(&own[NET_TOTAL], own[NET_SELF]);
+        add_to(&own[TAKEN_TOTAL], own[TAKEN_SELF]);
+        uint32_t parent = i < operators->count ? operators->list[i].parent : NO_OPERATOR;
+        if (parent != NO_OPERATOR) {
+            add_to(&by_operator[parent].of[NET_TOTAL], own[NET_TOTAL]);
+            add_to(&by_operator[parent].of[TAKEN_TOTAL], own[TAKEN_TOTAL]);
+        }
+    }
+}
+
+static int is_counted(const struct operator *operator, const struct memory_place *place)
+{
+    return (operator->kind == OPERATOR || operator->kind == OPERATOR_ANNOTATION) && !operator->is_collapsed &&
+           global_process(operator->thread) == place->process;
+}
+
+static int add_sums(struct table *table, const struct torch_memory *memory, uint32_t place, const struct sums *by_operator)
+{
+    const struct operators *operators = &memory->operators;
+    struct keys names = { .width = 1 };
+    struct sums *sums = calloc(operators->texts.count + 2, sizeof *sums);
+    int code = sums ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i <= operators->count && code == 0; i++) {
+        if (i < operators->count && !is_counted(&operators->list[i], &memory->places[place]))
+            continue;
+        uint32_t key = keys_add(&names, (int64_t[]){ i < operators->count ? operators->list[i].name : NO_TEXT });
+        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
+        for (int f = 0; f < SUM_FIGURES && code == 0; f++)
+            sums[key].of[f] = saturating_add(sums[key].of[f], f == CALLS ? i < operators->count : by_operator[i].of[f]);
+    }
+    for (uint32_t key = 0; key < names.count && code == 0; key++) {
+        if (!sums[key].of[TAKEN_TOTAL] && !sums[key].of[GIVEN_SELF] && !sums[key].of[NET_TOTAL])
+            continue;
+        struct table_cell *row = table_add_row(table);
+        for (int f = 0; row && f < SUM_FIGURES; f++)
+            cell_set_int(&row[f], sums[key].of[f]);
+        code = row ? operators_cell(table, &row[SUM_NAME], operators, (uint32_t)keys_get(&names, key)[0]) : ERR_NO_MEMORY;
+        if (code == 0)
+            code = set_place(table, &row[SUM_DEVICE], &row[SUM_PID], &memory->places[place]);
+    }
+    free(sums);
+    keys_free(&names);
+    return code;
+}
+
+static int by_use(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    static const int keys[] = { AT_PEAK, TAKEN_SELF, TAKEN_TOTAL };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (a[keys[i]].integer != b[keys[i]].integer)
+            return a[keys[i]].integer < b[keys[i]].integer ? 1 : -1;
+    int order = cell_compare_text(&a[SUM_NAME], &b[SUM_NAME]);
+    return order ? order : cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
+}
+
+static int torch_memory_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[SUM_CELLS] = {
+        { "Calls", CELL_INT, UNIT_NONE, 0 }, { "At Peak", CELL_INT, UNIT_BYTES, 0 }, { "Taken Total", CELL_INT, UNIT_BYTES, 0 },
+        { "Taken Self", CELL_INT, UNIT_BYTES, 0 }, { "Given Back Self", CELL_INT, UNIT_BYTES, 0 }, { "Net Total", CELL_INT, UNIT_BYTES, 0 },
+        { "Net Self", CELL_INT, UNIT_BYTES, 0 }, { "Allocations Self", CELL_INT, UNIT_NONE, 0 }, { "Operator", CELL_TEXT, UNIT_NAME, 0 },
+        { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct torch_memory memory;
+    struct table *table = table_new(columns, SUM_CELLS);
+    int code = torch_memory_read(&memory, report, request, err);
+    struct sums *by_operator = code == 0 ? malloc((memory.operators.count + 1) * sizeof *by_operator) : NULL;
+
+    if (code == 0 && (!table || !by_operator))
+        code = ERR_NO_MEMORY;
+    for (uint32_t place = 0; code == 0 && place < memory.place_count; place++) {
+        sum_place(&memory, place, by_operator);
+        code = add_sums(table, &memory, place, by_operator);
+    }
+    if (code == 0)
+        table_sort(table, by_use, NULL);
+    free(by_operator);
+    torch_memory_free(&memory);
+    return table_hand_over(table, code, out, err);
+}
+
+/* ---- torch_memory_peak --------------------------------------------------------------------------------------- */
+
+enum {
+    PEAK_SHARE, PEAK_BYTES, PEAK_COUNT, PEAK_OPERATOR, PEAK_INNERMOST, PEAK_SHAPES, PEAK_MODULE, PEAK_LINE, PEAK_SINCE, PEAK_TIME,
+    PEAK_DEVICE, PEAK_PID, PEAK_CELLS
+};
+enum { KEY_PLACE, KEY_OPERATOR, KEY_INNERMOST, KEY_SHAPES, KEY_MODULE, KEY_LINE, KEY_WIDTH };
+struct group { int64_t bytes, count, since_ns; };
+
+static const struct table_column peak_columns[PEAK_CELLS] = {
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocations", CELL_INT, UNIT_NONE, 0 },
+    { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Taken In", CELL_TEXT, UNIT_NONE, 0 }, { "Shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "Module", CELL_TEXT, UNIT_NONE, 0 }, { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "Since", CELL_INT, UNIT_TIME, 0 },
+    { "Peak", CELL_INT, UNIT_TIME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+};
+
+/* The operator that the program called: the outermost one below all annotations. */
+static uint32_t outermost(const struct operators *operators, uint32_t at)
+{
+    uint32_t found = at;
+
+    for (; at != NO_OPERATOR; at = operators->list[at].parent)
+        if (operators->list[at].kind == OPERATOR)
+            found = at;
+    return found;
+}
+
+/* The shapes nearest to what the program called: of the operator or of the first below it that has some. */
+static uint32_t shapes_of(const struct operators *operators, uint32_t at)
+{
+    uint32_t shapes = NO_TEXT;
+
+    for (; at != NO_OPERATOR; at = operators->list[at].parent)
+        if (operators->list[at].shapes != NO_TEXT && operators->list[at].kind == OPERATOR)
+            shapes = operators->list[at].shapes;
+    return shapes;
+}
+
+static uint32_t peak_key(struct keys *keys, const struct torch_memory *memory, const struct torch_frames *frames, const struct memory_event *event)
+{
+    const struct operators *operators = &memory->operators;
+    uint32_t inner = event->operator, outer = outermost(operators, inner), module = inner == NO_OPERATOR ? NO_OPERATOR : frames->module[inner];
+    int64_t key[KEY_WIDTH] = {
+        [KEY_PLACE] = event->place, [KEY_OPERATOR] = name_of(operators, outer), [KEY_INNERMOST] = name_of(operators, inner),
+        [KEY_SHAPES] = shapes_of(operators, inner), [KEY_MODULE] = name_of(&frames->modules, module),
+        [KEY_LINE] = inner == NO_OPERATOR ? NO_TEXT : frames->line[inner],
+    };
+
+    return keys_add(keys, key);
+}
+
+static int add_peak_row(struct table *table, const struct memory_place *place, int64_t peak_ns, const struct group *group, struct table_cell **out)
+{
+    struct table_cell *row = *out = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    if (place->peak_bytes > 0)
+        cell_set_real(&row[PEAK_SHARE], 100.0 * (double)group->bytes / (double)place->peak_bytes);
+    cell_set_int(&row[PEAK_BYTES], group->bytes);
+    if (group->count) {
+        cell_set_int(&row[PEAK_COUNT], group->count);
+        cell_set_int(&row[PEAK_SINCE], group->since_ns);
+    }
+    cell_set_int(&row[PEAK_TIME], peak_ns);
+    return set_place(table, &row[PEAK_DEVICE], &row[PEAK_PID], place);
+}
+
+static int64_t peak_time(const struct torch_memory *memory, uint32_t place)
+{
+    return memory->list[memory->places[place].peak].time_ns;
+}
+
+static int add_groups(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames, const struct keys *keys,
+                      const struct group *groups)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const int64_t *key = keys_get(keys, i);
+        uint32_t place = (uint32_t)key[KEY_PLACE];
+        struct table_cell *row;
+        if (add_peak_row(table, &memory->places[place], peak_time(memory, place), &groups[i], &row) != 0 ||
+            operators_cell(table, &row[PEAK_OPERATOR], &memory->operators, (uint32_t)key[KEY_OPERATOR]) != 0 ||
+            operators_cell(table, &row[PEAK_INNERMOST], &memory->operators, (uint32_t)key[KEY_INNERMOST]) != 0 ||
+            operators_cell(table, &row[PEAK_SHAPES], &memory->operators, (uint32_t)key[KEY_SHAPES]) != 0 ||
+            operators_cell(table, &row[PEAK_MODULE], &frames->modules, (uint32_t)key[KEY_MODULE]) != 0 ||
+            operators_cell(table, &row[PEAK_LINE], &frames->lines, (uint32_t)key[KEY_LINE]) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* What the allocator had given out when the capture began. */
+static int add_older(struct table *table, const struct torch_memory *memory, const int64_t *known)
+{
+    static const char label[] = "[before the capture]";
+
+    for (uint32_t place = 0; place < memory->place_count; place++) {
+        struct group older = { .bytes = saturating_duration(known[place], memory->places[place].peak_bytes) };
+        struct table_cell *row;
+        if (older.bytes <= 0)
+            continue;
+        if (add_peak_row(table, &memory->places[place], peak_time(memory, place), &older, &row) != 0 ||
+            cell_set_text(table, &row[PEAK_OPERATOR], label, sizeof label - 1) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int by_bytes(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = (a[PEAK_BYTES].integer < b[PEAK_BYTES].integer) - (a[PEAK_BYTES].integer > b[PEAK_BYTES].integer);
+
+    return order ? order : (a[PEAK_SINCE].integer > b[PEAK_SINCE].integer) - (a[PEAK_SINCE].integer < b[PEAK_SINCE].integer);
+}
+
+static int fill_peak(struct table *table, const struct torch_memory *memory, const struct torch_frames *frames)
+{
+    struct keys keys = { .width = KEY_WIDTH };
+    struct group *groups = calloc(memory->count + 1, sizeof *groups);
+    int64_t *known = calloc(memory->place_count + 1, sizeof *known);
+    int code = groups && known ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < memory->count && code == 0; i++) {
+        const struct memory_event *event = &memory->list[i];
+        if (!memory_is_at_peak(memory, i))
+            continue;
+        uint32_t key = peak_key(&keys, memory, frames, event);
+        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
+        if (code != 0)
+            break;
+        if (groups[key].count++ == 0)
+            groups[key].since_ns = event->time_ns;
+        groups[key].bytes = saturating_add(groups[key].bytes, event->bytes);
+        known[event->place] = saturating_add(known[event->place], event->bytes);
+    }
+    if (code == 0)
+        code = add_groups(table, memory, frames, &keys, groups);
+    if (code == 0)
+        code = add_older(table, memory, known);
+    if (code == 0)
+        table_sort(table, by_bytes, NULL);
+    free(groups);
+    free(known);
+    keys_free(&keys);
+    return code;
+}
+
+static int torch_memory_peak(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct torch_memory memory;
+    struct torch_frames frames = {0};
+    struct table *table = table_new(peak_columns, PEAK_CELLS);
+    int code = torch_memory_read(&memory, report, request, err);
+
+    if (code == 0)
+        code = torch_frames_read(&frames, &memory.operators, report, request, err);
+    if (code == 0)
+        code = table ? fill_peak(table, &memory, &frames) : ERR_NO_MEMORY;
+    torch_frames_free(&frames);
+    torch_memory_free(&memory);
+    return table_hand_over(table, code, out, err);
+}
+
+/* ---- torch_memory_trace -------------------------------------------------------------------------------------- */
+
+static int torch_memory_trace(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    enum { TIME, BYTES, ALLOCATED, RESERVED, LIFETIME, ADDRESS, NAME, DEVICE, PID, TID, CELLS };
+    static const struct table_column columns[CELLS] = {
+        { "Time", CELL_INT, UNIT_TIME, 0 }, { "Bytes", CELL_INT, UNIT_BYTES, 0 }, { "Allocated", CELL_INT, UNIT_BYTES, 0 },
+        { "Reserved", CELL_INT, UNIT_BYTES, 0 }, { "Lifetime", CELL_INT, UNIT_NS, 0 }, { "Address", CELL_INT, UNIT_ID, 0 },
+        { "Operator", CELL_TEXT, UNIT_NAME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct torch_memory memory;
+    struct table *table = table_new(columns, CELLS);
+    int code = torch_memory_read(&memory, report, request, err);
+
+    for (size_t i = 0; code == 0 && i < memory.count; i++) {
+        const struct memory_event *event = &memory.list[i];
+        struct table_cell *row = table ? table_add_row(table) : NULL;
+        if (!row) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        cell_set_int(&row[TIME], event->time_ns);
+        cell_set_int(&row[BYTES], event->bytes);
+        cell_set_int(&row[ALLOCATED], event->allocated);
+        if (event->reserved != MEMORY_UNKNOWN)
+            cell_set_int(&row[RESERVED], event->reserved);
+        if (event->until != NO_EVENT_INDEX)
+            cell_set_int(&row[LIFETIME], saturating_duration(event->time_ns, memory.list[event->until].time_ns));
+        cell_set_int(&row[ADDRESS], event->address);
+        cell_set_int(&row[TID], global_tid_number(event->thread));
+        code = operators_cell(table, &row[NAME], &memory.operators, name_of(&memory.operators, event->operator));
+        if (code == 0)
+            code = set_place(table, &row[DEVICE], &row[PID], &memory.places[event->place]);
+    }
+    torch_memory_free(&memory);
+    return table_hand_over(table, code, out, err);
+}
+
+const struct analysis analysis_torch_memory_sum = {
+    .name = "torch_memory_sum", .title = "PyTorch Memory Summary", .usage = "",
+    .help = "For each operator and device, memory that it took and gave back, itself (Self) and with the operators that it called (Total), and how "
+            "much of what it took was in use when the device's memory was at its peak. A row without a name is what happened in no operator.",
+    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_sum,
+};
+
+const struct analysis analysis_torch_memory_peak = {
+    .name = "torch_memory_peak", .title = "PyTorch Memory at its Peak", .usage = "",
+    .help = "What was in use on each device when it was most: by the operator that the program called, the one inside it that took the memory, its "
+            "shapes, module and line of Python, as far as they are known.",
+    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_peak,
+};
+
+const struct analysis analysis_torch_memory_trace = {
+    .name = "torch_memory_trace", .title = "PyTorch Memory Trace", .usage = "",
+    .help = "Every time that memory was taken or given back: how much is allocated and reserved after it, how long it was in use, and in which "
+            "operator it happened.",
+    .needs = {{ "memory events", torch_memory_tables }}, .run = torch_memory_trace,
+};

@@ -1,0 +1,278 @@
+/* The reports torch_module_sum and torch_kern_sum: where in the program time goes, by module and by line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+#include "analyze/registry.h"
+#include "analyze/model/torch/torch_frames.h"
+
+static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+static const char *const python_tables[] = { "TACHO_TORCH_PYTHON", NULL };
+static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+
+struct places {
+    struct operators operators;
+    struct torch_frames frames;
+};
+
+static int places_read(struct places *places, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    *places = (struct places){0};
+    int code = operators_read(&places->operators, report, request, err);
+
+    if (code == 0 && operators_nest(&places->operators) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    return code ? code : torch_frames_read(&places->frames, &places->operators, report, request, err);
+}
+
+static void places_free(struct places *places)
+{
+    torch_frames_free(&places->frames);
+    operators_free(&places->operators);
+}
+
+static int64_t duration(const struct operator *operator)
+{
+    return saturating_duration(operator->start_ns, operator->end_ns);
+}
+
+static void add(int64_t *sum, int64_t ns)
+{
+    *sum = saturating_add(*sum, ns);
+}
+
+/* ---- torch_module_sum ---------------------------------------------------------------------------------------- */
+
+enum {
+    CALLS, OPERATORS, CPU_TOTAL, CPU_SELF, GPU_TOTAL, GPU_SELF, BACKWARD_CPU, BACKWARD_GPU, MODULE_FIGURES,
+    MODULE_NAME = MODULE_FIGURES, MODULE_PID, MODULE_CELLS
+};
+struct module_figures { int64_t of[MODULE_FIGURES]; };
+
+/* By call of a module. A recorded backward operator that another one is around counts with that. */
+static void count_operator(const struct places *places, struct module_figures *figures, size_t i)
+{
+    const struct operator *operator = &places->operators.list[i];
+    uint32_t module = places->frames.module[i], parent = operator->parent;
+
+    if (module == NO_OPERATOR || operator->is_collapsed || operator->kind != OPERATOR)
+        return;
+    if (!places->frames.is_backward[i])
+        figures[module].of[OPERATORS]++;
+    else if (parent == NO_OPERATOR || !places->frames.is_backward[parent])
+        add(&figures[module].of[BACKWARD_CPU], duration(operator));
+}
+
+static void count_work(const struct places *places, struct module_figures *figures, size_t i)
+{
+    uint32_t launcher = torch_launcher(&places->operators, i), module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
+
+    if (module != NO_OPERATOR)
+        add(&figures[module].of[places->frames.is_backward[launcher] ? BACKWARD_GPU : GPU_SELF], duration(&places->operators.list[i]));
+}
+
+/* From the last to the first, so that what is inside a module is summed before it is. */
+static void sum_modules(const struct operators *modules, struct module_figures *figures)
+{
+    static const int handed_up[] = { GPU_TOTAL, BACKWARD_CPU, BACKWARD_GPU };
+
+    for (size_t i = modules->count; i-- > 0;) {
+        const struct operator *module = &modules->list[i];
+        int64_t *own = figures[i].of;
+        if (module->is_collapsed) /* in another call of the same module, and nothing else is */
+            continue;
+        own[CALLS] = 1;
+        own[CPU_TOTAL] = duration(module);
+        add(&own[CPU_SELF], own[CPU_TOTAL]);
+        add(&own[GPU_TOTAL], own[GPU_SELF]);
+        if (module->parent == NO_OPERATOR)
+            continue;
+        int64_t *around = figures[module->parent].of;
+        around[CPU_SELF] = saturating_subtract(around[CPU_SELF], own[CPU_TOTAL]);
+        for (size_t f = 0; f < sizeof handed_up / sizeof *handed_up; f++)
+            add(&around[handed_up[f]], own[handed_up[f]]);
+    }
+}
+
+static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int64_t x = saturating_add(a[GPU_TOTAL].integer, a[BACKWARD_GPU].integer), y = saturating_add(b[GPU_TOTAL].integer, b[BACKWARD_GPU].integer);
+
+    if (x == y) {
+        x = a[CPU_TOTAL].integer;
+        y = b[CPU_TOTAL].integer;
+    }
+    return x != y ? (x < y) - (x > y) : cell_compare_text(&a[MODULE_NAME], &b[MODULE_NAME]);
+}
+
+static int add_modules(struct table *table, const struct operators *modules, const struct module_figures *figures)
+{
+    struct keys names = { .width = 2 };
+    struct module_figures *sums = calloc(modules->count + 1, sizeof *sums);
+    int code = sums ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < modules->count && code == 0; i++) {
+        uint32_t key = keys_add(&names, (int64_t[]){ modules->list[i].name, global_process(modules->list[i].thread) });
+        code = key == NO_KEY ? ERR_NO_MEMORY : 0;
+        for (int f = 0; f < MODULE_FIGURES && code == 0; f++)
+            add(&sums[key].of[f], figures[i].of[f]);
+    }
+    for (uint32_t key = 0; key < names.count && code == 0; key++) {
+        struct table_cell *row = table_add_row(table);
+        for (int f = 0; row && f < MODULE_FIGURES; f++)
+            cell_set_int(&row[f], sums[key].of[f]);
+        code = row ? operators_cell(table, &row[MODULE_NAME], modules, (uint32_t)keys_get(&names, key)[0]) : ERR_NO_MEMORY;
+        if (code == 0)
+            cell_set_int(&row[MODULE_PID], global_pid_number(keys_get(&names, key)[1]));
+    }
+    free(sums);
+    keys_free(&names);
+    return code;
+}
+
+static int torch_module_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[MODULE_CELLS] = {
+        { "Calls", CELL_INT, UNIT_NONE, 0 }, { "Operators", CELL_INT, UNIT_NONE, 0 }, { "CPU Total", CELL_INT, UNIT_NS, 0 },
+        { "CPU Self", CELL_INT, UNIT_NS, 0 }, { "GPU Total", CELL_INT, UNIT_NS, 0 }, { "GPU Self", CELL_INT, UNIT_NS, 0 },
+        { "Backward CPU", CELL_INT, UNIT_NS, 0 }, { "Backward GPU", CELL_INT, UNIT_NS, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct places places;
+    struct table *table = table_new(columns, MODULE_CELLS);
+    struct module_figures *figures = NULL;
+    int code = places_read(&places, report, request, err);
+
+    if (code == 0) {
+        figures = calloc(places.frames.modules.count + 1, sizeof *figures);
+        code = figures && table ? 0 : ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; code == 0 && i < places.operators.count; i++) {
+        if (places.operators.list[i].kind == OPERATOR_GPU)
+            count_work(&places, figures, i);
+        else
+            count_operator(&places, figures, i);
+    }
+    if (code == 0) {
+        sum_modules(&places.frames.modules, figures);
+        code = add_modules(table, &places.frames.modules, figures);
+    }
+    if (code == 0)
+        table_sort(table, by_time, NULL);
+    free(figures);
+    places_free(&places);
+    return table_hand_over(table, code, out, err);
+}
+
+/* ---- torch_kern_sum ------------------------------------------------------------------------------------------ */
+
+enum { SHARE, TOTAL, INSTANCES, MEAN, MEDIAN, LEAST, GREATEST, KERNEL, OPERATOR_NAME, MODULE, LINE, PID, KERNEL_CELLS };
+enum { KEY_KERNEL, KEY_OPERATOR, KEY_MODULE, KEY_LINE, KEY_PROCESS, KEY_WIDTH };
+
+static int by_total(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    if (a[TOTAL].integer != b[TOTAL].integer)
+        return a[TOTAL].integer < b[TOTAL].integer ? 1 : -1;
+    int order = cell_compare_text(&a[KERNEL], &b[KERNEL]);
+    order = order ? order : cell_compare_text(&a[OPERATOR_NAME], &b[OPERATOR_NAME]);
+    return order ? order : cell_compare_text(&a[LINE], &b[LINE]);
+}
+
+static int add_kernel_row(struct table *table, const struct places *places, const int64_t *key, const struct key_figures *figures, __int128 all)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[SHARE], all > 0 ? 100.0 * (double)figures->figures.total / (double)all : 0);
+    cell_set_int(&row[TOTAL], (int64_t)figures->figures.total);
+    cell_set_int(&row[INSTANCES], (int64_t)figures->figures.count);
+    cell_set_real(&row[MEAN], statistics_mean(&figures->figures));
+    cell_set_real(&row[MEDIAN], figures->median);
+    cell_set_int(&row[LEAST], figures->figures.min);
+    cell_set_int(&row[GREATEST], figures->figures.max);
+    cell_set_int(&row[PID], global_pid_number(key[KEY_PROCESS]));
+    return operators_cell(table, &row[KERNEL], &places->operators, (uint32_t)key[KEY_KERNEL]) ||
+           operators_cell(table, &row[OPERATOR_NAME], &places->operators, (uint32_t)key[KEY_OPERATOR]) ||
+           operators_cell(table, &row[MODULE], &places->frames.modules, (uint32_t)key[KEY_MODULE]) ||
+           operators_cell(table, &row[LINE], &places->frames.lines, (uint32_t)key[KEY_LINE]) ? ERR_NO_MEMORY : 0;
+}
+
+static uint32_t kernel_key(struct keys *keys, const struct places *places, size_t i)
+{
+    const struct operator *work = &places->operators.list[i];
+    uint32_t launcher = torch_launcher(&places->operators, i), module = launcher == NO_OPERATOR ? NO_OPERATOR : places->frames.module[launcher];
+    int64_t key[KEY_WIDTH] = {
+        work->name, launcher == NO_OPERATOR ? NO_TEXT : places->operators.list[launcher].name,
+        module == NO_OPERATOR ? NO_TEXT : places->frames.modules.list[module].name,
+        launcher == NO_OPERATOR ? NO_TEXT : places->frames.line[launcher], global_process(work->thread),
+    };
+
+    return keys_add(keys, key);
+}
+
+static int add_kernels(struct table *table, const struct places *places)
+{
+    size_t room = places->operators.count + 1, count = 0;
+    struct keys keys = { .width = KEY_WIDTH };
+    uint32_t *groups = malloc(room * sizeof *groups);
+    int64_t *values = malloc(room * sizeof *values);
+    struct key_figures *figures = NULL;
+    __int128 all = 0;
+    int code = groups && values ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < places->operators.count && code == 0; i++) {
+        if (places->operators.list[i].kind != OPERATOR_GPU)
+            continue;
+        groups[count] = kernel_key(&keys, places, i);
+        values[count] = duration(&places->operators.list[i]);
+        all += values[count];
+        code = groups[count++] == NO_KEY ? ERR_NO_MEMORY : 0;
+    }
+    if (code == 0) {
+        figures = calloc(keys.count + 1, sizeof *figures);
+        code = figures ? keys_summarize(figures, keys.count, groups, values, count) : ERR_NO_MEMORY;
+    }
+    for (uint32_t key = 0; key < keys.count && code == 0; key++)
+        code = add_kernel_row(table, places, keys_get(&keys, key), &figures[key], all);
+    free(groups);
+    free(values);
+    free(figures);
+    keys_free(&keys);
+    return code;
+}
+
+static int torch_kern_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[KERNEL_CELLS] = {
+        { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "Instances", CELL_INT, UNIT_NONE, 0 },
+        { "Avg", CELL_REAL, UNIT_NS, 1 }, { "Med", CELL_REAL, UNIT_NS, 1 }, { "Min", CELL_INT, UNIT_NS, 0 }, { "Max", CELL_INT, UNIT_NS, 0 },
+        { "Name", CELL_TEXT, UNIT_NAME, 0 }, { "Operator", CELL_TEXT, UNIT_NONE, 0 }, { "Module", CELL_TEXT, UNIT_NONE, 0 },
+        { "Line", CELL_TEXT, UNIT_NONE, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct places places;
+    struct table *table = table_new(columns, KERNEL_CELLS);
+    int code = places_read(&places, report, request, err);
+
+    if (code == 0)
+        code = table ? add_kernels(table, &places) : ERR_NO_MEMORY;
+    if (code == 0)
+        table_sort(table, by_total, NULL);
+    places_free(&places);
+    return table_hand_over(table, code, out, err);
+}
+
+const struct analysis analysis_torch_module_sum = {
+    .name = "torch_module_sum", .title = "PyTorch Module Summary", .usage = "",
+    .help = "For each nn.Module, time of its calls on the CPU and of the work on GPUs that its operators launched, with and without the modules "
+            "inside it; and the time of the backward operators that belong to its forward ones. Needs Python functions (with_stack=True).",
+    .needs = {{ "PyTorch operators", operator_tables }, { "Python functions", python_tables }}, .run = torch_module_sum,
+};
+
+const struct analysis analysis_torch_kern_sum = {
+    .name = "torch_kern_sum", .title = "PyTorch Kernel Summary", .usage = "",
+    .help = "Kernels, copies and fills by the operator that launched them and, where Python functions or stacks were recorded, by its module and "
+            "the innermost line of Python that is not PyTorch's own; of backward operators, that of the forward one.",
+    .needs = {{ "PyTorch operators", operator_tables }, { "CUDA kernel data", kernel_tables }}, .run = torch_kern_sum,
+};

@@ -1,0 +1,324 @@
+/* Averages by key, in the order in which torch meets the keys. Times are added up as torch does it, in double and in the same
+ * order, so that its tables come out the same to the last digit, roundings included. */
+#include "torch_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+#include "analyze/model/torch/torch_stacks.h"
+
+enum { KEY_NAME, KEY_ON_DEVICE, KEY_ANNOTATION, KEY_SHAPES, KEY_STACK, KEY_WIDTH };
+
+struct average {
+    double cpu_us, self_cpu_us, device_us, self_device_us;
+    int64_t count, bytes[2], self_bytes[2], flops;
+    int is_top_level;
+};
+
+/* Of one operator: with all below it, and what its children took. */
+struct figures {
+    double device_us, children_cpu_us, children_device_us;
+    int64_t children_bytes[2];
+    uint32_t first_child, next; /* in order of time */
+};
+
+struct averaging {
+    const struct torch_ops_request *request;
+    struct operators operators;
+    struct figures *figures; /* owned; by operator */
+    uint32_t *stacks;       /* owned; by operator, when stacks count: the text that is its key, or NO_TEXT */
+    struct keys keys;
+    struct average *list;   /* owned; by key */
+    size_t capacity;
+    struct keys flop_keys;  /* name, shapes and values */
+    int64_t *flops;         /* owned; by flop key */
+    size_t flop_capacity;
+};
+
+/* ---- stacks -------------------------------------------------------------------------------------------------- */
+
+/* The first frames, with a line feed between them. */
+static uint32_t first_frames(struct averaging *averaging, uint32_t stack, struct text *text)
+{
+    struct intern_string all = operators_text(&averaging->operators, stack);
+    const char *at = all.bytes, *end = at + all.length;
+
+    text_clear(text);
+    for (int frames = 0; frames < averaging->request->stack_frames; frames++) {
+        struct intern_string frame = torch_next_frame(&at, end);
+        if (!frame.length)
+            break;
+        text_add(text, frames ? "\n" : "");
+        text_add_bytes(text, frame.bytes, frame.length);
+    }
+    return text_failed(text) ? NO_TEXT : operators_intern(&averaging->operators, text_string(text), text->length);
+}
+
+/* The frames that are the key of each operator. */
+static int find_stacks(struct averaging *averaging)
+{
+    struct operators *operators = &averaging->operators;
+    struct text text = {0};
+    uint32_t *owners = malloc((operators->count + 1) * sizeof *owners);
+
+    averaging->stacks = malloc((operators->count + 1) * sizeof *averaging->stacks);
+    int code = averaging->stacks && owners ? torch_stack_owners(operators, owners) : ERR_NO_MEMORY;
+    for (size_t i = 0; i < operators->count && code == 0; i++) {
+        uint32_t stack = owners[i] == NO_OPERATOR ? NO_TEXT : operators->list[owners[i]].stack;
+        averaging->stacks[i] = stack == NO_TEXT ? NO_TEXT : first_frames(averaging, stack, &text);
+    }
+    free(owners);
+    text_free(&text);
+    return code;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------------------- */
+
+#define ADD(sum, number) ((sum) = saturating_add((sum), (number)))
+
+/* What an operator's children took, added up from the first to the last. */
+static void sum_children(struct averaging *averaging, size_t i)
+{
+    const struct operators *operators = &averaging->operators;
+    struct figures *own = &averaging->figures[i];
+
+    for (uint32_t c = own->first_child; c != NO_OPERATOR; c = averaging->figures[c].next) {
+        const struct operator *child = &operators->list[c];
+        own->children_cpu_us += operators_us(operators, child->start_ns, child->end_ns);
+        own->children_device_us += averaging->figures[c].device_us;
+        ADD(own->children_bytes[0], child->bytes[0]);
+        ADD(own->children_bytes[1], child->bytes[1]);
+    }
+}
+
+/* From the last to the first, so that all below one is summed before it is. */
+static int sum_all(struct averaging *averaging)
+{
+    const struct operators *operators = &averaging->operators;
+
+    averaging->figures = malloc((operators->count + 1) * sizeof *averaging->figures);
+    if (!averaging->figures)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < operators->count; i++)
+        averaging->figures[i] = (struct figures){ .first_child = NO_OPERATOR, .next = NO_OPERATOR };
+    for (size_t i = operators->count; i-- > 0;) {
+        const struct operator *operator = &operators->list[i];
+        struct figures *own = &averaging->figures[i];
+        if (operator->is_collapsed)
+            continue;
+        sum_children(averaging, i);
+        own->device_us = operator_is_cpu((enum operator_kind)operator->kind) ? operator->kernels_us + own->children_device_us
+                                                                             : operators_us(operators, operator->start_ns, operator->end_ns);
+        if (operator->parent == NO_OPERATOR)
+            continue;
+        own->next = averaging->figures[operator->parent].first_child;
+        averaging->figures[operator->parent].first_child = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* Of an operator with this name and these inputs; each combination is worked out once. */
+static int64_t flops_of(struct averaging *averaging, const struct operator *operator)
+{
+    size_t before = averaging->flop_keys.count;
+    uint32_t key = keys_add(&averaging->flop_keys, (int64_t[]){ operator->name, operator->shapes, operator->values });
+
+    if (key == NO_KEY)
+        return 0;
+    if (key < before)
+        return averaging->flops[key];
+    if (array_reserve(&averaging->flops, &averaging->flop_capacity, (size_t)key + 1, sizeof *averaging->flops) != 0)
+        return 0;
+    return averaging->flops[key] = torch_flops(operators_text(&averaging->operators, operator->name).bytes,
+                                               operators_text(&averaging->operators, operator->shapes),
+                                               operators_text(&averaging->operators, operator->values));
+}
+
+static struct average *average_of(struct averaging *averaging, const struct operator *operator, uint32_t stack)
+{
+    const struct torch_ops_request *request = averaging->request;
+    int is_annotation = operator->kind == OPERATOR_ANNOTATION || operator->kind == OPERATOR_GPU_ANNOTATION;
+    int64_t parts[KEY_WIDTH] = {
+        [KEY_NAME] = operator->name, [KEY_ON_DEVICE] = !operator_is_cpu((enum operator_kind)operator->kind), [KEY_ANNOTATION] = is_annotation,
+        [KEY_SHAPES] = request->by_shapes ? operator->shapes : NO_TEXT, [KEY_STACK] = stack,
+    };
+    size_t before = averaging->keys.count;
+    uint32_t key = keys_add(&averaging->keys, parts);
+
+    if (key == NO_KEY)
+        return NULL;
+    if (array_reserve(&averaging->list, &averaging->capacity, (size_t)key + 1, sizeof *averaging->list) != 0)
+        return NULL;
+    if (key == before)
+        averaging->list[key] = (struct average){ .is_top_level = operator->parent == NO_OPERATOR };
+    return &averaging->list[key];
+}
+
+static int add_operator(struct averaging *averaging, size_t i)
+{
+    const struct operator *operator = &averaging->operators.list[i];
+    const struct figures *own = &averaging->figures[i];
+    struct average *average = average_of(averaging, operator, averaging->stacks ? averaging->stacks[i] : NO_TEXT);
+    double cpu_us = operator_is_cpu((enum operator_kind)operator->kind) ?
+                    operators_us(&averaging->operators, operator->start_ns, operator->end_ns) : 0;
+
+    if (!average)
+        return ERR_NO_MEMORY;
+    average->count++;
+    average->cpu_us += cpu_us;
+    average->self_cpu_us += cpu_us - own->children_cpu_us;
+    average->device_us += own->device_us;
+    average->self_device_us += own->device_us - own->children_device_us;
+    for (int d = 0; d < 2; d++) {
+        ADD(average->bytes[d], operator->bytes[d]);
+        ADD(average->self_bytes[d], saturating_duration(own->children_bytes[d], operator->bytes[d]));
+    }
+    if (operator->kind == OPERATOR && (averaging->request->with_flops || averaging->operators.has_flops))
+        ADD(average->flops, flops_of(averaging, operator));
+    return 0;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------------- */
+
+static const struct table_column columns[TORCH_COLUMNS] = {
+    { "key", CELL_TEXT, UNIT_NAME, 0 }, { "count", CELL_INT, UNIT_NONE, 0 }, { "cpu_total_us", CELL_REAL, UNIT_NONE, 3 },
+    { "self_cpu_us", CELL_REAL, UNIT_NONE, 3 }, { "device_total_us", CELL_REAL, UNIT_NONE, 3 }, { "self_device_us", CELL_REAL, UNIT_NONE, 3 },
+    { "cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "self_cpu_mem", CELL_INT, UNIT_NONE, 0 }, { "device_mem", CELL_INT, UNIT_NONE, 0 },
+    { "self_device_mem", CELL_INT, UNIT_NONE, 0 }, { "flops", CELL_INT, UNIT_NONE, 0 }, { "input_shapes", CELL_TEXT, UNIT_NONE, 0 },
+    { "stack", CELL_TEXT, UNIT_NONE, 0 }, { "on_device", CELL_INT, UNIT_NONE, 0 }, { "is_user_annotation", CELL_INT, UNIT_NONE, 0 },
+    { "is_top_level", CELL_INT, UNIT_NONE, 0 },
+};
+
+static int add_row(struct averaging *averaging, struct table *table, uint32_t key)
+{
+    const int64_t *parts = keys_get(&averaging->keys, key);
+    const struct average *average = &averaging->list[key];
+    struct table_cell *row = table_add_row(table);
+
+    if (!row || operators_cell(table, &row[TORCH_KEY], &averaging->operators, (uint32_t)parts[KEY_NAME]) != 0)
+        return ERR_NO_MEMORY;
+    const struct { int column; int64_t value; } numbers[] = {
+        { TORCH_COUNT, average->count }, { TORCH_CPU_BYTES, average->bytes[0] },
+        { TORCH_SELF_CPU_BYTES, average->self_bytes[0] }, { TORCH_DEVICE_BYTES, average->bytes[1] },
+        { TORCH_SELF_DEVICE_BYTES, average->self_bytes[1] }, { TORCH_FLOPS, average->flops }, { TORCH_ON_DEVICE, parts[KEY_ON_DEVICE] },
+        { TORCH_IS_ANNOTATION, parts[KEY_ANNOTATION] }, { TORCH_IS_TOP_LEVEL, average->is_top_level },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        cell_set_int(&row[numbers[i].column], numbers[i].value);
+    cell_set_real(&row[TORCH_CPU_TOTAL], average->cpu_us);
+    cell_set_real(&row[TORCH_SELF_CPU], average->self_cpu_us);
+    cell_set_real(&row[TORCH_DEVICE_TOTAL], average->device_us);
+    cell_set_real(&row[TORCH_SELF_DEVICE], average->self_device_us);
+    if (averaging->request->by_shapes) {
+        int code = parts[KEY_SHAPES] == NO_TEXT ? cell_set_text(table, &row[TORCH_SHAPES], "[]", 2)
+                                                : operators_cell(table, &row[TORCH_SHAPES], &averaging->operators, (uint32_t)parts[KEY_SHAPES]);
+        if (code != 0)
+            return code;
+    }
+    if (!averaging->request->stack_frames)
+        return 0;
+    struct intern_string stack = operators_text(&averaging->operators, (uint32_t)parts[KEY_STACK]); /* "" is a stack that is not known */
+    return cell_set_text(table, &row[TORCH_STACK], stack.bytes, stack.length);
+}
+
+/* What is sorted by: a column, or its average over the calls; largest first. */
+struct order {
+    const char *name;
+    int column, is_average;
+};
+static const struct order orders[] = {
+    { "cpu_time", TORCH_CPU_TOTAL, 1 }, { "device_time", TORCH_DEVICE_TOTAL, 1 }, { "cpu_time_total", TORCH_CPU_TOTAL, 0 },
+    { "device_time_total", TORCH_DEVICE_TOTAL, 0 }, { "self_cpu_time_total", TORCH_SELF_CPU, 0 },
+    { "self_device_time_total", TORCH_SELF_DEVICE, 0 }, { "cpu_memory_usage", TORCH_CPU_BYTES, 0 },
+    { "device_memory_usage", TORCH_DEVICE_BYTES, 0 }, { "self_cpu_memory_usage", TORCH_SELF_CPU_BYTES, 0 },
+    { "self_device_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 }, { "count", TORCH_COUNT, 0 }, { "flops", TORCH_FLOPS, 0 },
+    { "cuda_time", TORCH_DEVICE_TOTAL, 1 }, { "cuda_time_total", TORCH_DEVICE_TOTAL, 0 },
+    { "self_cuda_time_total", TORCH_SELF_DEVICE, 0 }, { "cuda_memory_usage", TORCH_DEVICE_BYTES, 0 },
+    { "self_cuda_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 }, { "xpu_time", TORCH_DEVICE_TOTAL, 1 },
+    { "xpu_time_total", TORCH_DEVICE_TOTAL, 0 }, { "self_xpu_time_total", TORCH_SELF_DEVICE, 0 },
+    { "xpu_memory_usage", TORCH_DEVICE_BYTES, 0 }, { "self_xpu_memory_usage", TORCH_SELF_DEVICE_BYTES, 0 },
+};
+
+const char *const *torch_ops_orders(void)
+{
+    static const char *names[sizeof orders / sizeof *orders + 1];
+
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        names[i] = orders[i].name;
+    return names;
+}
+
+static int compare(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    const struct order *order = context;
+    const struct table_cell *x = &a[order->column], *y = &b[order->column];
+
+    if (x->kind == CELL_INT)
+        return (x->integer < y->integer) - (x->integer > y->integer);
+    double first = order->is_average ? x->real / (double)a[TORCH_COUNT].integer : x->real;
+    double second = order->is_average ? y->real / (double)b[TORCH_COUNT].integer : y->real;
+    return (first < second) - (first > second);
+}
+
+static void sort(struct table *table, const char *sort_by)
+{
+    for (size_t i = 0; sort_by && i < sizeof orders / sizeof *orders; i++)
+        if (strcmp(sort_by, orders[i].name) == 0)
+            table_sort(table, compare, (void *)(uintptr_t)&orders[i]);
+}
+
+static int fill(struct averaging *averaging, struct table *table)
+{
+    int code = table ? operators_nest(&averaging->operators) : ERR_NO_MEMORY;
+
+    if (code == 0 && averaging->request->stack_frames)
+        code = find_stacks(averaging);
+    if (code == 0)
+        code = sum_all(averaging);
+    for (size_t i = 0; i < averaging->operators.count && code == 0; i++)
+        if (!averaging->operators.list[i].is_collapsed && averaging->operators.list[i].kind != OPERATOR_PYTHON)
+            code = add_operator(averaging, i);
+    for (uint32_t key = 0; key < averaging->keys.count && code == 0; key++)
+        code = add_row(averaging, table, key);
+    if (code == 0)
+        sort(table, averaging->request->sort_by);
+    return code;
+}
+
+static void find_what_is_told(struct torch_ops *out, const struct operators *operators)
+{
+    for (size_t i = 0; i < operators->count; i++) {
+        out->has_shapes |= operators->list[i].shapes != NO_TEXT;
+        out->has_stacks |= operators->list[i].stack != NO_TEXT;
+    }
+}
+
+int torch_ops(struct torch_ops *out, struct report *report, const struct analysis_request *part, const struct torch_ops_request *request,
+              struct error *err)
+{
+    struct averaging averaging = { .request = request, .keys.width = KEY_WIDTH, .flop_keys.width = 3 };
+    struct table *table = table_new(columns, TORCH_COLUMNS);
+    int code = operators_read_listed(&averaging.operators, report, part, err);
+
+    if (code == 0 && fill(&averaging, table) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    *out = (struct torch_ops){ .table = table, .has_memory = averaging.operators.has_memory,
+                               .has_flops = request->with_flops || averaging.operators.has_flops };
+    find_what_is_told(out, &averaging.operators);
+    operators_free(&averaging.operators);
+    free(averaging.figures);
+    free(averaging.stacks);
+    free(averaging.list);
+    free(averaging.flops);
+    keys_free(&averaging.keys);
+    keys_free(&averaging.flop_keys);
+    if (code != 0) {
+        table_delete(table);
+        out->table = NULL;
+    }
+    return code;
+}

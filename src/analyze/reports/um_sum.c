@@ -1,0 +1,334 @@
+/* um_sum, um_total_sum and um_cpu_page_faults_sum: managed ("unified") memory: pages that moved between host and GPU, and
+ * the faults that moved them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/gpu.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+
+enum { COPY_UNIFIED_TO_DEVICE = 11, COPY_UNIFIED_TO_HOST = 12 }; /* CUPTI_ACTIVITY_KIND_MEMCPY.copyKind */
+
+/* What happened at an address. */
+struct page {
+    int64_t to_device_bytes, to_host_bytes, moving_ns;
+    int64_t cpu_faults, gpu_faults;
+    int moved; /* 1: to the device, 2: to the host */
+};
+
+struct pages {
+    struct filter filter;
+    struct keys addresses;
+    struct page *list; /* owned; by key */
+    size_t capacity;
+};
+
+/* The page of an address; NULL when memory is short. */
+static struct page *find_page(struct pages *pages, int64_t address)
+{
+    uint32_t key = keys_add(&pages->addresses, &address);
+
+    if (key == NO_KEY)
+        return NULL;
+    if (key >= pages->capacity) {
+        size_t capacity = pages->capacity ? pages->capacity * 2 : 256;
+        struct page *list = realloc(pages->list, capacity * sizeof *list);
+        if (!list)
+            return NULL;
+        memset(list + pages->capacity, 0, (capacity - pages->capacity) * sizeof *list);
+        pages->list = list;
+        pages->capacity = capacity;
+    }
+    return &pages->list[key];
+}
+
+static int add_copies(struct pages *pages, const struct gpu_ops *ops)
+{
+    for (size_t row = 0; row < ops->count; row++) {
+        int64_t kind = gpu_extra(ops, 0, row), bytes = gpu_extra(ops, 1, row);
+        if ((kind != COPY_UNIFIED_TO_DEVICE && kind != COPY_UNIFIED_TO_HOST) || gpu_extra_is_null(ops, 2, row) ||
+            !gpu_counts(ops, row, &pages->filter))
+            continue;
+        struct page *page = find_page(pages, gpu_extra(ops, 2, row));
+        if (!page)
+            return ERR_NO_MEMORY;
+        int64_t *moved = kind == COPY_UNIFIED_TO_DEVICE ? &page->to_device_bytes : &page->to_host_bytes;
+        *moved = saturating_add(*moved, bytes);
+        page->moved |= kind == COPY_UNIFIED_TO_DEVICE ? 1 : 2;
+        page->moving_ns = saturating_add(page->moving_ns, saturating_duration(ops->start[row], ops->end[row]));
+    }
+    return 0;
+}
+
+/* Faults of one side: the table's rows, or the numbers in one of its columns. */
+static int add_faults(struct pages *pages, struct report *report, const char *name, const char *count_column, struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    struct report_columns columns;
+    int code = 0;
+
+    if (!table || !table->rows)
+        return 0;
+    int wanted[4] = { report_column(table, "start"), report_column(table, "globalPid"), report_column(table, "address"),
+                      count_column ? report_column(table, count_column) : -1 };
+    if (report_read(report, table, wanted, 4, &columns, err) != 0)
+        return err->code;
+    for (size_t row = 0; row < columns.rows && code == 0; row++) {
+        int64_t start = columns.values[0][row];
+        if (!filter_process(&pages->filter, columns.values[1][row], start, start))
+            continue;
+        struct page *page = find_page(pages, columns.values[2][row]);
+        if (!page)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
+        else if (count_column)
+            page->gpu_faults = saturating_add(page->gpu_faults, columns.values[3][row]);
+        else
+            page->cpu_faults++;
+    }
+    report_columns_free(&columns);
+    return code;
+}
+
+static int pages_read(struct pages *pages, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    static const char *const extra[] = { "copyKind", "bytes", "virtualAddress", NULL };
+    struct gpu_ops ops = {0};
+
+    *pages = (struct pages){ .addresses.width = 1 };
+    int code = filter_open(&pages->filter, report, request, err);
+    if (code == 0)
+        code = gpu_read(&ops, report, GPU_MEMCPY, extra, err);
+    if (code == 0 && add_copies(pages, &ops) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
+    gpu_free(&ops);
+    if (code == 0)
+        code = add_faults(pages, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL, err);
+    return code ? code : add_faults(pages, report, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "numberOfPageFaults", err);
+}
+
+static void pages_free(struct pages *pages)
+{
+    filter_close(&pages->filter);
+    keys_free(&pages->addresses);
+    free(pages->list);
+}
+
+static int set_address(struct table *table, struct table_cell *cell, int64_t address)
+{
+    char text[32];
+    int length = snprintf(text, sizeof text, "0x%" PRIX64, (uint64_t)address);
+
+    return cell_set_text(table, cell, text, (size_t)length);
+}
+
+enum { ADDRESS, TO_DEVICE, TO_HOST, CPU_FAULTS, GPU_FAULTS, THROUGHPUT, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    { "Virtual Address", CELL_TEXT, UNIT_NONE, 0 }, { "HtoD Migration size", CELL_REAL, UNIT_MEGABYTES, 3 },
+    { "DtoH Migration size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 },
+    { " GPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "Migration Throughput (MB/s)", CELL_REAL, UNIT_NONE, 3 },
+};
+
+static int add_page(struct table *table, int64_t address, const struct page *page)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    if (page->moved & 1)
+        cell_set_real(&row[TO_DEVICE], (double)page->to_device_bytes / 1e6);
+    if (page->moved & 2)
+        cell_set_real(&row[TO_HOST], (double)page->to_host_bytes / 1e6);
+    if (page->cpu_faults)
+        cell_set_int(&row[CPU_FAULTS], page->cpu_faults);
+    if (page->gpu_faults)
+        cell_set_int(&row[GPU_FAULTS], page->gpu_faults);
+    if (page->moving_ns > 0) /* in whole moves a second, as cuda_gpu_trace has it */
+        cell_set_real(&row[THROUGHPUT], ((double)page->to_device_bytes + (double)page->to_host_bytes) *
+                                        (double)(1000000000 / page->moving_ns) / 1e6);
+    return set_address(table, &row[ADDRESS], address);
+}
+
+/* Fastest first, then by address; what never moved comes last. */
+static int compare_pages(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    double x = a[THROUGHPUT].kind == CELL_NONE ? -1 : a[THROUGHPUT].real, y = b[THROUGHPUT].kind == CELL_NONE ? -1 : b[THROUGHPUT].real;
+
+    return x != y ? (x < y) - (x > y) : cell_compare_text(&a[ADDRESS], &b[ADDRESS]);
+}
+
+static int um_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    struct table *table = table_new(columns, COLUMNS);
+    struct pages pages;
+    int64_t limit;
+    int code = option_number(request, "rows", 10, -1, INT64_MAX, &limit, err);
+
+    if (code != 0) {
+        table_delete(table);
+        return code;
+    }
+    code = pages_read(&pages, report, request, err);
+    for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++)
+        if (!table || add_page(table, *keys_get(&pages.addresses, i), &pages.list[i]) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    pages_free(&pages);
+    if (code != 0 || !table) {
+        table_delete(table);
+        return code ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    }
+    table_sort(table, compare_pages, NULL);
+    if (limit >= 0)
+        table_limit(table, (size_t)limit);
+    *out = table;
+    return 0;
+}
+
+static int um_total_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column totals[] = {
+        { "Total HtoD Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 }, { "Total DtoH Migration Size", CELL_REAL, UNIT_MEGABYTES, 3 },
+        { "Total CPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "Total GPU PageFaults", CELL_INT, UNIT_NONE, 0 },
+        { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 }, { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct table *table = table_new(totals, sizeof totals / sizeof totals[0]);
+    struct table_cell *row = table ? table_add_row(table) : NULL;
+    struct pages pages;
+    struct page total = {0};
+    uint64_t least = UINT64_MAX, greatest = 0;
+    int code = pages_read(&pages, report, request, err);
+
+    for (uint32_t i = 0; i < pages.addresses.count && code == 0; i++) {
+        const struct page *page = &pages.list[i];
+        uint64_t address = (uint64_t)*keys_get(&pages.addresses, i);
+        total.to_device_bytes = saturating_add(total.to_device_bytes, page->to_device_bytes);
+        total.to_host_bytes = saturating_add(total.to_host_bytes, page->to_host_bytes);
+        total.cpu_faults += page->cpu_faults;
+        total.gpu_faults = saturating_add(total.gpu_faults, page->gpu_faults);
+        least = page->moved && address < least ? address : least;
+        greatest = page->moved && address > greatest ? address : greatest;
+    }
+    pages_free(&pages);
+    if (code == 0 && row) {
+        cell_set_real(&row[0], (double)total.to_device_bytes / 1e6);
+        cell_set_real(&row[1], (double)total.to_host_bytes / 1e6);
+        cell_set_int(&row[2], total.cpu_faults);
+        cell_set_int(&row[3], total.gpu_faults);
+    }
+    if (code == 0 && (!row || (least <= greatest && (set_address(table, &row[4], (int64_t)least) != 0 ||
+                                                    set_address(table, &row[5], (int64_t)greatest) != 0))))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+enum { FAULTS, FUNCTION, FILE_NAME, LINE, FAULT_COLUMNS };
+
+static int compare_faults(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = (a[FAULTS].integer < b[FAULTS].integer) - (a[FAULTS].integer > b[FAULTS].integer);
+
+    if (!order)
+        order = cell_compare_text(&a[FUNCTION], &b[FUNCTION]);
+    if (!order)
+        order = cell_compare_text(&a[FILE_NAME], &b[FILE_NAME]);
+    return order ? order : (a[LINE].integer > b[LINE].integer) - (a[LINE].integer < b[LINE].integer);
+}
+
+static int set_string(struct report *report, struct table *table, struct table_cell *cell, int64_t id)
+{
+    size_t length;
+    const char *bytes = report_string(report, id, &length);
+
+    return cell_set_text(table, cell, bytes, length);
+}
+
+/* Groups of rows; key: function, file, line. */
+static int fill_faults(struct report *report, struct table *table, const struct keys *keys, const int64_t *counts)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const int64_t *key = keys_get(keys, i);
+        struct table_cell *row = table_add_row(table);
+        if (!row || set_string(report, table, &row[FUNCTION], key[0]) != 0 || set_string(report, table, &row[FILE_NAME], key[1]) != 0)
+            return ERR_NO_MEMORY;
+        cell_set_int(&row[FAULTS], counts[i]);
+        cell_set_int(&row[LINE], key[2]);
+    }
+    table_sort(table, compare_faults, NULL);
+    return 0;
+}
+
+static int count_faults(const struct report_columns *rows, const struct filter *filter, struct keys *keys, int64_t *counts)
+{
+    for (size_t row = 0; row < rows->rows; row++) {
+        int64_t start = rows->values[0][row];
+        if (!filter_process(filter, rows->values[1][row], start, start))
+            continue;
+        uint32_t key = keys_add(keys, (int64_t[]){ rows->values[2][row], rows->values[3][row], rows->values[4][row] });
+        if (key == NO_KEY)
+            return ERR_NO_MEMORY;
+        counts[key]++;
+    }
+    return 0;
+}
+
+static int um_cpu_page_faults_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column fault_columns[FAULT_COLUMNS] = {
+        { "CPU Page Faults", CELL_INT, UNIT_NONE, 0 }, { "CPU Instruction Address", CELL_TEXT, UNIT_NONE, 0 },
+        { "Source File", CELL_TEXT, UNIT_NONE, 0 }, { "Source Line", CELL_INT, UNIT_ID, 0 },
+    };
+    const struct report_table *faults = report_table(report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS");
+    int wanted[] = { report_column(faults, "start"), report_column(faults, "globalPid"), report_column(faults, "CpuInstruction"),
+                     report_column(faults, "sourceFile"), report_column(faults, "sourceLine") };
+    struct report_columns rows;
+    struct keys keys = { .width = 3 };
+    struct filter filter;
+    int code = report_read(report, faults, wanted, 5, &rows, err);
+
+    if (code != 0)
+        return code;
+    struct table *table = table_new(fault_columns, FAULT_COLUMNS);
+    int64_t *counts = calloc(rows.rows + 1, sizeof *counts);
+    code = filter_open(&filter, report, request, err);
+    if (code == 0 && (!table || !counts || count_faults(&rows, &filter, &keys, counts) != 0 ||
+                      fill_faults(report, table, &keys, counts) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    filter_close(&filter);
+    report_columns_free(&rows);
+    keys_free(&keys);
+    free(counts);
+    if (code == 0)
+        *out = table;
+    else
+        table_delete(table);
+    return code;
+}
+
+static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };
+static const char *const fault_tables[] = { "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL };
+#define FAULTS_NEEDED { "CUDA Unified Memory CPU page faults data", fault_tables }
+
+const struct analysis analysis_um_sum = {
+    .name = "um_sum", .old_name = "unifiedmemory", .title = "Unified Memory Analysis Summary", .usage = "[:rows=<limit>]",
+    .help = "Managed memory by address: what moved to the GPU and back, faults, and how fast it moved. The ten fastest, or as "
+            "many as rows says; -1 is all.",
+    .needs = {{ "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED }, .by_default = 16, .run = um_sum,
+};
+
+const struct analysis analysis_um_total_sum = {
+    .name = "um_total_sum", .old_name = "unifiedmemorytotals", .title = "Unified Memory Totals Summary", .usage = "",
+    .help = "Managed memory in all: what moved, faults of CPU and GPU, and the addresses between which it lies.",
+    .needs = {{ "CUDA memory transfers data", copy_tables }, FAULTS_NEEDED }, .by_default = 17, .run = um_total_sum,
+};
+
+const struct analysis analysis_um_cpu_page_faults_sum = {
+    .name = "um_cpu_page_faults_sum", .old_name = "umcpupagefaults", .title = "Unified Memory CPU Page Faults Summary", .usage = "",
+    .help = "Faults of the CPU on managed memory, by the place in the program.",
+    .needs = { FAULTS_NEEDED }, .by_default = 18, .run = um_cpu_page_faults_sum,
+};

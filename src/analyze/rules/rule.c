@@ -1,0 +1,98 @@
+/* Options of rules to spans and filters; found rows to a table. */
+#include "rule.h"
+
+#include <string.h>
+
+#include "base/saturating.h"
+#include "analyze/engine/report_options.h"
+
+int rule_open(struct rule *rule, struct report *report, const struct analysis_request *request, struct error *err)
+{
+    const char *range = option_text(request, "nvtx");
+    int64_t start, end, pid, tid;
+
+    *rule = (struct rule){ .request = *request, .span = { INT64_MIN, INT64_MAX } };
+    if (request->span)
+        rule->span = *request->span;
+    if (request->filter)
+        rule->only = *request->filter;
+    if (option_number(request, "rows", 50, -1, INT64_MAX, &rule->rows, err) != 0 ||
+        option_number(request, "start", rule->span.from_ns, INT64_MIN, INT64_MAX, &start, err) != 0 ||
+        option_number(request, "end", rule->span.to_ns, INT64_MIN, INT64_MAX, &end, err) != 0 ||
+        option_number(request, "process", -1, 0, INT64_MAX, &pid, err) != 0 ||
+        option_number(request, "thread", -1, 0, INT64_MAX, &tid, err) != 0)
+        return err->code;
+    rule->span.from_ns = start > rule->span.from_ns ? start : rule->span.from_ns;
+    rule->span.to_ns = end < rule->span.to_ns ? end : rule->span.to_ns;
+    if (range) {
+        struct report_span found;
+        int code = analysis_nvtx_span(report, range, &found, err);
+        if (code != 0)
+            return code;
+        rule->span.from_ns = found.from_ns > rule->span.from_ns ? found.from_ns : rule->span.from_ns;
+        rule->span.to_ns = found.to_ns < rule->span.to_ns ? found.to_ns : rule->span.to_ns;
+    }
+    if (pid >= 0) {
+        rule->only.only |= ONLY_PID;
+        rule->only.pid = pid;
+    }
+    if (tid >= 0) {
+        rule->only.only |= ONLY_TID;
+        rule->only.tid = tid;
+    }
+    rule->request.span = &rule->span;
+    rule->request.filter = &rule->only;
+    return 0;
+}
+
+int rule_finish(const struct rule *rule, struct table *table, int code,
+                int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context), struct table **out,
+                struct error *err)
+{
+    if (code != 0 || !table) {
+        table_delete(table);
+        return code && code != ERR_NO_MEMORY ? code : error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+    }
+    table_sort(table, compare, NULL);
+    if (rule->rows >= 0)
+        table_limit(table, (size_t)rule->rows);
+    if (strcmp(table_columns(table)[0].name, "Row#") == 0)
+        table_number_rows(table);
+    *out = table;
+    return 0;
+}
+
+int rule_by_duration(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = (a[0].integer < b[0].integer) - (a[0].integer > b[0].integer);
+
+    return order ? order : (a[1].integer > b[1].integer) - (a[1].integer < b[1].integer);
+}
+
+int64_t rule_impact(const struct table *table, size_t row)
+{
+    const struct table_column *columns = table_columns(table);
+    const struct table_cell *cells = table_row(table, row);
+    int64_t duration = 0;
+    double idle = 1;
+
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (columns[c].unit == UNIT_NS && cells[c].kind == CELL_INT)
+            duration = cells[c].integer;
+        if (columns[c].unit == UNIT_PERCENT && cells[c].kind == CELL_REAL)
+            idle = 1 - cells[c].real / 100;
+    }
+    if (idle == 1 || duration <= 0)
+        return duration > 0 ? duration : 0;
+    return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
+}
+
+int64_t rule_impact_of_all(const struct table *table)
+{
+    int64_t sum = 0;
+
+    for (size_t row = 0; row < table_row_count(table); row++)
+        if (__builtin_add_overflow(sum, rule_impact(table, row), &sum))
+            return INT64_MAX;
+    return sum;
+}

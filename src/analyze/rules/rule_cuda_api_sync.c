@@ -1,0 +1,66 @@
+/* The rule cuda_api_sync: calls that wait for the GPU. */
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu.h"
+#include "analyze/registry.h"
+#include "rule.h"
+
+static int waits(const char *call)
+{
+    return strncasecmp(call, "cudaDeviceSynchronize", 21) == 0 || strncasecmp(call, "cudaStreamSynchronize", 21) == 0;
+}
+
+static int add_row(struct table *table, const struct calls *calls, size_t call, const char *name)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[0], saturating_duration(calls->start[call], calls->end[call]));
+    cell_set_int(&row[1], calls->start[call]);
+    cell_set_int(&row[2], global_pid_number(calls->thread[call]));
+    cell_set_int(&row[3], global_tid_number(calls->thread[call]));
+    return cell_set_text(table, &row[4], name, strlen(name));
+}
+
+static int cuda_api_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "TID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
+    };
+    struct rule rule;
+    struct calls calls = {0};
+    int64_t last_name = -1;
+    int last_waits = 0, code = rule_open(&rule, report, request, err);
+
+    if (code != 0)
+        return code;
+    struct filter filter = { .span = &rule.span, .only = rule.only };
+    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
+    code = calls_read(&calls, report, err);
+    for (size_t call = 0; table && call < calls.count && code == 0; call++) {
+        if (!filter_thread(&filter, calls.thread[call], calls.start[call], calls.end[call]))
+            continue;
+        if (calls.name[call] != last_name) {
+            last_name = calls.name[call];
+            last_waits = waits(report_string(report, last_name, NULL));
+        }
+        if (last_waits)
+            code = add_row(table, &calls, call, report_string(report, last_name, NULL));
+    }
+    calls_free(&calls);
+    return rule_finish(&rule, table, code, rule_by_duration, out, err);
+}
+
+const struct analysis rule_cuda_api_sync = {
+    .name = "cuda_api_sync", .title = "CUDA Synchronization APIs", .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
+    .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which keep the host until the GPU is done.",
+    .needs = {{ "CUDA trace data", gpu_call_tables }}, .run = cuda_api_sync,
+    .advice = "While a thread waits here it launches nothing, and the GPU runs dry behind it. Wait later or for less: an event "
+              "instead of a device, a stream that waits for another (cudaStreamWaitEvent) instead of the host; in PyTorch avoid "
+              ".item(), .cpu() and prints of tensors inside the loop.",
+    .praise = "The host never waited for a device or a stream.",
+};

@@ -1,0 +1,189 @@
+/* The rules cuda_memcpy_async, cuda_memcpy_sync and cuda_memset_sync: copies and fills that make the host wait. */
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/model/gpu.h"
+#include "analyze/registry.h"
+#include "rule.h"
+
+enum { MEMORY_PAGEABLE = 0, MEMORY_PINNED = 1, MEMORY_MANAGED = 4, MEMORY_MANAGED_STATIC = 6, COPY_ON_DEVICE = 8 };
+/* Extra columns of both tables, and of copies. */
+enum { BYTES, CONTEXT, GREEN_CONTEXT, KIND, SOURCE = KIND, TARGET, COPY_KIND };
+
+struct search {
+    struct report *report;
+    struct rule rule;
+    struct filter filter;
+    struct gpu_ops ops;
+    struct calls calls;
+    int is_copy;
+    struct table *table;
+    /* Whether a row, launched by a call of this name, is one. */
+    int (*matches)(const struct search *search, size_t row, const char *call);
+};
+
+static int starts_with(const char *name, const char *start)
+{
+    return strncasecmp(name, start, strlen(start)) == 0;
+}
+
+/* The name of the call that launched a row, if that makes it one; else NULL. */
+static const char *find_call(const struct search *search, size_t row)
+{
+    const struct gpu_ops *ops = &search->ops;
+    uint32_t call = calls_find(&search->calls, ops->process[row], ops->correlation[row]);
+
+    for (; call != NO_CALL; call = calls_next(&search->calls, call)) {
+        const char *name = report_string(search->report, search->calls.name[call], NULL);
+        if (search->matches(search, row, name))
+            return name;
+    }
+    return NULL;
+}
+
+static int is_pageable_async(const struct search *search, size_t row, const char *call)
+{
+    const struct gpu_ops *ops = &search->ops;
+    int pageable = (!gpu_extra_is_null(ops, SOURCE, row) && gpu_extra(ops, SOURCE, row) == MEMORY_PAGEABLE) ||
+                   (!gpu_extra_is_null(ops, TARGET, row) && gpu_extra(ops, TARGET, row) == MEMORY_PAGEABLE);
+
+    return pageable && starts_with(call, "cudaMemcpy") && strcasestr(call, "async");
+}
+
+static int is_sync_copy(const struct search *search, size_t row, const char *call)
+{
+    return gpu_extra(&search->ops, COPY_KIND, row) != COPY_ON_DEVICE && starts_with(call, "cudaMemcpy") && !strcasestr(call, "async");
+}
+
+static int is_sync_fill(const struct search *search, size_t row, const char *call)
+{
+    int64_t kind = gpu_extra_is_null(&search->ops, KIND, row) ? -1 : gpu_extra(&search->ops, KIND, row);
+
+    return (kind == MEMORY_PINNED || kind == MEMORY_MANAGED || kind == MEMORY_MANAGED_STATIC) && starts_with(call, "cudaMemset") &&
+           !strcasestr(call, "async");
+}
+
+static int set_kind(struct table *table, struct table_cell *cell, int64_t kind)
+{
+    const char *name = memory_kind_name(kind);
+
+    return name ? cell_set_text(table, cell, name, strlen(name)) : 0;
+}
+
+static void set_unless_0(struct table_cell *cell, int64_t id)
+{
+    if (id)
+        cell_set_int(cell, id);
+}
+
+static int add_row(struct search *search, size_t row, const char *call)
+{
+    const struct gpu_ops *ops = &search->ops;
+    struct table_cell *cell = table_add_row(search->table);
+
+    if (!cell)
+        return ERR_NO_MEMORY;
+    cell_set_int(cell++, saturating_duration(ops->start[row], ops->end[row]));
+    cell_set_int(cell++, ops->start[row]);
+    if (set_kind(search->table, cell++, gpu_extra(ops, KIND, row)) != 0 ||
+        (search->is_copy && set_kind(search->table, cell++, gpu_extra(ops, TARGET, row)) != 0))
+        return ERR_NO_MEMORY;
+    cell_set_real(cell++, (double)gpu_extra(ops, BYTES, row) / 1e6);
+    cell_set_int(cell++, global_pid_number(ops->process[row]));
+    cell_set_int(cell++, ops->device[row]);
+    cell_set_int(cell++, gpu_extra(ops, CONTEXT, row));
+    set_unless_0(cell++, gpu_extra_is_null(ops, GREEN_CONTEXT, row) ? 0 : gpu_extra(ops, GREEN_CONTEXT, row));
+    cell_set_int(cell++, ops->stream[row]);
+    return cell_set_text(search->table, cell, call, strlen(call));
+}
+
+static struct table *new_table(int is_copy)
+{
+    static const struct table_column copy_columns[] = {
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Src Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Dst Kind", CELL_TEXT, UNIT_NONE, 0 }, { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 },
+        { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 },
+        { "Stream ID", CELL_INT, UNIT_ID, 0 }, { "API Name", CELL_TEXT, UNIT_NAME, 0 },
+    };
+    static const struct table_column fill_columns[] = {
+        { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 }, { "Memory Kind", CELL_TEXT, UNIT_NONE, 0 },
+        { "Bytes", CELL_REAL, UNIT_MEGABYTES, 3 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
+        { "Context ID", CELL_INT, UNIT_ID, 0 }, { "Green Context ID", CELL_INT, UNIT_ID, 0 }, { "Stream ID", CELL_INT, UNIT_ID, 0 },
+        { "API Name", CELL_TEXT, UNIT_NAME, 0 },
+    };
+
+    return is_copy ? table_new(copy_columns, sizeof copy_columns / sizeof copy_columns[0])
+                   : table_new(fill_columns, sizeof fill_columns / sizeof fill_columns[0]);
+}
+
+static int run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,
+               int (*matches)(const struct search *, size_t, const char *), struct table **out, struct error *err)
+{
+    static const char *const copy_extra[] = { "bytes", "contextId", "greenContextId", "srcKind", "dstKind", "copyKind", NULL };
+    static const char *const fill_extra[] = { "bytes", "contextId", "greenContextId", "memKind", NULL };
+    struct search search = { .report = report, .is_copy = kind == GPU_MEMCPY, .matches = matches };
+    int code = rule_open(&search.rule, report, request, err);
+
+    if (code != 0)
+        return code;
+    search.table = new_table(search.is_copy);
+    code = filter_open(&search.filter, report, &search.rule.request, err);
+    if (code == 0)
+        code = gpu_read(&search.ops, report, kind, search.is_copy ? copy_extra : fill_extra, err);
+    if (code == 0)
+        code = calls_read(&search.calls, report, err);
+    for (size_t row = 0; search.table && row < search.ops.count && code == 0; row++) {
+        const char *call = gpu_counts(&search.ops, row, &search.filter) ? find_call(&search, row) : NULL;
+        if (call)
+            code = add_row(&search, row, call);
+    }
+    filter_close(&search.filter);
+    gpu_free(&search.ops);
+    calls_free(&search.calls);
+    return rule_finish(&search.rule, search.table, code, rule_by_duration, out, err);
+}
+
+static int cuda_memcpy_async(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run(report, request, GPU_MEMCPY, is_pageable_async, out, err);
+}
+
+static int cuda_memcpy_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run(report, request, GPU_MEMCPY, is_sync_copy, out, err);
+}
+
+static int cuda_memset_sync(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return run(report, request, GPU_MEMSET, is_sync_fill, out, err);
+}
+
+static const char *const copy_tables[] = { "CUPTI_ACTIVITY_KIND_MEMCPY", NULL };
+static const char *const fill_tables[] = { "CUPTI_ACTIVITY_KIND_MEMSET", NULL };
+#define CALLS_NEEDED { "CUDA trace data", gpu_call_tables }
+
+const struct analysis rule_cuda_memcpy_async = {
+    .name = "cuda_memcpy_async", .title = "CUDA Async Memcpy with Pageable Memory", .usage = RULE_OPTIONS,
+    .help = "Copies that were asked for asynchronously but could not be: one side is pageable host memory.",
+    .needs = {{ "CUDA memcpy data", copy_tables }, CALLS_NEEDED }, .run = cuda_memcpy_async,
+    .advice = "These copies were meant to run beside the program, but pageable memory has to go through a staging buffer first, "
+              "and the host waits for it. Allocate the host side pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
+    .praise = "No asynchronous copy touched pageable memory.",
+};
+
+const struct analysis rule_cuda_memcpy_sync = {
+    .name = "cuda_memcpy_sync", .title = "CUDA Synchronous Memcpy", .usage = RULE_OPTIONS,
+    .help = "Copies between host and GPU during which the host waited.",
+    .needs = {{ "CUDA memcpy data", copy_tables }, CALLS_NEEDED }, .run = cuda_memcpy_sync,
+    .advice = "The host did nothing while these copies ran. Use cudaMemcpyAsync with pinned memory and a stream (in PyTorch "
+              "to(device, non_blocking=True)), and wait only where the result is needed.",
+    .praise = "No copy made the host wait.",
+};
+
+const struct analysis rule_cuda_memset_sync = {
+    .name = "cuda_memset_sync", .title = "CUDA Synchronous Memset", .usage = RULE_OPTIONS,
+    .help = "Fills of pinned or managed memory during which the host waited.",
+    .needs = {{ "CUDA memset data", fill_tables }, CALLS_NEEDED }, .run = cuda_memset_sync,
+    .advice = "A fill of pinned or managed memory makes the host wait unless it is asked for with cudaMemsetAsync.",
+    .praise = "No fill made the host wait.",
+};

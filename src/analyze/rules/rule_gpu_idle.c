@@ -1,0 +1,330 @@
+/* The rules gpu_gaps and gpu_time_util: when a GPU had nothing to do, or little. */
+#include <stdlib.h>
+
+#include "analyze/model/gpu.h"
+#include "analyze/engine/keys.h"
+#include "analyze/engine/report_options.h"
+#include "analyze/engine/order.h"
+#include "analyze/registry.h"
+#include "rule.h"
+
+/* All work of a process on a device, in order of its start. */
+struct device_work {
+    int64_t pid, device, context; /* the first context that is one */
+    const int64_t *start, *end;   /* of all work there is */
+    const uint32_t *order;        /* which of it, in order */
+    size_t count;
+};
+
+struct work {
+    struct keys devices; /* process and device */
+    int64_t *start, *end, *context; /* owned, as all below; of all work */
+    uint32_t *device, *order;
+    size_t count;
+};
+
+static void work_free(struct work *work)
+{
+    keys_free(&work->devices);
+    free(work->start);
+    free(work->end);
+    free(work->context);
+    free(work->device);
+    free(work->order);
+}
+
+static int make_room(struct work *work, size_t count)
+{
+    work->start = malloc((count + 1) * sizeof *work->start);
+    work->end = malloc((count + 1) * sizeof *work->end);
+    work->context = malloc((count + 1) * sizeof *work->context);
+    work->device = malloc((count + 1) * sizeof *work->device);
+    work->order = malloc((count + 1) * sizeof *work->order);
+    return work->start && work->end && work->context && work->device && work->order && count < UINT32_MAX ? 0 : ERR_NO_MEMORY;
+}
+
+static int add_ops(struct work *work, const struct gpu_ops *ops, const struct filter *filter)
+{
+    for (size_t row = 0; row < ops->count; row++) {
+        if (!gpu_counts(ops, row, filter))
+            continue;
+        work->start[work->count] = ops->start[row];
+        work->end[work->count] = ops->end[row];
+        work->context[work->count] = gpu_extra(ops, 0, row);
+        work->device[work->count] = keys_add(&work->devices, (int64_t[]){ ops->process[row], ops->device[row] });
+        if (work->device[work->count] == NO_KEY)
+            return ERR_NO_MEMORY;
+        work->order[work->count] = (uint32_t)work->count;
+        work->count++;
+    }
+    return 0;
+}
+
+static int work_read(struct work *work, struct report *report, const struct rule *rule, struct error *err)
+{
+    static const char *const extra[] = { "contextId", NULL };
+    struct gpu_ops ops[GPU_KINDS] = {0};
+    struct filter filter;
+    size_t total = 0;
+    int code = filter_open(&filter, report, &rule->request, err);
+
+    *work = (struct work){ .devices.width = 2 };
+    for (int kind = 0; kind < GPU_KINDS && code == 0; kind++) {
+        code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err);
+        total += ops[kind].count;
+    }
+    if (code == 0 && make_room(work, total) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        if (code == 0 && add_ops(work, &ops[kind], &filter) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+        gpu_free(&ops[kind]);
+    }
+    filter_close(&filter);
+    if (code == 0 && order_by_time(work->order, work->count, work->start) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of the GPUs");
+    return code;
+}
+
+/* Calls look for each device. */
+static int each_device(const struct work *work, int (*look)(void *context, const struct device_work *device), void *context)
+{
+    uint32_t *order = malloc((work->count + 1) * sizeof *order);
+    int code = order ? 0 : ERR_NO_MEMORY;
+
+    for (uint32_t key = 0; key < work->devices.count && code == 0; key++) {
+        struct device_work device = { global_pid_number(keys_get(&work->devices, key)[0]), keys_get(&work->devices, key)[1], 0,
+                                      work->start, work->end, order, 0 };
+        for (size_t i = 0; i < work->count; i++) {
+            uint32_t at = work->order[i];
+            if (work->device[at] != key)
+                continue;
+            if (!device.context)
+                device.context = work->context[at];
+            order[device.count++] = at;
+        }
+        code = look(context, &device);
+    }
+    free(order);
+    return code;
+}
+
+static void set_device(struct table_cell *cells, const struct device_work *device)
+{
+    cell_set_int(&cells[0], device->pid);
+    cell_set_int(&cells[1], device->device);
+    cell_set_int(&cells[2], device->context);
+}
+
+struct gap_search {
+    struct table *table;
+    int64_t least_ns;
+};
+
+static int find_gaps(void *context, const struct device_work *device)
+{
+    struct gap_search *search = context;
+    int64_t until = INT64_MAX; /* the end of all work so far */
+
+    for (size_t i = 0; i < device->count; i++) {
+        int64_t start = device->start[device->order[i]], end = device->end[device->order[i]];
+        if (i > 0 && start > until && saturating_duration(until, start) > search->least_ns) {
+            struct table_cell *row = table_add_row(search->table);
+            if (!row)
+                return ERR_NO_MEMORY;
+            cell_set_int(&row[1], saturating_duration(until, start));
+            cell_set_int(&row[2], until);
+            set_device(&row[3], device);
+        }
+        until = i == 0 || end > until ? end : until;
+    }
+    return 0;
+}
+
+/* Largest gap first. */
+static int compare_gaps(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return rule_by_duration(a + 1, b + 1, context);
+}
+
+static int gpu_gaps(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Row#", CELL_INT, UNIT_ID, 0 }, { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 }, { "Context ID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct gap_search search = {0};
+    struct work work;
+    struct rule rule;
+    int64_t gap_ms;
+
+    if (option_number(request, "gap", 500, 0, INT64_MAX / 1000000, &gap_ms, err) != 0)
+        return err->code;
+    int code = rule_open(&rule, report, request, err);
+    if (code != 0)
+        return code;
+    search.table = table_new(columns, sizeof columns / sizeof columns[0]);
+    search.least_ns = gap_ms * 1000000;
+    code = work_read(&work, report, &rule, err);
+    if (code == 0)
+        code = search.table ? each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
+    work_free(&work);
+    return rule_finish(&rule, search.table, code, compare_gaps, out, err);
+}
+
+struct chunk_search {
+    struct table *table;
+    int64_t chunks;
+    double threshold; /* percent */
+};
+
+/* Adds a span that was used less than the threshold. used_ns is the sum of all work in it, also of what ran side by side. */
+static int add_span(struct chunk_search *search, const struct device_work *device, int64_t start, int64_t end, double used_ns)
+{
+    struct table_cell *row = table_add_row(search->table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_real(&row[1], 100 * used_ns / (double)saturating_duration(start, end));
+    cell_set_int(&row[2], saturating_duration(start, end));
+    cell_set_int(&row[3], start);
+    set_device(&row[4], device);
+    return 0;
+}
+
+/* The time that is looked at, as offsets from its first moment, so that no time is out of reach. */
+struct chunks {
+    int64_t first_ns;
+    uint64_t span, length; /* of all, of one */
+    int64_t count;
+    double *used_ns; /* owned */
+};
+
+/* Spreads the work over the chunks that it lies in. */
+static void measure(const struct device_work *device, const struct chunks *chunks)
+{
+    for (size_t i = 0; i < device->count; i++) {
+        int64_t end_ns = device->end[device->order[i]];
+        uint64_t start = (uint64_t)device->start[device->order[i]] - (uint64_t)chunks->first_ns;
+        uint64_t end = end_ns < chunks->first_ns ? 0 : (uint64_t)end_ns - (uint64_t)chunks->first_ns;
+        for (int64_t chunk = (int64_t)(start / chunks->length); chunk < chunks->count; chunk++) {
+            uint64_t from = (uint64_t)chunk * chunks->length, to = from + chunks->length;
+            uint64_t begin = start > from ? start : from, stop = end < to ? end : to;
+            if (stop <= begin)
+                break;
+            chunks->used_ns[chunk] += (double)(stop - begin);
+        }
+    }
+}
+
+/* Joins neighbours that are below the threshold and adds them. */
+static int add_low_chunks(struct chunk_search *search, const struct device_work *device, const struct chunks *chunks)
+{
+    uint64_t low_start = 0, low_end = 0;
+    double low_ns = 0;
+    int code = 0;
+
+    for (int64_t i = 0; i <= chunks->count && code == 0; i++) {
+        uint64_t start = (uint64_t)i * chunks->length, end = start + chunks->length < chunks->span ? start + chunks->length : chunks->span;
+        int low = i < chunks->count && end > start && 100 * chunks->used_ns[i] / (double)(end - start) < search->threshold;
+        if (!low) {
+            if (low_end > low_start)
+                code = add_span(search, device, saturating_add(chunks->first_ns, (int64_t)low_start),
+                                saturating_add(chunks->first_ns, (int64_t)low_end), low_ns);
+            low_start = low_end = end;
+            low_ns = 0;
+            continue;
+        }
+        low_start = low_end > low_start ? low_start : start;
+        low_end = end;
+        low_ns += chunks->used_ns[i];
+    }
+    return code;
+}
+
+static int find_chunks(void *context, const struct device_work *device)
+{
+    struct chunk_search *search = context;
+    int64_t first = device->start[device->order[0]], last = first;
+
+    for (size_t i = 0; i < device->count; i++)
+        last = device->end[device->order[i]] > last ? device->end[device->order[i]] : last;
+    struct chunks chunks = { .first_ns = first, .span = (uint64_t)last - (uint64_t)first, .count = search->chunks };
+    if (!chunks.span || chunks.span > INT64_MAX / 2)
+        return 0;
+    chunks.length = (chunks.span + (uint64_t)chunks.count - 1) / (uint64_t)chunks.count;
+    chunks.used_ns = calloc((size_t)chunks.count, sizeof *chunks.used_ns);
+    if (!chunks.used_ns)
+        return ERR_NO_MEMORY;
+    measure(device, &chunks);
+    int code = add_low_chunks(search, device, &chunks);
+    free(chunks.used_ns);
+    return code;
+}
+
+/* Least used first, then the longest. */
+static int compare_chunks(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = (a[1].real > b[1].real) - (a[1].real < b[1].real);
+
+    return order ? order : rule_by_duration(a + 2, b + 2, context);
+}
+
+static int gpu_time_util(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        { "Row#", CELL_INT, UNIT_ID, 0 }, { "In-Use", CELL_REAL, UNIT_PERCENT, 1 }, { "Duration", CELL_INT, UNIT_NS, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Device ID", CELL_INT, UNIT_ID, 0 },
+        { "Context ID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct chunk_search search = {0};
+    struct work work;
+    struct rule rule;
+    int64_t threshold;
+
+    if (option_number(request, "chunks", 30, 1, 1000, &search.chunks, err) != 0 ||
+        option_number(request, "threshold", 50, 1, 100, &threshold, err) != 0)
+        return err->code;
+    int code = rule_open(&rule, report, request, err);
+    if (code != 0)
+        return code;
+    search.threshold = (double)threshold;
+    search.table = table_new(columns, sizeof columns / sizeof columns[0]);
+    code = work_read(&work, report, &rule, err);
+    if (code == 0)
+        code = search.table ? each_device(&work, find_chunks, &search) : ERR_NO_MEMORY;
+    work_free(&work);
+    return rule_finish(&rule, search.table, code, compare_chunks, out, err);
+}
+
+const struct analysis rule_gpu_gaps = {
+    .name = "gpu_gaps", .title = "GPU Gaps", .usage = RULE_OPTIONS "[:gap=<ms>]",
+    .help = "Times longer than gap (500 ms unless it is given) in which a GPU had no work of a process, between its first and its "
+            "last.",
+    .needs = {{ "CUDA trace data", gpu_tables }}, .run = gpu_gaps,
+    .advice = "Look at what the CPU did in these times: loading data, preparing it, waiting for a file or for another process. "
+              "Move that to other threads, or overlap it with work on the GPU.",
+    .praise = "No GPU was without work for that long.",
+};
+
+const struct analysis rule_gpu_time_util = {
+    .name = "gpu_time_util", .title = "GPU Time Utilization", .usage = RULE_OPTIONS "[:chunks=<number>][:threshold=<percent>]",
+    .help = "The time from the first to the last work on a GPU in chunks (30) of the same length; those in which the GPU was in "
+            "use for less than threshold (50) percent, neighbours joined. Work that ran side by side counts for each.",
+    .needs = {{ "CUDA trace data", gpu_tables }}, .run = gpu_time_util,
+    .advice = "The GPU was mostly idle in these times. Larger batches, fewer and larger kernels, CUDA graphs, or more work in "
+              "flight (several streams, prefetching of data) keep it busy.",
+    .praise = "The GPU was in use for at least that share of every chunk.",
+};
+
+static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return error_set(err, ERR_NO_DATA, "Direct3D 12 is not analysed");
+}
+
+static const char *const no_tables[] = { NULL };
+const struct analysis rule_dx12_mem_ops = {
+    .name = "dx12_mem_ops", .title = "DX12 Memory Operations", .usage = RULE_OPTIONS,
+    .help = "Windows only, and always skipped.",
+    .needs = {{ "DX12 data", no_tables }}, .run = dx12_mem_ops, .advice = "", .praise = "",
+};
