@@ -12,7 +12,7 @@
 #include "report/writer/writer.h"
 #include "cut_overview.h"
 #include "cut_window.h"
-#include "rows.h"
+#include "export_rows.h"
 
 #define LEVEL 9               /* of zstd: the file is read over slow lines. 12 takes twice as long for 1 % less */
 #define CACHED_STRINGS (1 << 26)

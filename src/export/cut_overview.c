@@ -6,7 +6,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
-#include "rows.h"
+#include "export_rows.h"
 
 #define NO_NUMBER INT64_MIN /* of a key that a row does not have */
 #define SET_KEY(row, column, value) ((value) != NO_NUMBER ? (void)ROW_SET(row, TACHO_OVERVIEW, column, value) : (void)0)

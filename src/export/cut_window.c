@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/filter.h"
-#include "rows.h"
+#include "export_rows.h"
 
 #define GOOD_ENOUGH 0.75 /* of the best, for the middle */
 #define PLACES 256       /* that are looked at, from the first to the last */

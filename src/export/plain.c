@@ -11,8 +11,8 @@
 #include "base/formula.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "json.h"
-#include "rows.h"
+#include "json_check.h"
+#include "export_rows.h"
 
 struct plain;
 

@@ -1,0 +1,325 @@
+/* Windows of rows. While the caller walks through one window, a thread has the next one decoded by the report's workers.
+ *
+ * Two windows, each with one owner at a time: the thread fills the one that the caller has given back (filled == 0), the
+ * caller reads the one that the thread has filled. A chunk that cannot be read leaves a hole in its window. */
+#include "export_rows.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/gpu.h"
+
+#define WINDOW_ROWS 131072
+#define AHEAD_ROWS 65536 /* a smaller table is not worth a thread */
+
+struct run { size_t first, count; }; /* rows of a window that are there */
+
+struct window {
+    struct export_window view;
+    struct run *runs; /* owned */
+    size_t run_count, run_capacity;
+    uint64_t first, count; /* rows of the table */
+    int filled;
+    int code;
+    struct error err;
+};
+
+struct export_rows {
+    struct report *report;
+    const struct report_table *table;
+    const int *columns;
+    size_t column_count;
+    const struct export_options *options;
+    int64_t shift_ns;
+    int start, end;     /* columns that place a row in time, or -1 */
+    int of_thread, of_process, correlation, device, stream; /* and in a program; -1: it has none */
+    struct window windows[2];
+    uint64_t window_rows;
+    uint64_t read; /* windows that the caller has been given */
+    size_t run, at;
+    int started;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows, the windows' filled and runs */
+    pthread_cond_t changed;
+    int stop;
+};
+
+/* ---- filling ------------------------------------------------------------------------------------------------- */
+
+struct filling {
+    struct export_rows *rows;
+    struct window *window;
+};
+
+/* A column that the file lacks (-1) is none. */
+static int is_time(const struct export_rows *rows, size_t c)
+{
+    return rows->columns[c] >= 0 && rows->table->columns[rows->columns[c]].type == COLUMN_TIME;
+}
+
+static void copy_column(const struct export_rows *rows, struct window *window, const struct report_block *block, size_t c, size_t from,
+                        size_t to, size_t count)
+{
+    int64_t *out = window->view.values[c] + to;
+    int64_t shift = is_time(rows, c) ? rows->shift_ns : 0;
+
+    memcpy(out, block->values[c] + from, count * sizeof *out);
+    for (size_t i = 0; shift && i < count; i++)
+        out[i] = saturating_add(out[i], shift);
+    if (block->nulls[c])
+        for (size_t i = 0; i < count; i++)
+            window->view.null_masks[to + i] |= (uint64_t)block_is_null(block, c, from + i) << c;
+}
+
+static int add_run(struct export_rows *rows, struct window *window, struct run run)
+{
+    int code = 0;
+
+    pthread_mutex_lock(&rows->lock);
+    if (window->run_count == window->run_capacity) {
+        size_t capacity = window->run_capacity ? window->run_capacity * 2 : 64;
+        struct run *runs = realloc(window->runs, capacity * sizeof *runs);
+        if (runs) {
+            window->runs = runs;
+            window->run_capacity = capacity;
+        } else
+            code = ERR_NO_MEMORY;
+    }
+    if (code == 0)
+        window->runs[window->run_count++] = run;
+    pthread_mutex_unlock(&rows->lock);
+    return code;
+}
+
+static int take_block(void *context, int worker, const struct report_block *block)
+{
+    const struct filling *filling = context;
+    struct export_rows *rows = filling->rows;
+    struct window *window = filling->window;
+    uint64_t begin = block->first_row > window->first ? block->first_row : window->first;
+    uint64_t end = block->first_row + block->rows;
+
+    end = end < window->first + window->count ? end : window->first + window->count;
+    if (begin >= end)
+        return 0;
+    size_t from = (size_t)(begin - block->first_row), to = (size_t)(begin - window->first), count = (size_t)(end - begin);
+    memset(window->view.null_masks + to, 0, count * sizeof *window->view.null_masks);
+    for (size_t c = 0; c < rows->column_count; c++)
+        copy_column(rows, window, block, c, from, to, count);
+    return add_run(rows, window, (struct run){ to, count });
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static void fill(struct export_rows *rows, struct window *window, uint64_t number)
+{
+    struct filling filling = { rows, window };
+
+    window->first = window->view.first = number * rows->window_rows;
+    window->count = rows->table->rows - window->first < rows->window_rows ? rows->table->rows - window->first : rows->window_rows;
+    window->run_count = 0;
+    window->code = report_scan_rows(rows->report, rows->table, rows->columns, rows->column_count, window->first, window->count,
+                                    take_block, &filling, &window->err);
+    if (window->run_count)
+        qsort(window->runs, window->run_count, sizeof *window->runs, by_first);
+}
+
+static uint64_t window_count(const struct export_rows *rows)
+{
+    return (rows->table->rows + rows->window_rows - 1) / rows->window_rows;
+}
+
+static void *fill_ahead(void *argument)
+{
+    struct export_rows *rows = argument;
+
+    for (uint64_t number = 0; number < window_count(rows); number++) {
+        struct window *window = &rows->windows[number % 2];
+        pthread_mutex_lock(&rows->lock);
+        while (window->filled && !rows->stop)
+            pthread_cond_wait(&rows->changed, &rows->lock);
+        int stop = rows->stop;
+        pthread_mutex_unlock(&rows->lock);
+        if (stop)
+            break;
+        fill(rows, window, number);
+        pthread_mutex_lock(&rows->lock);
+        window->filled = 1;
+        pthread_cond_broadcast(&rows->changed);
+        pthread_mutex_unlock(&rows->lock);
+    }
+    return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+/* Gives back the window that was read and goes to the next: 1, or 0 when there is none. */
+static int next_window(struct export_rows *rows)
+{
+    struct window *old = &rows->windows[(rows->read + 1) % 2], *window = &rows->windows[rows->read % 2];
+
+    if (rows->read == window_count(rows))
+        return 0;
+    if (rows->started) {
+        pthread_mutex_lock(&rows->lock);
+        if (rows->read > 0)
+            old->filled = 0;
+        pthread_cond_broadcast(&rows->changed);
+        while (!window->filled)
+            pthread_cond_wait(&rows->changed, &rows->lock);
+        pthread_mutex_unlock(&rows->lock);
+    } else
+        fill(rows, window, rows->read);
+    rows->read++;
+    rows->run = rows->at = 0;
+    return 1;
+}
+
+static int64_t value_or(const struct export_window *view, int column, int64_t fallback)
+{
+    return column < 0 || view->null_masks[view->at] >> column & 1 ? fallback : view->values[column][view->at];
+}
+
+/* Events have a thread, or a call that launched them; other rows say what events mean, and stay. */
+static int in_filter(const struct export_rows *rows, const struct export_window *view, int64_t start, int64_t end)
+{
+    const struct filter *filter = rows->options->filter;
+
+    if (filter && rows->of_thread >= 0)
+        return filter_thread(filter, value_or(view, rows->of_thread, 0), start, end);
+    if (!filter || rows->of_process < 0 || rows->correlation < 0)
+        return 1;
+    return filter_gpu(filter, &(struct gpu_place){ start, end, value_or(view, rows->of_process, 0), value_or(view, rows->correlation, NO_CORRELATION),
+                                                   value_or(view, rows->device, -1), value_or(view, rows->stream, -1) });
+}
+
+static int in_ranges(const struct export_rows *rows, const struct export_window *view)
+{
+    if ((rows->options->range_count == 0 && !rows->options->filter) || rows->start < 0)
+        return 1;
+    if (view->null_masks[view->at] >> rows->start & 1)
+        return 0;
+    int64_t start = saturating_subtract(view->values[rows->start][view->at], rows->shift_ns), end = start;
+    if (rows->end >= 0 && !(view->null_masks[view->at] >> rows->end & 1))
+        end = saturating_subtract(view->values[rows->end][view->at], rows->shift_ns);
+    return export_wants_time(rows->options, start, end) && in_filter(rows, view, start, end);
+}
+
+const struct export_window *export_window(const struct export_rows *rows)
+{
+    return &rows->windows[(rows->read + 1) % 2].view;
+}
+
+int export_rows_next(struct export_rows *rows, struct error *err)
+{
+    for (;;) {
+        struct window *window = &rows->windows[(rows->read + 1) % 2];
+        if (rows->read == 0 || rows->run == window->run_count) {
+            if (!next_window(rows))
+                return 0;
+            window = &rows->windows[(rows->read + 1) % 2];
+            if (window->code != 0) {
+                *err = window->err;
+                return window->code;
+            }
+            continue;
+        }
+        const struct run *run = &window->runs[rows->run];
+        window->view.at = run->first + rows->at;
+        if (++rows->at == run->count) {
+            rows->at = 0;
+            rows->run++;
+        }
+        if (in_ranges(rows, &window->view))
+            return 1;
+    }
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------- */
+
+static int make_window(const struct export_rows *rows, struct window *window)
+{
+    window->view.null_masks = malloc(rows->window_rows * sizeof *window->view.null_masks);
+    int made = window->view.null_masks != NULL;
+    for (size_t c = 0; c < rows->column_count; c++)
+        made &= (window->view.values[c] = malloc(rows->window_rows * sizeof(int64_t))) != NULL;
+    return made;
+}
+
+static void find_times(struct export_rows *rows)
+{
+    rows->start = rows->end = -1;
+    for (size_t c = 0; c < rows->column_count; c++) {
+        if (!is_time(rows, c))
+            continue;
+        if (rows->start < 0)
+            rows->start = (int)c;
+        else if (rows->end < 0 && strcmp(rows->table->columns[rows->columns[c]].name, "end") == 0)
+            rows->end = (int)c;
+    }
+}
+
+static void find_places(struct export_rows *rows)
+{
+    const struct { const char *name; int *column; } places[] = {
+        { "globalTid", &rows->of_thread }, { "globalPid", &rows->of_process }, { "correlationId", &rows->correlation },
+        { "deviceId", &rows->device }, { "streamId", &rows->stream },
+    };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        *places[i].column = -1;
+        for (size_t c = 0; c < rows->column_count; c++)
+            if (rows->columns[c] >= 0 && strcmp(rows->table->columns[rows->columns[c]].name, places[i].name) == 0)
+                *places[i].column = (int)c;
+    }
+}
+
+int export_rows_open(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
+              const struct export_options *options, int64_t shift_ns, struct export_rows **out, struct error *err)
+{
+    struct export_rows *rows = calloc(1, sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    *rows = (struct export_rows){ .report = report, .table = table, .columns = columns, .column_count = column_count, .options = options,
+                           .shift_ns = shift_ns, .window_rows = table->rows < WINDOW_ROWS ? table->rows + 1 : WINDOW_ROWS };
+    pthread_mutex_init(&rows->lock, NULL);
+    pthread_cond_init(&rows->changed, NULL);
+    find_times(rows);
+    find_places(rows);
+    if (!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) {
+        export_rows_close(rows);
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    rows->started = table->rows >= AHEAD_ROWS && pthread_create(&rows->thread, NULL, fill_ahead, rows) == 0;
+    *out = rows;
+    return 0;
+}
+
+void export_rows_close(struct export_rows *rows)
+{
+    if (!rows)
+        return;
+    if (rows->started) {
+        pthread_mutex_lock(&rows->lock);
+        rows->stop = 1;
+        pthread_cond_broadcast(&rows->changed);
+        pthread_mutex_unlock(&rows->lock);
+        pthread_join(rows->thread, NULL);
+    }
+    for (int w = 0; w < 2; w++) {
+        free(rows->windows[w].runs);
+        free(rows->windows[w].view.null_masks);
+        for (size_t c = 0; c < rows->column_count; c++)
+            free(rows->windows[w].view.values[c]);
+    }
+    pthread_cond_destroy(&rows->changed);
+    pthread_mutex_destroy(&rows->lock);
+    free(rows);
+}

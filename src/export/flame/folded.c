@@ -1,0 +1,89 @@
+/* Folded stacks, as flamegraph.pl and its like take them: a line for each stack, its frames from the outermost on with ; between
+ * them, a space, and what its samples weigh. The thread's name stands first. */
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "flame_samples.h"
+
+struct folding {
+    struct stacks stacks;
+    struct stack_tree tree;
+    struct text line, frame; /* the line up to the node at hand */
+    size_t *ends;            /* owned; by level, how much of the line is frames up to there */
+    size_t room;
+};
+
+/* A frame must hold neither what parts frames nor what ends lines. */
+static void add_frame(struct folding *folding, uint32_t frame)
+{
+    text_clear(&folding->frame);
+    stack_frame_label(&folding->frame, &folding->stacks, frame);
+    for (size_t i = 0; i < folding->frame.length; i++) {
+        unsigned char c = (unsigned char)folding->frame.bytes[i];
+        folding->frame.bytes[i] = c == ';' ? ':' : c < ' ' || c == 0x7f ? ' ' : (char)c;
+    }
+    utf8_add(&folding->line, text_string(&folding->frame), folding->frame.length);
+}
+
+static int remember_end(struct folding *folding, size_t level)
+{
+    if (level >= folding->room) {
+        size_t *grown = realloc(folding->ends, (level * 2 + 64) * sizeof *grown);
+        if (!grown)
+            return ERR_NO_MEMORY;
+        folding->ends = grown;
+        folding->room = level * 2 + 64;
+    }
+    folding->ends[level] = folding->line.length;
+    return 0;
+}
+
+static int write_lines(void *context, struct outfile *output, struct error *err)
+{
+    struct folding *folding = context;
+    const struct stack_tree *tree = &folding->tree;
+    struct text out = {0};
+    size_t level = 0;
+    int code = remember_end(folding, 0);
+
+    for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT && code == 0;) {
+        folding->line.length = folding->ends[level - 1];
+        if (level > 1)
+            text_add_char(&folding->line, ';');
+        add_frame(folding, tree_frame(tree, node));
+        code = remember_end(folding, level);
+        if (code != 0 || !tree->self[node].samples)
+            continue;
+        text_add_bytes(&out, text_string(&folding->line), folding->line.length);
+        text_addf(&out, " %lld\n", (long long)tree->self[node].weight);
+        code = outfile_put(output, &out, 1 << 16, err);
+    }
+    if (code == ERR_NO_MEMORY || text_failed(&folding->line) || text_failed(&folding->frame))
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (code == 0)
+        code = outfile_put(output, &out, 0, err);
+    text_free(&out);
+    return code;
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    struct folding folding = {0};
+    int code = samples_read(&folding.stacks, report, STACKS_WITHOUT_LINES, options, err);
+
+    if (code == 0)
+        code = samples_tree(&folding.tree, &folding.stacks, options, err);
+    if (code == 0)
+        code = samples_write(path, options->gzip, write_lines, &folding, err);
+    stack_tree_free(&folding.tree);
+    stacks_free(&folding.stacks);
+    text_free(&folding.line);
+    text_free(&folding.frame);
+    free(folding.ends);
+    return code;
+}
+
+const struct exporter export_folded = {
+    .name = "folded", .help = "samples of threads as folded stacks, for flamegraph.pl and its like", .extension = "folded", .gzips = 1,
+    .export_report = export_report,
+};

@@ -1,0 +1,170 @@
+/* speedscope's own format: the samples of each thread in order of time, a profile each. */
+#include <stdlib.h>
+
+#include "export/json_check.h"
+#include "flame_samples.h"
+
+#define LINE_BYTES (1u << 16)
+
+struct scope {
+    struct stacks stacks;
+    struct thread_names names;
+    struct outfile *output;
+    const char *unit; /* of weights */
+    struct text out, name;
+    uint32_t *path; /* owned; frames of a stack */
+    size_t room;
+};
+
+static void add_text(struct scope *scope)
+{
+    json_add_text(&scope->out, text_string(&scope->name), scope->name.length);
+    text_clear(&scope->name);
+}
+
+static int write_frames(struct scope *scope, struct error *err)
+{
+    int code = 0;
+
+    text_add(&scope->out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": \"tacho\",\n\"shared\": {\"frames\": [");
+    for (uint32_t frame = 0; frame < scope->stacks.frames.count && code == 0; frame++) {
+        int64_t line = stack_frame(&scope->stacks, frame)[FRAME_LINE];
+        text_add(&scope->out, frame ? ",\n{\"name\": " : "\n{\"name\": ");
+        stack_frame_name(&scope->name, &scope->stacks, frame);
+        add_text(scope);
+        stack_frame_module(&scope->name, &scope->stacks, frame);
+        if (scope->name.length) {
+            text_add(&scope->out, ", \"file\": ");
+            add_text(scope);
+        }
+        if (line > FRAME_NO_LINE)
+            text_addf(&scope->out, ", \"line\": %lld", (long long)line);
+        text_add_char(&scope->out, '}');
+        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+    }
+    text_add(&scope->out, "\n]},\n\"profiles\": [");
+    return code;
+}
+
+static int add_stack(struct scope *scope, uint32_t stack)
+{
+    size_t count = 0;
+
+    for (; stack != STACK_EMPTY; stack = stack_parent(&scope->stacks, stack)) {
+        if (count == scope->room) {
+            uint32_t *grown = realloc(scope->path, (scope->room * 2 + 64) * sizeof *grown);
+            if (!grown)
+                return ERR_NO_MEMORY;
+            scope->path = grown;
+            scope->room = scope->room * 2 + 64;
+        }
+        scope->path[count++] = stack_innermost(&scope->stacks, stack);
+    }
+    text_add_char(&scope->out, '[');
+    while (count-- > 0) {
+        json_add_int(&scope->out, scope->path[count]);
+        if (count)
+            text_add_char(&scope->out, ',');
+    }
+    text_add_char(&scope->out, ']');
+    return 0;
+}
+
+/* Of samples with the same stack one after the other, the one behind the last. */
+static size_t same_stack(const struct stacks *stacks, size_t first, size_t behind)
+{
+    size_t i = first + 1;
+
+    while (i < behind && stacks->samples[i].stack == stacks->samples[first].stack)
+        i++;
+    return i;
+}
+
+static int64_t weigh(const struct stacks *stacks, size_t first, size_t behind)
+{
+    int64_t weight = 0;
+
+    for (; first < behind; first++)
+        weight = saturating_add(weight, stacks->samples[first].weight);
+    return weight;
+}
+
+static void add_thread_name(struct scope *scope, int64_t thread)
+{
+    const struct thread_name *name = thread_name_find(&scope->names, thread);
+    size_t length;
+
+    if (name) {
+        const char *bytes = report_string(scope->stacks.report, name->name, &length);
+        text_add_bytes(&scope->name, bytes, length);
+        text_add_char(&scope->name, ' ');
+    }
+    text_addf(&scope->name, "(pid %lld, tid %lld)", (long long)global_pid_number(thread), (long long)global_tid_number(thread));
+    add_text(scope);
+}
+
+static int write_profile(struct scope *scope, size_t first, size_t behind, struct error *err)
+{
+    const struct stacks *stacks = &scope->stacks;
+    int code = 0;
+
+    text_add(&scope->out, first ? ",\n{\"type\": \"sampled\", \"name\": " : "\n{\"type\": \"sampled\", \"name\": ");
+    add_thread_name(scope, stacks->samples[first].thread);
+    text_addf(&scope->out, ", \"unit\": \"%s\", \"startValue\": 0, \"endValue\": %lld,\n\"samples\": [", scope->unit,
+              (long long)weigh(stacks, first, behind));
+    for (size_t i = first; i < behind && code == 0; i = same_stack(stacks, i, behind)) {
+        text_add(&scope->out, i > first ? ",\n" : "");
+        if (add_stack(scope, stacks->samples[i].stack) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+    }
+    text_add(&scope->out, "],\n\"weights\": [");
+    for (size_t i = first, next; i < behind && code == 0; i = next) {
+        next = same_stack(stacks, i, behind);
+        text_add(&scope->out, i > first ? "," : "");
+        json_add_int(&scope->out, weigh(stacks, i, next));
+        code = outfile_put(scope->output, &scope->out, LINE_BYTES, err);
+    }
+    text_add(&scope->out, "]}");
+    return code;
+}
+
+static int write_all(void *context, struct outfile *output, struct error *err)
+{
+    struct scope *scope = context;
+    const struct stacks *stacks = &scope->stacks;
+
+    scope->output = output;
+    int code = write_frames(scope, err);
+    for (size_t first = 0, behind; first < stacks->sample_count && code == 0; first = behind) {
+        for (behind = first; behind < stacks->sample_count && stacks->samples[behind].thread == stacks->samples[first].thread;)
+            behind++;
+        code = write_profile(scope, first, behind, err);
+    }
+    text_add(&scope->out, "\n]}\n");
+    if (code == 0 && text_failed(&scope->name))
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    return code ? code : outfile_put(output, &scope->out, 0, err);
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    struct scope scope = { .unit = samples_are_time(report, options) ? "nanoseconds" : "none" };
+    int code = samples_read(&scope.stacks, report, STACKS_WITHOUT_LINES, options, err);
+
+    if (code == 0)
+        code = thread_names_read(&scope.names, report, err);
+    if (code == 0)
+        code = samples_write(path, options->gzip, write_all, &scope, err);
+    thread_names_free(&scope.names);
+    stacks_free(&scope.stacks);
+    text_free(&scope.out);
+    text_free(&scope.name);
+    free(scope.path);
+    return code;
+}
+
+const struct exporter export_speedscope = {
+    .name = "speedscope", .help = "samples of threads for speedscope.app, in order of time", .extension = "speedscope.json", .gzips = 1,
+    .export_report = export_report,
+};

@@ -1,0 +1,7 @@
+/* The texts that stand in every flame graph. */
+#ifndef TACHO_EXPORT_FLAME_SVG_H
+#define TACHO_EXPORT_FLAME_SVG_H
+
+extern const char svg_style[], svg_script[];
+
+#endif

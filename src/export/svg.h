@@ -1,7 +1,0 @@
-/* The texts that stand in every flame graph. */
-#ifndef TACHO_EXPORT_SVG_H
-#define TACHO_EXPORT_SVG_H
-
-extern const char svg_style[], svg_script[];
-
-#endif

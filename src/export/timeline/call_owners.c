@@ -1,0 +1,191 @@
+/* The sweep of src/analyze/model/launches.c over the calls and the operators of every thread; a report without operators has its NVTX
+ * ranges of the default domain instead. */
+#include "call_owners.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/launches.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/engine/order.h"
+
+static uint64_t rows_of(struct report *report, const char *name)
+{
+    const struct report_table *table = report_table(report, name);
+
+    return table ? table->rows : 0;
+}
+
+int64_t owners_operator_id(uint64_t row)
+{
+    return (int64_t)row + 1;
+}
+
+int64_t owners_range_id(struct report *report, uint64_t row)
+{
+    return (int64_t)(rows_of(report, "TACHO_TORCH_OP") + row) + 1;
+}
+
+enum { START, END, THREAD, CATEGORY, EXTERNAL, NAME, COLUMNS };
+enum { IS_OPERATOR, IS_ANNOTATION }; /* style of a range, here */
+
+/* IS_…, or -1 for what is not on the CPU. */
+static int style_of(struct report *report, int64_t category)
+{
+    const char *name = report_string(report, category, NULL);
+
+    return strcmp(name, "cpu_op") == 0 ? IS_OPERATOR : strcmp(name, "user_annotation") == 0 ? IS_ANNOTATION : -1;
+}
+
+/* By thread, then by start, the longer first. */
+static int by_place(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns > y->end_ns ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Operators as ranges; ids are by row. */
+static int read_operators(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
+{
+    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "category", "externalId", "nameId" };
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err);
+
+    if (code != 0)
+        return code;
+    ranges->list = malloc((columns.rows + 1) * sizeof *ranges->list);
+    *ids = malloc((columns.rows + 1) * sizeof **ids);
+    code = ranges->list && *ids && columns.rows < NO_RANGE ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    for (size_t row = 0; row < columns.rows && code == 0; row++) {
+        (*ids)[row] = columns_is_null(&columns, EXTERNAL, row) ? owners_operator_id(row) : columns.values[EXTERNAL][row];
+        int style = style_of(report, columns.values[CATEGORY][row]);
+        if (columns_is_null(&columns, END, row) || columns_is_null(&columns, THREAD, row) || style < 0)
+            continue;
+        ranges->list[ranges->count++] = (struct range){ .start_ns = columns.values[START][row], .end_ns = columns.values[END][row],
+                                                        .thread = columns.values[THREAD][row], .row = (uint32_t)row,
+                                                        .name = columns.values[NAME][row], .style = (uint32_t)style };
+    }
+    if (columns.values)
+        report_columns_free(&columns);
+    if (code == 0)
+        qsort(ranges->list, ranges->count, sizeof *ranges->list, by_place);
+    return code;
+}
+
+static int read_ranges(struct report *report, struct ranges *ranges, int64_t **ids, struct error *err)
+{
+    struct filter everything = {0};
+    size_t kept = 0;
+    int code = ranges_read(ranges, report, RANGE_PUSHPOP, &everything, err);
+
+    if (code != 0)
+        return code;
+    *ids = malloc((rows_of(report, "NVTX_EVENTS") + 1) * sizeof **ids);
+    if (!*ids)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->list[i].domain == NVTX_NO_NAME) {
+            struct range *range = &ranges->list[kept++];
+            size_t length = 0;
+            *range = ranges->list[i];
+            const char *text = range->name == NVTX_NO_NAME ? "" : report_string(report, range->name, &length);
+            range->style = operator_text(text, length).is_operator ? IS_OPERATOR : IS_ANNOTATION;
+            (*ids)[range->row] = owners_range_id(report, range->row);
+        }
+    ranges->count = kept;
+    return 0;
+}
+
+struct finding {
+    struct owners *owners;
+    const struct ranges *ranges;
+    const int64_t *ids;
+    uint32_t *numbers; /* by range: of its annotation, or NO_ANNOTATION */
+};
+
+/* The number of an annotation; those around it, which the list begins with, have theirs already. */
+static uint32_t number_of(const struct finding *finding, uint32_t range, uint32_t parent)
+{
+    struct owners *owners = finding->owners;
+    const struct range *of = &finding->ranges->list[range];
+
+    if (finding->numbers[range] == NO_ANNOTATION) {
+        finding->numbers[range] = (uint32_t)owners->annotation_count;
+        owners->annotations[owners->annotation_count++] = (struct annotation){ of->name, finding->ids[of->row], parent };
+    }
+    return finding->numbers[range];
+}
+
+static int take_around(void *context, uint32_t call, const uint32_t *around, size_t around_count)
+{
+    const struct finding *finding = context;
+    uint32_t annotation = NO_ANNOTATION;
+
+    for (size_t i = 0; i < around_count; i++)
+        if (finding->ranges->list[around[i]].style == IS_ANNOTATION)
+            annotation = number_of(finding, around[i], annotation);
+    finding->owners->annotation[call] = annotation;
+    if (around_count)
+        finding->owners->external[call] = finding->ids[finding->ranges->list[around[around_count - 1]].row];
+    return 0;
+}
+
+static int find_owners(struct owners *owners, const struct ranges *ranges, const int64_t *ids, struct error *err)
+{
+    struct finding finding = { owners, ranges, ids, malloc(ranges->count * sizeof *finding.numbers) };
+    size_t count = owners->calls.count;
+    uint32_t *list = malloc((count + 1) * sizeof *list);
+
+    owners->annotations = malloc(ranges->count * sizeof *owners->annotations);
+    int code = list && finding.numbers && owners->annotations ? 0 : ERR_NO_MEMORY;
+    for (size_t i = 0; i < count && code == 0; i++)
+        list[i] = (uint32_t)i;
+    for (size_t i = 0; i < ranges->count && code == 0; i++)
+        finding.numbers[i] = NO_ANNOTATION;
+    if (code == 0)
+        code = launches_sweep(&owners->calls, list, count, ranges, SIZE_MAX, take_around, &finding);
+    free(list);
+    free(finding.numbers);
+    return code ? error_set(err, code, "not enough memory to find the operators of CUDA calls") : 0;
+}
+
+int owners_read(struct owners *owners, struct report *report, struct error *err)
+{
+    struct ranges ranges = {0};
+    int64_t *ids = NULL;
+    int code = calls_read(&owners->calls, report, err);
+
+    if (code != 0 || !owners->calls.count)
+        return code;
+    owners->external = calloc(owners->calls.count, sizeof *owners->external);
+    owners->pointed = calloc(owners->calls.count, 1);
+    owners->annotation = malloc(owners->calls.count * sizeof *owners->annotation);
+    if (!owners->external || !owners->pointed || !owners->annotation)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    for (size_t i = 0; i < owners->calls.count; i++)
+        owners->annotation[i] = NO_ANNOTATION;
+    code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err) : read_ranges(report, &ranges, &ids, err);
+    if (code == 0 && ranges.count)
+        code = find_owners(owners, &ranges, ids, err);
+    ranges_free(&ranges);
+    free(ids);
+    return code;
+}
+
+void owners_free(struct owners *owners)
+{
+    calls_free(&owners->calls);
+    free(owners->external);
+    free(owners->pointed);
+    free(owners->annotation);
+    free(owners->annotations);
+    *owners = (struct owners){0};
+}

@@ -1,0 +1,280 @@
+/* Traces as torch.profiler writes them (Kineto's form of Chrome's JSON), an event on each line; always valid JSON.
+ *
+ * What was imported from such a trace is written as it was, so that another import makes the same report of it. */
+#include "chrome.h"
+
+#include <stdlib.h>
+
+#include "analyze/engine/event_columns.h"
+#include "export/json_check.h"
+
+#define LINE_BYTES (1u << 16)
+#define CHECKED_MOST (1u << 26) /* ids above this are looked at each time */
+enum { UNCHECKED, IS_JSON, IS_NO_JSON };
+
+/* ---- values -------------------------------------------------------------------------------------------------- */
+
+void chrome_add_us(struct text *line, int64_t ns)
+{
+    uint64_t left = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    char decimals[4] = { '.', (char)('0' + left / 100 % 10), (char)('0' + left / 10 % 10), (char)('0' + left % 10) };
+
+    if (ns < 0)
+        text_add_char(line, '-');
+    json_add_int(line, (int64_t)(left / 1000));
+    text_add_bytes(line, decimals, sizeof decimals);
+}
+
+void chrome_next(struct chrome *chrome)
+{
+    text_add_bytes(&chrome->line, ",\n", chrome->events ? 2 : 0);
+    chrome->events++;
+}
+
+static void add_string(struct text *line, struct trace_string string)
+{
+    json_add_text(line, string.bytes, string.length);
+}
+
+static int check(const struct trace_arg *arg)
+{
+    int is_good = arg->kind == ARG_JSON ? json_is_value(arg->text.bytes, arg->text.length) : json_is_members(arg->text.bytes, arg->text.length);
+
+    return is_good ? IS_JSON : IS_NO_JSON;
+}
+
+/* The same shapes come again and again: each text is looked at once. */
+static int is_json(struct chrome *chrome, const struct trace_arg *arg)
+{
+    int64_t id = arg->text.id;
+
+    if (id < 0 || id >= CHECKED_MOST)
+        return check(arg) == IS_JSON;
+    if ((size_t)id >= chrome->checked_count) {
+        size_t count = (size_t)id * 2 + 4096;
+        unsigned char *checked = realloc(chrome->checked, count);
+        if (!checked)
+            return check(arg) == IS_JSON;
+        memset(checked + chrome->checked_count, UNCHECKED, count - chrome->checked_count);
+        chrome->checked = checked;
+        chrome->checked_count = count;
+    }
+    int shift = arg->kind == ARG_JSON ? 0 : 4;
+    if ((chrome->checked[id] >> shift & 3) == UNCHECKED)
+        chrome->checked[id] |= (unsigned char)(check(arg) << shift);
+    return (chrome->checked[id] >> shift & 3) == IS_JSON;
+}
+
+static void add_value(struct chrome *chrome, const struct trace_arg *arg)
+{
+    struct text *line = &chrome->line;
+
+    switch (arg->kind) {
+    case ARG_INT:
+        json_add_int(line, arg->numbers[0]);
+        break;
+    case ARG_REAL:
+        json_add_real(line, arg->real);
+        break;
+    case ARG_FRACTION:
+        text_addf(line, "%f", arg->real);
+        break;
+    case ARG_TEXT:
+        add_string(line, arg->text);
+        break;
+    case ARG_JSON:
+        if (is_json(chrome, arg))
+            text_add_bytes(line, arg->text.bytes, arg->text.length);
+        else
+            json_add_mended_value(line, arg->text.bytes, arg->text.length);
+        break;
+    case ARG_MEMBERS:
+        if (is_json(chrome, arg))
+            text_add_bytes(line, arg->text.bytes, arg->text.length);
+        else
+            json_add_mended_members(line, arg->text.bytes, arg->text.length);
+        break;
+    case ARG_TRIPLE:
+        text_add_char(line, '[');
+        for (int i = 0; i < 3; i++) {
+            text_add_bytes(line, ", ", i ? 2 : 0);
+            json_add_int(line, arg->numbers[i]);
+        }
+        text_add_char(line, ']');
+        break;
+    case ARG_NULL:
+        text_add(line, "null");
+    }
+}
+
+/* Members of which nothing can be read add nothing, nor a comma. */
+static void add_args(struct chrome *chrome, const struct trace_event *event)
+{
+    struct text *line = &chrome->line;
+
+    text_add(line, ", \"args\": {");
+    for (size_t i = 0, first = line->length; i < event->arg_count; i++) {
+        const struct trace_arg *arg = &event->args[i];
+        size_t before = line->length;
+        text_add_bytes(line, ", ", before > first ? 2 : 0);
+        if (arg->name) {
+            text_add_char(line, '"');
+            text_add(line, arg->name);
+            text_add_bytes(line, "\": ", 3);
+        }
+        size_t begin = line->length;
+        add_value(chrome, arg);
+        if (line->length == begin)
+            line->length = before;
+    }
+    text_add_char(line, '}');
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+static int begins_with(struct trace_string string, const char *prefix)
+{
+    return string.length >= strlen(prefix) && memcmp(string.bytes, prefix, strlen(prefix)) == 0;
+}
+
+/* The marks and spans of the trace itself have words in the place of numbers. */
+static void add_nowhere(struct text *line, const struct trace_event *event)
+{
+    static const char iteration[] = "Iteration Start: ";
+    struct trace_string name = event->name;
+
+    if (event->phase == TRACE_SPAN && strcmp(event->category.bytes, "Trace") == 0) {
+        const char *number = memrchr(name.bytes, '(', name.length); /* PyTorch Profiler (0) */
+        name.length = number && number > name.bytes + 1 ? (size_t)(number - name.bytes) - 1 : name.length;
+        text_add(line, ", \"pid\": \"Spans\", \"tid\": ");
+        add_string(line, name);
+    } else if (event->phase == TRACE_MOMENT && begins_with(name, iteration)) {
+        struct text thread = {0};
+        text_add(&thread, "Trace ");
+        text_add_bytes(&thread, name.bytes + sizeof iteration - 1, name.length - sizeof iteration + 1);
+        text_add(line, ", \"pid\": \"Traces\", \"tid\": ");
+        json_add_text(line, text_string(&thread), thread.length);
+        text_free(&thread);
+    } else if (event->phase == TRACE_MOMENT) {
+        text_add(line, ", \"pid\": \"\", \"tid\": \"\"");
+    } else {
+        text_add(line, ", \"pid\": -1, \"tid\": 0");
+    }
+}
+
+static void add_place(struct chrome *chrome, const struct trace_event *event)
+{
+    struct text *line = &chrome->line;
+
+    if (event->where == ON_NOTHING) {
+        chrome->has_spans |= event->phase == TRACE_SPAN;
+        add_nowhere(line, event);
+        return;
+    }
+    text_add(line, ", \"pid\": ");
+    json_add_int(line, event->where == ON_THREAD ? global_pid_number(event->thread) : event->device);
+    text_add(line, ", \"tid\": ");
+    json_add_int(line, event->where == ON_THREAD ? global_tid_number(event->thread) : event->lane);
+}
+
+static void add_flow(struct text *line, const struct trace_event *event)
+{
+    text_addf(line, "{\"ph\": \"%c\", \"id\": ", event->flow_end);
+    json_add_int(line, event->flow_id);
+}
+
+static void add_name(struct text *line, const struct trace_event *event)
+{
+    int is_moment = event->phase == TRACE_MOMENT;
+    /* Of a moment an import keeps no category. */
+    int is_instant = is_moment && strcmp(event->category.bytes, "instant") == 0;
+
+    text_add(line, is_moment ? "{\"ph\": \"i\"" : "{\"ph\": \"X\"");
+    if (is_instant && event->where != ON_NOTHING)
+        text_add(line, ", \"cat\": \"cpu_instant_event\"");
+    else if (!is_instant) {
+        text_add(line, ", \"cat\": ");
+        add_string(line, event->category);
+    }
+    if (is_moment)
+        text_add(line, event->where == ON_NOTHING ? ", \"s\": \"g\"" : ", \"s\": \"t\"");
+    text_add(line, ", \"name\": ");
+    add_string(line, event->name);
+}
+
+static int write_event(void *context, const struct trace_event *event, struct error *err)
+{
+    struct chrome *chrome = context;
+    struct text *line = &chrome->line;
+
+    if (tracks_note(&chrome->tracks, event) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    chrome_next(chrome);
+    if (event->phase == TRACE_FLOW)
+        add_flow(line, event);
+    else
+        add_name(line, event);
+    add_place(chrome, event);
+    text_add(line, ", \"ts\": ");
+    int64_t ts_ns = saturating_add(event->start_ns, chrome->shift_ns);
+    chrome->first_ns = ts_ns < chrome->first_ns ? ts_ns : chrome->first_ns;
+    chrome_add_us(line, ts_ns);
+    if (event->phase == TRACE_SPAN) {
+        text_add(line, ", \"dur\": ");
+        chrome_add_us(line, saturating_duration(event->start_ns, event->end_ns));
+    }
+    if (event->phase == TRACE_FLOW) {
+        text_add(line, ", \"cat\": ");
+        add_string(line, event->category);
+        text_add(line, ", \"name\": ");
+        add_string(line, event->name);
+        text_add(line, event->flow_end == 'f' ? ", \"bp\": \"e\"}" : "}");
+    } else {
+        if (event->arg_count)
+            add_args(chrome, event);
+        text_add_char(line, '}');
+    }
+    return outfile_put(chrome->output, line, LINE_BYTES, err);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+static int write_trace(struct chrome *chrome, struct error *err)
+{
+    struct trace_sink sink = { write_event, chrome };
+    int code = chrome_add_members(chrome, err);
+
+    if (code == 0)
+        code = trace_walk(chrome->report, chrome->options, &sink, err);
+    if (code == 0)
+        code = chrome_add_names(chrome, err);
+    text_add(&chrome->line, "\n]}\n");
+    return code ? code : outfile_put(chrome->output, &chrome->line, 0, err);
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    struct chrome chrome = { .report = report, .options = options, .is_kineto = trace_is_kineto(report), .first_ns = INT64_MAX };
+    struct error close_error = {0};
+    int code = tracks_open(&chrome.tracks, report, err);
+
+    if (code == 0)
+        code = outfile_open(path, options->gzip, &chrome.output, err);
+    if (code == 0) {
+        code = write_trace(&chrome, err);
+        int closed = outfile_close(chrome.output, &close_error);
+        if (code == 0 && closed != 0) {
+            *err = close_error;
+            code = closed;
+        }
+    }
+    tracks_close(&chrome.tracks);
+    text_free(&chrome.line);
+    free(chrome.checked);
+    return code;
+}
+
+const struct exporter export_chrome = {
+    .name = "chrome", .help = "a trace as torch.profiler writes it, for Perfetto, chrome://tracing, TensorBoard, HolisticTraceAnalysis",
+    .extension = "pt.trace.json", .gzips = 1, .export_report = export_report,
+};

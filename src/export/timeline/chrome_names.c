@@ -1,0 +1,160 @@
+/* Names of processes, threads, devices and streams, and the order in which they are shown: behind all events, as torch has them. */
+#include <stdio.h>
+
+#include "analyze/engine/event_columns.h"
+#include "chrome.h"
+#include "export/json_check.h"
+
+#define FIRST_DEVICE 5000000 /* devices are shown below processes */
+
+struct place {
+    int64_t pid, tid;
+    int64_t time_ns;
+};
+
+static void begin(struct chrome *chrome, const char *kind, struct place place)
+{
+    struct text *line = &chrome->line;
+
+    chrome_next(chrome);
+    text_addf(line, "{\"name\": \"%s\", \"ph\": \"M\", \"ts\": ", kind);
+    chrome_add_us(line, place.time_ns);
+    text_addf(line, ", \"pid\": %lld, \"tid\": %lld, \"args\": {", (long long)place.pid, (long long)place.tid);
+}
+
+static void add_name(struct chrome *chrome, const char *kind, struct place place, const char *name, size_t length)
+{
+    begin(chrome, kind, place);
+    text_add(&chrome->line, "\"name\": ");
+    json_add_text(&chrome->line, name, length);
+    text_add(&chrome->line, "}}");
+}
+
+static void add_order(struct chrome *chrome, const char *kind, struct place place, int64_t index)
+{
+    begin(chrome, kind, place);
+    text_addf(&chrome->line, "\"sort_index\": %lld}}", (long long)index);
+}
+
+static void add_label(struct chrome *chrome, struct place place, const char *label)
+{
+    begin(chrome, "process_labels", place);
+    text_addf(&chrome->line, "\"labels\": \"%s\"}}", label);
+}
+
+static void add_process(struct chrome *chrome, struct place place, const char *name, size_t length)
+{
+    const char *slash = memrchr(name, '/', length); /* the program, not its folder */
+
+    if (!chrome->is_kineto && slash) {
+        length -= (size_t)(slash + 1 - name);
+        name = slash + 1;
+    }
+    add_name(chrome, "process_name", place, name, length);
+    add_label(chrome, place, "CPU");
+    add_order(chrome, "process_sort_index", place, place.pid);
+}
+
+static void add_device(struct chrome *chrome, struct place place, const char *name, size_t length)
+{
+    char label[40];
+
+    snprintf(label, sizeof label, "GPU %lld", (long long)place.pid);
+    add_name(chrome, "process_name", place, name, length);
+    add_label(chrome, place, label);
+    add_order(chrome, "process_sort_index", place, saturating_add(place.pid, FIRST_DEVICE));
+}
+
+static void add_thread(struct chrome *chrome, struct place place, const char *name, size_t length)
+{
+    add_name(chrome, "thread_name", place, name, length);
+    add_order(chrome, "thread_sort_index", place, place.tid);
+}
+
+/* Names that a trace had, each as it stands there, whether anything is shown under it or not. */
+static int add_kineto_names(struct chrome *chrome, struct place place, struct error *err)
+{
+    static const char *const process_columns[] = { "pid", "name" }, *const thread_columns[] = { "globalTid", "nameId" };
+    struct report_columns processes = {0}, threads = {0};
+    size_t length;
+    int code = columns_read(chrome->report, "PROCESSES", process_columns, 2, &processes, err);
+
+    for (size_t row = 0; row < processes.rows && code == 0; row++) {
+        const char *name = report_string(chrome->report, processes.values[1][row], &length);
+        place.pid = processes.values[0][row];
+        add_process(chrome, place, name, length);
+    }
+    if (code == 0)
+        code = columns_read(chrome->report, "ThreadNames", thread_columns, 2, &threads, err);
+    for (size_t row = 0; row < threads.rows && code == 0; row++) {
+        const char *name = report_string(chrome->report, threads.values[1][row], &length);
+        place.pid = global_pid_number(threads.values[0][row]);
+        place.tid = global_tid_number(threads.values[0][row]);
+        add_thread(chrome, place, name, length);
+    }
+    if (processes.values)
+        report_columns_free(&processes);
+    if (threads.values)
+        report_columns_free(&threads);
+    return code;
+}
+
+static void add_made_names(struct chrome *chrome, struct place place)
+{
+    const struct tracks *tracks = &chrome->tracks;
+    struct text text = {0};
+    size_t length;
+
+    for (uint32_t i = 0; i < tracks->processes.count; i++) {
+        int64_t process = *keys_get(&tracks->processes, i);
+        const char *name = tracks_process_name(tracks, process, &length);
+        place.pid = global_pid_number(process);
+        add_process(chrome, place, name, length);
+    }
+    for (uint32_t i = 0; i < tracks->threads.count; i++) {
+        int64_t thread = *keys_get(&tracks->threads, i);
+        const char *name = tracks_thread_name(tracks, thread, &length);
+        place.pid = global_pid_number(thread);
+        place.tid = global_tid_number(thread);
+        text_clear(&text);
+        text_addf(&text, "thread %lld (", (long long)place.tid);
+        text_add_bytes(&text, name, length);
+        text_add_char(&text, ')');
+        add_thread(chrome, place, text_string(&text), text.length);
+    }
+    text_free(&text);
+}
+
+int chrome_add_names(struct chrome *chrome, struct error *err)
+{
+    const struct tracks *tracks = &chrome->tracks;
+    struct place place = { .time_ns = chrome->first_ns < INT64_MAX ? chrome->first_ns : chrome->shift_ns };
+    size_t length = 0;
+    const char *name = tracks->process_names.count ? tracks_process_name(tracks, tracks->process_names.list[0].process, &length) : "";
+    int code = chrome->is_kineto ? add_kineto_names(chrome, place, err) : 0;
+
+    if (!chrome->is_kineto)
+        add_made_names(chrome, place);
+    for (uint32_t i = 0; i < tracks->devices.count; i++) {
+        place.pid = *keys_get(&tracks->devices, i);
+        add_device(chrome, place, name, length);
+    }
+    for (uint32_t i = 0; i < tracks->streams.count; i++) {
+        const int64_t *stream = keys_get(&tracks->streams, i);
+        struct text text = {0};
+        text_addf(&text, "stream %lld ", (long long)stream[2]);
+        if (stream[3])
+            text_addf(&text, "(process %lld)", (long long)global_pid_number(stream[3]));
+        place.pid = stream[0];
+        place.tid = stream[1];
+        add_thread(chrome, place, text_string(&text), text.length);
+        text_free(&text);
+    }
+    if (chrome->has_spans) { /* last of all */
+        chrome_next(chrome);
+        text_add(&chrome->line, "{\"name\": \"process_sort_index\", \"ph\": \"M\", \"ts\": ");
+        chrome_add_us(&chrome->line, place.time_ns);
+        text_add(&chrome->line, ", \"pid\": \"Spans\", \"tid\": 0, \"args\": {\"sort_index\": 536870912}}");
+    }
+    return code;
+}

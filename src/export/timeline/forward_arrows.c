@@ -1,0 +1,52 @@
+/* Forward and backward operators, matched by sequence number as torch does it. */
+#include "forward_arrows.h"
+
+#include <stdlib.h>
+
+#include "analyze/engine/event_columns.h"
+
+int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t thread, int64_t time_ns)
+{
+    arrows->keys.width = 2;
+    uint32_t key = keys_add(&arrows->keys, (int64_t[]){ global_process(thread), sequence });
+    if (key == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (key >= arrows->capacity) {
+        size_t capacity = arrows->capacity ? arrows->capacity * 2 : 1024;
+        struct arrow_end (*ends)[2] = realloc(arrows->ends, capacity * sizeof *ends);
+        if (!ends)
+            return ERR_NO_MEMORY;
+        memset(ends + arrows->capacity, 0, (capacity - arrows->capacity) * sizeof *ends);
+        arrows->ends = ends;
+        arrows->capacity = capacity;
+    }
+    struct arrow_end *end = &arrows->ends[key][is_backward];
+    if (!end->is_there || (is_backward ? time_ns < end->time_ns : time_ns >= end->time_ns))
+        *end = (struct arrow_end){ thread, time_ns, 1 };
+    return 0;
+}
+
+int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err)
+{
+    int64_t id = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < arrows->keys.count && code == 0; i++) {
+        const struct arrow_end *ends = arrows->ends[i];
+        if (!ends[0].is_there || !ends[1].is_there)
+            continue;
+        id++;
+        for (int side = 0; side < 2 && code == 0; side++) {
+            trace_on_thread(trace_begin(trace, TRACE_FLOW, "", ends[side].time_ns, ends[side].time_ns), ends[side].thread);
+            code = trace_emit_arrow(trace, "fwdbwd", side ? 'f' : 's', id, err);
+        }
+    }
+    return code;
+}
+
+void arrows_free(struct arrows *arrows)
+{
+    if (arrows->keys.width)
+        keys_free(&arrows->keys);
+    free(arrows->ends);
+}

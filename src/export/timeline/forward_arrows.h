@@ -1,0 +1,26 @@
+/* Arrows from forward operators to their backward ones, for reports that have none: by process and sequence number, of several
+ * forward operators the last to begin, of several backward ones the first. */
+#ifndef TACHO_EXPORT_TIMELINE_FORWARD_ARROWS_H
+#define TACHO_EXPORT_TIMELINE_FORWARD_ARROWS_H
+
+#include "analyze/engine/keys.h"
+#include "trace.h"
+
+struct arrow_end {
+    int64_t thread, time_ns;
+    int is_there;
+};
+
+struct arrows {
+    struct keys keys; /* process, sequence number */
+    struct arrow_end (*ends)[2]; /* owned; by key: forward, backward */
+    size_t capacity;
+};
+
+/* ERR_NO_MEMORY or 0. */
+int arrows_add(struct arrows *arrows, int64_t sequence, int is_backward, int64_t thread, int64_t time_ns);
+/* Both ends of each arrow that has both. */
+int arrows_emit(struct arrows *arrows, struct trace *trace, struct error *err);
+void arrows_free(struct arrows *arrows);
+
+#endif

@@ -1,0 +1,457 @@
+/* Perfetto's own format: packets of protocol buffers, in which every name, category and text is written once and then has a number.
+ *
+ * Spans are held until all are known (perfetto_spans.c): some eighty bytes for each. All else is written as it comes. */
+#include "perfetto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/engine/event_columns.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "export/json_check.h"
+
+#define OUT_BYTES (1u << 16)
+
+/* ---- packets ------------------------------------------------------------------------------------------------- */
+
+static void begin_packet(struct perfetto *perfetto, int flags)
+{
+    text_clear(&perfetto->packet);
+    protobuf_varint(&perfetto->packet, PACKET_SEQUENCE, SEQUENCE);
+    protobuf_varint(&perfetto->packet, PACKET_FLAGS, (uint64_t)flags);
+}
+
+void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns)
+{
+    begin_packet(perfetto, FLAG_NEEDS_STATE);
+    protobuf_varint(&perfetto->packet, PACKET_TIMESTAMP, (uint64_t)saturating_add(time_ns, perfetto->shift_ns));
+}
+
+int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
+{
+    protobuf_message(&perfetto->out, TRACE_PACKET, &perfetto->packet);
+    if (text_failed(&perfetto->packet) || text_failed(&perfetto->message) || text_failed(&perfetto->inner) || text_failed(&perfetto->bodies))
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    return outfile_put(perfetto->output, &perfetto->out, OUT_BYTES, err);
+}
+
+/* The number of a text in one of the lists; what is new is written first. 0 when memory is short. */
+static uint64_t number_of(struct perfetto *perfetto, struct intern *list, unsigned field, struct trace_string string, struct error *err)
+{
+    size_t before = list->count;
+    int64_t id = intern_add(list, string.bytes, string.length);
+    struct text entry = {0}, clean = {0};
+
+    if (id < 0)
+        return 0;
+    if ((size_t)id < before)
+        return (uint64_t)id + 1;
+    utf8_add(&clean, string.bytes, string.length);
+    protobuf_varint(&entry, 1, (uint64_t)id + 1);
+    protobuf_bytes(&entry, 2, text_string(&clean), clean.length);
+    text_clear(&perfetto->message);
+    protobuf_message(&perfetto->message, field, &entry);
+    begin_packet(perfetto, FLAG_NEEDS_STATE);
+    protobuf_message(&perfetto->packet, PACKET_INTERNED, &perfetto->message);
+    int code = perfetto_end_packet(perfetto, err);
+    int failed = text_failed(&entry) || text_failed(&clean);
+    text_free(&entry);
+    text_free(&clean);
+    return code || failed ? 0 : (uint64_t)id + 1;
+}
+
+/* ---- tracks -------------------------------------------------------------------------------------------------- */
+
+/* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
+static uint32_t place(struct perfetto *perfetto, enum track_kind kind, int64_t a, int64_t b, int *is_new)
+{
+    size_t before = perfetto->placed.count;
+    uint32_t number = keys_add(&perfetto->placed, (int64_t[]){ kind, a, b });
+
+    *is_new = number != NO_KEY && perfetto->placed.count > before;
+    if (!*is_new)
+        return number;
+    if (array_reserve(&perfetto->list, &perfetto->capacity, (size_t)number + 1, sizeof *perfetto->list) != 0)
+        return NO_KEY;
+    perfetto->list[number] = (struct track){ .uuid = (uint64_t)number + 1, .origin = number };
+    return number;
+}
+
+static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, const char *name, unsigned field, const struct text *detail,
+                    struct error *err)
+{
+    struct text *message = &perfetto->message;
+
+    text_clear(message);
+    protobuf_varint(message, TRACK_UUID, perfetto->list[track].uuid);
+    if (name)
+        protobuf_bytes(message, TRACK_NAME, name, strlen(name));
+    if (parent)
+        protobuf_varint(message, TRACK_PARENT, parent);
+    if (detail)
+        protobuf_message(message, field, detail);
+    begin_packet(perfetto, 0);
+    protobuf_message(&perfetto->packet, PACKET_TRACK, message);
+    return perfetto_end_packet(perfetto, err);
+}
+
+static void add_clean(struct text *out, unsigned field, const char *bytes, size_t length)
+{
+    struct text clean = {0};
+
+    utf8_add(&clean, bytes, length);
+    protobuf_bytes(out, field, text_string(&clean), clean.length);
+    text_free(&clean);
+}
+
+static uint32_t process_track(struct perfetto *perfetto, int64_t process, struct error *err)
+{
+    enum { PID = 1, PROCESS_NAME = 6 };
+    int is_new;
+    uint32_t track = place(perfetto, TRACK_OF_PROCESS, process, 0, &is_new);
+    struct text detail = {0};
+    size_t length;
+
+    if (!is_new)
+        return track;
+    const char *name = tracks_process_name(&perfetto->tracks, process, &length);
+    protobuf_varint(&detail, PID, (uint64_t)global_pid_number(process));
+    add_clean(&detail, PROCESS_NAME, name, length);
+    int code = describe(perfetto, track, 0, NULL, TRACK_PROCESS, &detail, err);
+    text_free(&detail);
+    return code ? NO_KEY : track;
+}
+
+static uint32_t thread_track(struct perfetto *perfetto, int64_t thread, struct error *err)
+{
+    enum { PID = 1, TID = 2, THREAD_NAME = 5 };
+    int is_new;
+    uint32_t track = place(perfetto, TRACK_OF_THREAD, thread, 0, &is_new), process;
+    struct text detail = {0};
+    size_t length;
+
+    if (!is_new)
+        return track;
+    process = process_track(perfetto, global_process(thread), err);
+    if (process == NO_KEY)
+        return NO_KEY;
+    const char *name = tracks_thread_name(&perfetto->tracks, thread, &length);
+    protobuf_varint(&detail, PID, (uint64_t)global_pid_number(thread));
+    protobuf_varint(&detail, TID, (uint64_t)global_tid_number(thread));
+    add_clean(&detail, THREAD_NAME, name, length);
+    int code = describe(perfetto, track, perfetto->list[process].uuid, NULL, TRACK_THREAD, &detail, err);
+    text_free(&detail);
+    return code ? NO_KEY : track;
+}
+
+static uint32_t device_track(struct perfetto *perfetto, int64_t device, struct error *err)
+{
+    int is_new;
+    uint32_t track = place(perfetto, TRACK_OF_DEVICE, device, 0, &is_new);
+    char name[40];
+
+    snprintf(name, sizeof name, "GPU %lld", (long long)device);
+    return is_new && describe(perfetto, track, 0, name, 0, NULL, err) != 0 ? NO_KEY : track;
+}
+
+static uint32_t stream_track(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+{
+    int is_new;
+    uint32_t track = place(perfetto, TRACK_OF_STREAM, event->device, event->lane, &is_new), device;
+    char name[80];
+
+    if (!is_new)
+        return track;
+    device = device_track(perfetto, event->device, err);
+    if (device == NO_KEY)
+        return NO_KEY;
+    if (event->process_number)
+        snprintf(name, sizeof name, "stream %lld (process %lld)", (long long)event->stream, (long long)global_pid_number(event->process));
+    else
+        snprintf(name, sizeof name, "stream %lld", (long long)event->stream);
+    return describe(perfetto, track, perfetto->list[device].uuid, name, 0, NULL, err) != 0 ? NO_KEY : track;
+}
+
+static uint32_t track_of(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+{
+    int is_new;
+    uint32_t track;
+
+    if (event->where == ON_THREAD)
+        return thread_track(perfetto, event->thread, err);
+    if (event->where == ON_STREAM)
+        return stream_track(perfetto, event, err);
+    track = place(perfetto, TRACK_OF_TRACE, 0, 0, &is_new);
+    return is_new && describe(perfetto, track, 0, "trace", 0, NULL, err) != 0 ? NO_KEY : track;
+}
+
+uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track)
+{
+    struct error ignored;
+    int is_new;
+
+    if (perfetto->list[track].overflow)
+        return perfetto->list[track].overflow;
+    uint32_t further = place(perfetto, TRACK_OF_OVERFLOW, track, 0, &is_new);
+    if (further == NO_KEY || describe(perfetto, further, perfetto->list[track].uuid, "overlapping", 0, NULL, &ignored) != 0)
+        return NO_KEY;
+    perfetto->list[track].overflow = further;
+    perfetto->list[further].origin = perfetto->list[track].origin;
+    return further;
+}
+
+/* ---- events -------------------------------------------------------------------------------------------------- */
+
+/* What has no column, as the JSON that it is. */
+static void add_members(struct text *out, const struct trace_string *members)
+{
+    struct text json = {0};
+
+    text_add_char(&json, '{');
+    if (json_is_members(members->bytes, members->length))
+        text_add_bytes(&json, members->bytes, members->length);
+    else
+        json_add_mended_members(&json, members->bytes, members->length);
+    text_add_char(&json, '}');
+    protobuf_message(out, ANNOTATION_JSON, &json);
+    text_free(&json);
+}
+
+static void add_triple(struct text *out, const int64_t numbers[3])
+{
+    struct text element = {0};
+
+    for (int i = 0; i < 3; i++) {
+        text_clear(&element);
+        protobuf_varint(&element, ANNOTATION_INT, (uint64_t)numbers[i]);
+        protobuf_message(out, ANNOTATION_ARRAY, &element);
+    }
+    text_free(&element);
+}
+
+static int add_annotation(struct perfetto *perfetto, struct text *body, const struct trace_arg *arg, struct error *err)
+{
+    struct text annotation = {0};
+    uint64_t name = number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION, trace_text(arg->name ? arg->name : "args"), err), text = 1;
+
+    protobuf_varint(&annotation, ANNOTATION_NAME, name);
+    switch (arg->kind) {
+    case ARG_INT:
+        protobuf_varint(&annotation, ANNOTATION_INT, (uint64_t)arg->numbers[0]);
+        break;
+    case ARG_REAL:
+    case ARG_FRACTION:
+        protobuf_double(&annotation, ANNOTATION_DOUBLE, arg->real);
+        break;
+    case ARG_TEXT:
+    case ARG_JSON: /* shapes repeat more often than anyone looks into them */
+        text = number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err);
+        protobuf_varint(&annotation, ANNOTATION_STRING_ID, text);
+        break;
+    case ARG_TRIPLE:
+        add_triple(&annotation, arg->numbers);
+        break;
+    case ARG_MEMBERS:
+        add_members(&annotation, &arg->text);
+        break;
+    case ARG_NULL:
+        protobuf_bytes(&annotation, ANNOTATION_JSON, "null", strlen("null"));
+    }
+    protobuf_message(body, EVENT_ANNOTATION, &annotation);
+    int failed = text_failed(&annotation) || !name || !text;
+    text_free(&annotation);
+    return failed ? error_set(err, ERR_NO_MEMORY, "not enough memory for the trace") : 0;
+}
+
+/* Category, name and arguments, without type and track. */
+static int add_body(struct perfetto *perfetto, struct text *body, const struct trace_event *event, struct error *err)
+{
+    uint64_t category = number_of(perfetto, &perfetto->categories, INTERNED_CATEGORY, event->category, err);
+    uint64_t name = number_of(perfetto, &perfetto->names, INTERNED_NAME, event->name, err);
+    int code = category && name ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+
+    protobuf_varint(body, EVENT_CATEGORY, category);
+    protobuf_varint(body, EVENT_NAME, name);
+    for (size_t i = 0; i < event->arg_count && code == 0; i++)
+        code = add_annotation(perfetto, body, &event->args[i], err);
+    return code;
+}
+
+static void *grow(void *list, size_t size, size_t count, size_t *capacity)
+{
+    if (count < *capacity)
+        return list;
+    void *grown = realloc(list, (*capacity ? *capacity * 2 : 4096) * size);
+    if (grown)
+        *capacity = *capacity ? *capacity * 2 : 4096;
+    return grown;
+}
+
+static int add_span(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+{
+    struct span *spans = grow(perfetto->spans, sizeof *spans, perfetto->span_count, &perfetto->span_capacity);
+    size_t before = perfetto->bodies.length;
+
+    if (!spans)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    perfetto->spans = spans;
+    int code = add_body(perfetto, &perfetto->bodies, event, err);
+    int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
+    spans[perfetto->span_count++] = (struct span){ event->start_ns, end, before, (uint32_t)(perfetto->bodies.length - before), track };
+    return code;
+}
+
+static int add_flow(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+{
+    struct flow *flows = grow(perfetto->flows, sizeof *flows, perfetto->flow_count, &perfetto->flow_capacity);
+    uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
+
+    if (!flows)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    perfetto->flows = flows;
+    flows[perfetto->flow_count++] = (struct flow){ event->start_ns, hash_number(kind + (uint64_t)event->flow_id), track, 0 };
+    return 0;
+}
+
+/* What the allocator has given out and what it holds, as curves. */
+static int add_counters(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+{
+    enum { UNIT = 3, UNIT_BYTES = 3 };
+    static const char *const names[] = { "Total Allocated", "Total Reserved" };
+    int64_t device = -1, on_gpu = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < event->arg_count; i++) {
+        const struct trace_arg *arg = &event->args[i];
+        device = arg->name && strcmp(arg->name, "Device Id") == 0 ? arg->numbers[0] : device;
+        on_gpu = arg->name && strcmp(arg->name, "Device Type") == 0 ? arg->numbers[0] : on_gpu;
+    }
+    for (size_t i = 0; i < event->arg_count && code == 0; i++)
+        for (int64_t which = 0; which < 2 && code == 0; which++) {
+            const struct trace_arg *arg = &event->args[i];
+            int is_new;
+            if (!arg->name || strcmp(arg->name, names[which]) != 0)
+                continue;
+            uint32_t process = process_track(perfetto, global_process(event->thread), err);
+            uint32_t track = place(perfetto, TRACK_OF_COUNTER, global_process(event->thread), saturating_add(saturating_multiply(on_gpu ? device : -1, 2), which), &is_new);
+            if (process == NO_KEY || track == NO_KEY)
+                return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+            if (is_new) {
+                char name[80];
+                struct text detail = {0};
+                snprintf(name, sizeof name, on_gpu ? "%s (GPU %lld)" : "%s (CPU)", names[which], (long long)device);
+                protobuf_varint(&detail, UNIT, UNIT_BYTES);
+                code = describe(perfetto, track, perfetto->list[process].uuid, name, TRACK_COUNTER, &detail, err);
+                text_free(&detail);
+            }
+            text_clear(&perfetto->message);
+            protobuf_varint(&perfetto->message, EVENT_TYPE, TYPE_COUNTER);
+            protobuf_varint(&perfetto->message, EVENT_TRACK, perfetto->list[track].uuid);
+            protobuf_varint(&perfetto->message, EVENT_COUNTER, (uint64_t)arg->numbers[0]);
+            perfetto_begin_event(perfetto, event->start_ns);
+            protobuf_message(&perfetto->packet, PACKET_EVENT, &perfetto->message);
+            code = code ? code : perfetto_end_packet(perfetto, err);
+        }
+    return code;
+}
+
+static int add_moment(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+{
+    struct text body = {0};
+    int code = strcmp(event->name.bytes, "[memory]") == 0 && event->where == ON_THREAD ? add_counters(perfetto, event, err) : 0;
+
+    if (code == 0)
+        code = add_body(perfetto, &body, event, err);
+    protobuf_varint(&body, EVENT_TYPE, TYPE_INSTANT);
+    protobuf_varint(&body, EVENT_TRACK, perfetto->list[track].uuid);
+    perfetto_begin_event(perfetto, event->start_ns);
+    protobuf_message(&perfetto->packet, PACKET_EVENT, &body);
+    int failed = text_failed(&body);
+    text_free(&body);
+    if (code == 0 && failed)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    return code ? code : perfetto_end_packet(perfetto, err);
+}
+
+static int take_event(void *context, const struct trace_event *event, struct error *err)
+{
+    struct perfetto *perfetto = context;
+    uint32_t track = track_of(perfetto, event, err);
+
+    if (track == NO_KEY)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    if (event->phase == TRACE_SPAN)
+        return add_span(perfetto, event, track, err);
+    return event->phase == TRACE_FLOW ? add_flow(perfetto, event, track, err) : add_moment(perfetto, event, track, err);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------------- */
+
+/* The first packet: nothing is known before it, and what the times mean. */
+static int add_clocks(struct perfetto *perfetto, struct error *err)
+{
+    struct trace_clock clock;
+    int code = trace_clock(perfetto->report, perfetto->options, &clock, err);
+    const uint64_t times[][2] = { { CLOCK_BOOT, (uint64_t)clock.shift_ns }, { CLOCK_UTC, (uint64_t)saturating_add(clock.base_ns, clock.origin_ns) } };
+
+    perfetto->shift_ns = clock.shift_ns;
+    text_clear(&perfetto->message);
+    for (int i = 0; i < 2; i++) {
+        text_clear(&perfetto->inner);
+        protobuf_varint(&perfetto->inner, CLOCK_ID, times[i][0]);
+        protobuf_varint(&perfetto->inner, CLOCK_TIME, times[i][1]);
+        protobuf_message(&perfetto->message, CLOCK, &perfetto->inner);
+    }
+    protobuf_varint(&perfetto->message, PRIMARY_CLOCK, CLOCK_BOOT);
+    begin_packet(perfetto, FLAG_CLEARED);
+    protobuf_message(&perfetto->packet, PACKET_CLOCKS, &perfetto->message);
+    return code ? code : perfetto_end_packet(perfetto, err);
+}
+
+static int write_trace(struct perfetto *perfetto, struct error *err)
+{
+    struct trace_sink sink = { take_event, perfetto };
+    int code = add_clocks(perfetto, err);
+
+    if (code == 0)
+        code = trace_walk(perfetto->report, perfetto->options, &sink, err);
+    if (code == 0)
+        code = perfetto_write_spans(perfetto, err);
+    return code ? code : outfile_put(perfetto->output, &perfetto->out, 0, err);
+}
+
+static int export_report(struct report *report, const char *path, const struct export_options *options, struct error *err)
+{
+    struct perfetto perfetto = { .report = report, .options = options, .placed.width = 3 };
+    struct text *texts[] = { &perfetto.out, &perfetto.packet, &perfetto.message, &perfetto.inner, &perfetto.bodies };
+    struct intern *lists[] = { &perfetto.categories, &perfetto.names, &perfetto.annotations, &perfetto.strings };
+    struct error close_error = {0};
+    int code = tracks_open(&perfetto.tracks, report, err);
+
+    if (code == 0)
+        code = outfile_open(path, options->gzip, &perfetto.output, err);
+    if (code == 0) {
+        code = write_trace(&perfetto, err);
+        int closed = outfile_close(perfetto.output, &close_error);
+        if (code == 0 && closed != 0) {
+            *err = close_error;
+            code = closed;
+        }
+    }
+    tracks_close(&perfetto.tracks);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        intern_free(lists[i]);
+    keys_free(&perfetto.placed);
+    free(perfetto.list);
+    free(perfetto.spans);
+    free(perfetto.flows);
+    return code;
+}
+
+const struct exporter export_perfetto = {
+    .name = "perfetto", .help = "a trace in Perfetto's own format", .extension = "pftrace", .gzips = 1, .export_report = export_report,
+};

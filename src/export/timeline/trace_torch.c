@@ -1,0 +1,176 @@
+/* What PyTorch told: operators, annotations and marks, memory, Python functions, arrows. */
+#include "trace.h"
+
+#include "analyze/engine/event_columns.h"
+#include "report/schema/torch_names.h"
+#include "forward_arrows.h"
+
+/* ---- operators ----------------------------------------------------------------------------------------------- */
+
+#define OP_COLUMNS(X)                                                                                                                  \
+    X(START, "start") X(END, "end") X(THREAD, "globalTid") X(NAME, "nameId") X(CATEGORY, "category") X(EXTERNAL, "externalId")          \
+    X(RECORD_FUNCTION, "recordFunctionId") X(SEQUENCE, "sequenceNumber") X(FORWARD, "forwardThread") X(DIMS, "inputDimsId")            \
+    X(TYPES, "inputTypesId") X(STRIDES, "inputStridesId") X(CONCRETE, "concreteInputsId") X(STACK, "callStackId") X(MODULE, "moduleId") \
+    X(INDEX, "eventIndex") X(ARGS, "argsId") X(DEVICE, "deviceId") X(STREAM, "streamId")
+enum {
+#define COLUMN_NUMBER(name, column) OP_##name,
+    OP_COLUMNS(COLUMN_NUMBER)
+    OP_COUNT
+};
+static const char *const op_columns[] = {
+#define COLUMN_NAME(name, column) column,
+    OP_COLUMNS(COLUMN_NAME)
+};
+
+static void add_inputs(struct trace_event *event, const struct trace_rows *rows)
+{
+    trace_arg_column(event, "Record function id", rows, OP_RECORD_FUNCTION);
+    trace_arg_column(event, "Sequence number", rows, OP_SEQUENCE);
+    trace_arg_column(event, "Fwd thread id", rows, OP_FORWARD);
+    trace_arg_string(event, "Concrete Inputs", ARG_JSON, rows, OP_CONCRETE);
+    trace_arg_string(event, "Input type", ARG_JSON, rows, OP_TYPES);
+    trace_arg_string(event, "Input Strides", ARG_JSON, rows, OP_STRIDES);
+    trace_arg_string(event, "Input Dims", ARG_JSON, rows, OP_DIMS);
+    trace_arg_string(event, "Call stack", ARG_TEXT, rows, OP_STACK);
+    trace_arg_string(event, "Module Hierarchy", ARG_TEXT, rows, OP_MODULE);
+}
+
+/* Columns of what is on a GPU, and of moments, repeat what is in its arguments; only those that do not are written. */
+static int emit_op(struct trace *trace, const struct trace_rows *rows, struct error *err)
+{
+    int64_t start = row_value(rows, OP_START);
+    int is_moment = !row_has(rows, OP_END), is_on_gpu = row_has(rows, OP_DEVICE);
+    struct trace_event *event = trace_begin(trace, is_moment ? TRACE_MOMENT : TRACE_SPAN, "", start, row_value_or(rows, OP_END, start));
+    int code = 0;
+
+    event->name = row_string(rows, OP_NAME);
+    event->category = row_string(rows, OP_CATEGORY);
+    if (is_on_gpu)
+        code = trace_on_stream(trace, 0, row_value(rows, OP_DEVICE), row_value_or(rows, OP_STREAM, 0));
+    else if (row_has(rows, OP_THREAD))
+        trace_on_thread(event, row_value(rows, OP_THREAD));
+    if (row_has(rows, OP_EXTERNAL) && !is_moment)
+        trace_arg_int(event, "External id", row_value(rows, OP_EXTERNAL));
+    else if (!trace->is_kineto && !is_moment && !is_on_gpu)
+        trace_arg_int(event, "External id", owners_operator_id(rows->row - 1));
+    if (is_on_gpu && strcmp(event->category.bytes, "cuda_sync") == 0) {
+        trace_arg_int(event, "stream", event->stream);
+        trace_arg_int(event, "device", event->device);
+    }
+    if (!is_on_gpu && !is_moment)
+        add_inputs(event, rows);
+    if (!is_on_gpu)
+        trace_arg_column(event, "Ev Idx", rows, OP_INDEX);
+    trace_arg_string(event, NULL, ARG_MEMBERS, rows, OP_ARGS);
+    return code ? error_set(err, code, "out of memory") : trace_emit(trace, err);
+}
+
+/* Forward and backward are tied together by their sequence number; the backward node itself has it, not what evaluates it. */
+static int note_arrow(struct arrows *arrows, const struct trace_rows *rows)
+{
+    struct trace_string name = row_string(rows, OP_NAME);
+
+    if (!row_has(rows, OP_SEQUENCE) || !row_has(rows, OP_THREAD) || row_value(rows, OP_SEQUENCE) < 0 ||
+        torch_is_engine(name.bytes, name.length))
+        return 0;
+    return arrows_add(arrows, row_value(rows, OP_SEQUENCE), row_value_or(rows, OP_FORWARD, 0) > 0, row_value(rows, OP_THREAD),
+                      row_value(rows, OP_START));
+}
+
+int trace_torch_ops(struct trace *trace, struct error *err)
+{
+    struct trace_rows rows;
+    struct arrows arrows = {0};
+    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_OP", op_columns, OP_COUNT, err);
+
+    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+        code = emit_op(trace, &rows, err);
+        if (code == 0 && !trace->is_kineto && note_arrow(&arrows, &rows) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
+    }
+    if (code == 0)
+        code = arrows_emit(&arrows, trace, err);
+    arrows_free(&arrows);
+    trace_rows_close(&rows);
+    return code;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+int trace_torch_memory(struct trace *trace, struct error *err)
+{
+    enum { TIME, THREAD, EVENT, DEVICE_TYPE, DEVICE, ADDRESS, BYTES, ALLOCATED, RESERVED, INDEX, ARGS, COLUMNS };
+    static const char *const names[COLUMNS] = { "timestamp", "globalTid", "event", "deviceType", "deviceId", "address", "bytes",
+                                                "totalAllocated", "totalReserved", "eventIndex", "argsId" };
+    struct trace_rows rows;
+    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_MEMORY", names, COLUMNS, err);
+
+    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+        struct trace_event *event = trace_begin(trace, TRACE_MOMENT, "cpu_instant_event", row_value(&rows, TIME), row_value(&rows, TIME));
+        event->name = row_string(&rows, EVENT);
+        if (row_has(&rows, THREAD))
+            trace_on_thread(event, row_value(&rows, THREAD));
+        trace_arg_column(event, "Total Reserved", &rows, RESERVED);
+        trace_arg_column(event, "Total Allocated", &rows, ALLOCATED);
+        trace_arg_column(event, "Bytes", &rows, BYTES);
+        trace_arg_column(event, "Device Id", &rows, DEVICE);
+        trace_arg_column(event, "Device Type", &rows, DEVICE_TYPE);
+        trace_arg_column(event, "Addr", &rows, ADDRESS);
+        trace_arg_string(event, NULL, ARG_MEMBERS, &rows, ARGS);
+        trace_arg_column(event, "Ev Idx", &rows, INDEX);
+        code = trace_emit(trace, err);
+    }
+    trace_rows_close(&rows);
+    return code;
+}
+
+/* ---- Python -------------------------------------------------------------------------------------------------- */
+
+int trace_torch_python(struct trace *trace, struct error *err)
+{
+    enum { START, END, THREAD, NAME, PYTHON, PARENT, MODULE, INDEX, ARGS, COLUMNS };
+    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "pythonId", "parentId", "moduleId", "eventIndex", "argsId" };
+    struct trace_rows rows;
+    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_PYTHON", names, COLUMNS, err);
+
+    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+        struct trace_event *event = trace_begin(trace, TRACE_SPAN, "python_function", row_value(&rows, START), row_value(&rows, END));
+        event->name = row_string(&rows, NAME);
+        if (row_has(&rows, THREAD))
+            trace_on_thread(event, row_value(&rows, THREAD));
+        if (row_has(&rows, PYTHON) && !row_has(&rows, PARENT))
+            trace_arg(event, "Python parent id", ARG_NULL);
+        trace_arg_column(event, "Python parent id", &rows, PARENT);
+        trace_arg_column(event, "Python id", &rows, PYTHON);
+        trace_arg_column(event, "Python module id", &rows, MODULE);
+        trace_arg_string(event, NULL, ARG_MEMBERS, &rows, ARGS);
+        trace_arg_column(event, "Ev Idx", &rows, INDEX);
+        code = trace_emit(trace, err);
+    }
+    trace_rows_close(&rows);
+    return code;
+}
+
+/* ---- arrows -------------------------------------------------------------------------------------------------- */
+
+int trace_torch_flows(struct trace *trace, struct error *err)
+{
+    enum { TIME, CATEGORY, PHASE, ID, THREAD, DEVICE, STREAM, COLUMNS };
+    static const char *const names[COLUMNS] = { "timestamp", "category", "phase", "flowId", "globalTid", "deviceId", "streamId" };
+    struct trace_rows rows;
+    int code = trace_rows_open(trace, &rows, "TACHO_TORCH_FLOW", names, COLUMNS, err);
+
+    while (code == 0 && (code = trace_rows_next(&rows, err)) == 1) {
+        struct trace_event *event = trace_begin(trace, TRACE_FLOW, "", row_value(&rows, TIME), row_value(&rows, TIME));
+        struct trace_string phase = row_string(&rows, PHASE);
+        event->category = event->name = row_string(&rows, CATEGORY);
+        event->flow_id = row_value(&rows, ID);
+        event->flow_end = phase.length == 1 && strchr("stf", *phase.bytes) ? *phase.bytes : 't';
+        int is_lost = row_has(&rows, DEVICE) && trace_on_stream(trace, 0, row_value(&rows, DEVICE), row_value_or(&rows, STREAM, 0)) != 0;
+        if (!row_has(&rows, DEVICE) && row_has(&rows, THREAD))
+            trace_on_thread(event, row_value(&rows, THREAD));
+        code = is_lost ? error_set(err, ERR_NO_MEMORY, "out of memory") : trace_emit(trace, err);
+    }
+    trace_rows_close(&rows);
+    return code;
+}
