@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "view/view.h"
+#include "view/timeline.h"
 
 struct server;
 

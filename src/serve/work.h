@@ -1,4 +1,4 @@
-/* Requests that may take long, away from the loop: each lane of the view (view.h) has a thread of its own, started with its first
+/* Requests that may take long, away from the loop: each lane of the view (timeline.h) has a thread of its own, started with its first
  * request, so that nothing holds up the picture and nothing that is kept is used by two.
  *
  * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which sends it. A client
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "view/view.h"
+#include "view/timeline.h"
 
 struct evhttp_request;
 struct event_base;

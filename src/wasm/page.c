@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "import/import.h"
-#include "view/view.h"
+#include "view/timeline.h"
 #include "host.h"
 
 #define IMPORTED "/imported.tacho"

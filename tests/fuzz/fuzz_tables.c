@@ -15,7 +15,7 @@
 #include "analyze/reports/torch_ops.h"
 #include "cmd/print.h"
 #include "export/export.h"
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 #include "../unit/hostile_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

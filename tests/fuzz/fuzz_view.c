@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 #include "../unit/memory_host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

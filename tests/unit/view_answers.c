@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cancel.h"
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 
 enum { MAIN = 1, BACKWARD = 2, HOLDER = 3 };
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 
 enum { ROUNDS = 20, MOST_ROWS = 40 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "view/index.h"
+#include "view/load/event_index.h"
 
 enum { COUNT = 3000, LONG_EVERY = 700 };
 

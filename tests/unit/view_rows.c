@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "view/view_state.h"
+#include "view/load/view_state.h"
 
 enum { MOST_EVENTS = 3000, PIXELS = 1024 };
 

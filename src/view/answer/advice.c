@@ -1,0 +1,290 @@
+/* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline. */
+#include "advice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/model/calls.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/rules/rule.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "base/json_write.h"
+#include "answers.h"
+#include "event_fields.h"
+#include "answer_cache.h"
+
+/* ---- lists by impact ------------------------------------------------------------------------------------------ */
+
+void advice_list_free(struct advice_list *list)
+{
+    text_free(&list->text);
+    free(list->members);
+    *list = (struct advice_list){0};
+}
+
+/* What was added to the text from there on is a member. */
+static void end_member(struct advice_list *list, size_t first, int64_t impact_ns)
+{
+    if (array_reserve(&list->members, &list->room, list->count + 1, sizeof *list->members) != 0)
+        list->text.failed = 1;
+    else
+        list->members[list->count++] = (struct advice_member){ impact_ns, first, list->text.length - first };
+}
+
+static int by_impact(const void *a, const void *b)
+{
+    const struct advice_member *x = a, *y = b;
+    int order = (x->impact_ns < y->impact_ns) - (x->impact_ns > y->impact_ns);
+
+    return order ? order : (x->first > y->first) - (x->first < y->first);
+}
+
+/* Sorting moves members, never the text, so that one that failed can still be cut off by its place there. */
+static void add_list(struct text *out, struct advice_list *list)
+{
+    if (list->count)
+        qsort(list->members, list->count, sizeof *list->members, by_impact);
+    for (size_t i = 0; i < list->count; i++) {
+        text_add(out, i ? "," : "");
+        text_add_bytes(out, list->text.bytes + list->members[i].first, list->members[i].length);
+    }
+}
+
+/* Forgets what was added since the text had that length. */
+static void cut_list(struct advice_list *list, size_t length)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        if (list->members[i].first < length)
+            list->members[kept++] = list->members[i];
+    list->count = kept;
+    text_cut(&list->text, length);
+}
+
+void advice_add(struct advice *advice, const struct advice_item *item)
+{
+    struct text *out = &advice->items->text;
+    size_t first = out->length;
+
+    text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
+    json_add_text(out, item->title, strlen(item->title));
+    text_add(out, ",\"text\":");
+    json_add_text(out, text_string(item->text), item->text->length);
+    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
+              (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
+    fields_add_int(out, item->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->items, first, item->impact_ns);
+}
+
+void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
+{
+    struct text *out = &advice->rules->text;
+    size_t first = out->length;
+
+    text_addf(out, "{\"name\":\"%s\",\"title\":", rule->name);
+    json_add_text(out, rule->title, strlen(rule->title));
+    text_add(out, ",\"advice\":");
+    json_add_text(out, rule->words, strlen(rule->words));
+    text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
+    fields_add_int(out, rule->impact_ns);
+    text_add_char(out, '}');
+    end_member(advice->rules, first, rule->impact_ns);
+}
+
+/* ---- where on the timeline ----------------------------------------------------------------------------------- */
+
+int advice_gpu_row(const struct view *view, int64_t gpu)
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_GPU && view->rows[r].device == gpu)
+            return (int)r;
+    return VIEW_NO_ROW;
+}
+
+static int is_of_process(const struct view_row *row, int64_t pid)
+{
+    return row->process != -1 && global_pid_number(row->process) == pid;
+}
+
+/* The same by a context of a process. */
+static int gpu_row_of_context(const struct view *view, int64_t pid, int64_t context)
+{
+    for (size_t r = 0; r < view->row_count; r++)
+        if (view->rows[r].type == ROW_STREAM && view->rows[r].context == context && is_of_process(&view->rows[r], pid)) {
+            int row = view->rows[r].parent;
+            while (row != VIEW_NO_ROW && view->rows[row].type != ROW_GPU)
+                row = view->rows[row].parent;
+            return row;
+        }
+    return VIEW_NO_ROW;
+}
+
+/* The event of a row that begins at this very time, or -1. */
+static int64_t event_at(const struct view_events *events, int64_t start_ns)
+{
+    for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+        uint32_t event = events_from(events, lane, start_ns);
+        if (event < events->lanes[lane + 1] && events->start_ns[event] == start_ns)
+            return event;
+    }
+    return ADVICE_NO_EVENT;
+}
+
+/* ---- rows of rules ------------------------------------------------------------------------------------------- */
+
+/* What the columns of the rules' tables are called; the numbers that a row has of them. */
+enum { DURATION, START, PID, TID, CONTEXT, STREAM, NUMBERS };
+static const char *const number_names[NUMBERS] = { "Duration", "Start", "PID", "TID", "Context ID", "Stream ID" };
+
+/* What a row of each rule is. */
+static const struct { const char *rule, *words; } meanings[] = {
+    { "cuda_memcpy_async", "This copy was meant to be asynchronous, but one side of it is pageable memory: the call returned only when it was done" },
+    { "cuda_memcpy_sync", "The thread waited until this copy was done" },
+    { "cuda_memset_sync", "The thread waited until this fill was done" },
+    { "cuda_api_sync", "The thread waited here for the GPU" },
+    { "gpu_gaps", "The GPU had no work of this process" },
+    { "gpu_time_util", "Little use of the GPU" },
+};
+
+static const char *meaning_of(const struct analysis *rule)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strcmp(rule->name, meanings[i].rule) == 0)
+            return meanings[i].words;
+    return rule->title;
+}
+
+static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *event)
+{
+    *event = ADVICE_NO_EVENT;
+    for (size_t r = 0; r < view->row_count; r++) {
+        const struct view_row *row = &view->rows[r];
+        int fits = numbers[TID] >= 0 ? row->type == ROW_CUDA_API && row->thread != -1 && global_tid_number(row->thread) == numbers[TID]
+                                     : numbers[STREAM] >= 0 && row->type == ROW_STREAM && row->stream == numbers[STREAM] && row->context == numbers[CONTEXT];
+        if (!fits || !is_of_process(row, numbers[PID]))
+            continue;
+        *event = event_at(&row->events, numbers[START]);
+        if (*event != ADVICE_NO_EVENT)
+            return (int)r;
+    }
+    return numbers[TID] < 0 && numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
+}
+
+/* "…: 1.2 ms, Pageable, Device, 4.19 MB, cudaMemcpyAsync. What to do." */
+static void describe(struct text *out, const struct analysis *rule, const struct table *table, const struct table_cell *cells, int64_t duration)
+{
+    const struct table_column *columns = table_columns(table);
+
+    text_clear(out);
+    text_addf(out, "%s: ", meaning_of(rule));
+    human_time(out, duration);
+    for (size_t c = 0; c < table_column_count(table); c++) {
+        if (cells[c].kind == CELL_TEXT && cells[c].text.length) {
+            text_add(out, ", ");
+            text_add_bytes(out, cells[c].text.bytes, call_name_length(cells[c].text.bytes, cells[c].text.length));
+        } else if (cells[c].kind == CELL_REAL)
+            text_addf(out, ", %.3g%s", cells[c].real, columns[c].unit == UNIT_MEGABYTES ? " MB" : columns[c].unit == UNIT_PERCENT ? " % in use" : "");
+    }
+    text_addf(out, ". %s", rule->advice);
+}
+
+static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table, struct text *text)
+{
+    int places[NUMBERS];
+
+    for (int n = 0; n < NUMBERS; n++) {
+        places[n] = -1;
+        for (size_t c = 0; c < table_column_count(table); c++)
+            if (strcmp(table_columns(table)[c].name, number_names[n]) == 0)
+                places[n] = (int)c;
+    }
+    for (size_t r = 0; r < table_row_count(table) && r < ADVICE_MOST; r++) {
+        const struct table_cell *cells = table_row(table, r);
+        int64_t numbers[NUMBERS];
+        for (int n = 0; n < NUMBERS; n++)
+            numbers[n] = places[n] >= 0 && cells[places[n]].kind == CELL_INT ? cells[places[n]].integer : -1;
+        struct advice_item item = { .rule = rule->name, .title = rule->title, .from_ns = numbers[START],
+                                    .to_ns = saturating_add(numbers[START], numbers[DURATION]), .impact_ns = rule_impact(table, r), .text = text };
+        if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST || numbers[START] < -VIEW_FURTHEST)
+            continue;
+        item.row = find_row(advice->view, numbers, &item.event);
+        describe(text, rule, table, cells, numbers[DURATION]);
+        advice_add(advice, &item);
+    }
+}
+
+static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
+{
+    static const struct analysis_option all = { "rows", "-1" }; /* few of them are shown, all add up */
+    const struct analysis_request request = { .options = &all, .option_count = 1 };
+    struct table *table;
+    struct text text = {0};
+
+    int code = analysis_run(rule, advice->view->report, &request, &table, err);
+    if (code != 0)
+        return code == ERR_NO_DATA ? 0 : code;
+    add_rows(advice, rule, table, &text);
+    size_t count = table_row_count(table);
+    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title, count ? rule->advice : rule->praise, count, rule_impact_of_all(table) });
+    table_delete(table);
+    text_free(&text);
+    return 0;
+}
+
+/* A rule, or the gaps (NULL). One that fails leaves nothing behind. */
+static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
+{
+    size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
+    int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
+
+    if (code != 0) {
+        cut_list(advice->items, length);
+        cut_list(advice->rules, rules_length);
+    }
+    return code;
+}
+
+/* The rules, and behind them the gaps, from the one that is next: all, or one alone. Those without data have nothing to say. */
+static int run_rules(struct view_kept *kept, struct view *view, int is_one_enough, int *is_complete, struct error *err)
+{
+    struct advice advice = { view, &kept->advice, &kept->advice_rules };
+    size_t count = 0;
+    int code = 0, has_run = 0;
+
+    while (rules[count])
+        count++;
+    while (kept->rules_run <= count && code == 0 && !(has_run && is_one_enough)) {
+        const struct analysis *rule = rules[kept->rules_run]; /* NULL: the gaps */
+        if (!rule || !analysis_missing(rule, view->report)) {
+            has_run = 1;
+            code = run_one(&advice, rule, err);
+        }
+        kept->rules_run += code != ERR_CANCELLED; /* it begins anew when somebody asks again */
+    }
+    *is_complete = kept->rules_run > count;
+    return code;
+}
+
+int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct view_kept *kept = view_kept(view, err);
+    int64_t step = 0;
+    int is_complete = 0, code = kept ? argument_int(arguments, "step", 0, 1, &step, err) : err->code;
+
+    if (code == 0)
+        code = run_rules(kept, view, (int)step, &is_complete, err);
+    if (code == 0 && (text_failed(&kept->advice.text) || text_failed(&kept->advice_rules.text)))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+    if (code != 0)
+        return code;
+    text_add(out, "{\"advice\":[");
+    add_list(out, &kept->advice);
+    text_add(out, "],\"rules\":[");
+    add_list(out, &kept->advice_rules);
+    text_addf(out, "],\"complete\":%s}", is_complete ? "true" : "false");
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* Advice on the largest gaps: a GPU had nothing to do, and one thread is to blame: that which launched the work that ended it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu_busy.h"
+#include "base/human.h"
+#include "advice.h"
+#include "related_events.h"
+
+enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120 };
+
+static const char rule_name[] = "gpu_idle";
+static const char title[] = "Largest GPU Gaps";
+static const char words[] = "Look at what the launching thread did in these times. Work that the CPU does before it can launch (loading data, waiting "
+                            "for a result, many small calls) is best moved to other threads, or behind launches of more work.";
+
+/* The work that ended a gap, and the call that launched it; NO_PLACE where it is not known. */
+struct ending { struct view_place work, call; };
+
+static int find_ending(struct ending *out, struct view *view, const struct gpu_gap *gap, struct error *err)
+{
+    struct places calls = {0};
+    struct correlated ids = {0};
+    int code = view_locate(view, gap->table, &gap->row, 1, &out->work, err);
+
+    out->call = NO_PLACE;
+    if (code != 0 || out->work.row == VIEW_NO_ROW) {
+        out->work = NO_PLACE;
+        return code == ERR_NOT_FOUND ? 0 : code;
+    }
+    code = correlated_of(&ids, view, out->work, err);
+    if (code == 0 && ids.count)
+        code = related_calls(&calls, view, &ids, err);
+    if (code == 0 && calls.count) {
+        places_sort(&calls, view);
+        out->call = calls.list[0];
+    }
+    correlated_free(&ids);
+    places_free(&calls);
+    return code;
+}
+
+static void add_name(struct text *out, struct view *view, struct view_place place)
+{
+    size_t length;
+    const char *name = view_name(view, place_name(view, place), &length);
+
+    text_add_bytes(out, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
+    text_add(out, length > LONGEST_SHOWN ? "…" : "");
+}
+
+/* What the launching thread was in at the middle of the gap: the innermost, and the outermost range around that. */
+static int describe_thread(struct text *out, struct view *view, const struct ending *ending, int64_t from_ns, int64_t to_ns, struct error *err)
+{
+    int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2, launched = place_end(view, ending->call);
+    struct places around = {0};
+
+    if (launched <= from_ns) {
+        text_add(out, " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
+        return 0;
+    }
+    int code = places_around(&around, view, thread, middle, middle, NO_PLACE, err);
+    text_addf(out, " Meanwhile thread %lld, which launched it, ", (long long)global_tid_number(thread));
+    if (!around.count) {
+        text_add(out, "was in nothing that was recorded.");
+    } else {
+        struct view_place inner = around.list[around.count - 1];
+        text_add(out, "was in ");
+        add_name(out, view, inner);
+        text_addf(out, " (%s)", row_types[view->rows[inner.row].type].name);
+        if (around.count > 1) {
+            text_add(out, ", within ");
+            add_name(out, view, around.list[around.count - 2]);
+        }
+        text_add_char(out, '.');
+    }
+    places_free(&around);
+    return code;
+}
+
+static int add_gap(struct advice *advice, const struct gpu_gap *gap, struct text *text, struct error *err)
+{
+    struct view *view = advice->view;
+    struct ending ending;
+    int64_t from = gap->start_ns, to = saturating_add(gap->start_ns, gap->length_ns);
+    int code = find_ending(&ending, view, gap, err);
+
+    if (code != 0)
+        return code;
+    text_clear(text);
+    text_addf(text, "GPU %lld had nothing to do for ", (long long)gap->gpu);
+    human_time(text, gap->length_ns);
+    if (ending.work.row != VIEW_NO_ROW) {
+        text_add(text, ", until ");
+        add_name(text, view, ending.work);
+        text_add(text, " began");
+    }
+    text_add_char(text, '.');
+    if (ending.call.row != VIEW_NO_ROW)
+        code = describe_thread(text, view, &ending, from, to, err);
+    text_addf(text, " %s", words);
+    const struct advice_item item = { rule_name, title, advice_gpu_row(view, gap->gpu), ADVICE_NO_EVENT, from, to, gap->length_ns, text };
+    advice_add(advice, &item);
+    return code;
+}
+
+int advice_add_gaps(struct advice *advice, struct error *err)
+{
+    const struct analysis_request everything = {0};
+    struct gpu_busy busy = {0};
+    struct text text = {0};
+    struct advice_rule rule = { .name = rule_name, .title = title };
+    int code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err);
+
+    for (; code == 0 && rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
+        code = add_gap(advice, &busy.gaps[rule.count], &text, err);
+        rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
+    }
+    rule.words = rule.count ? words : "No GPU was without work for longer than 50 µs.";
+    if (code == 0 && busy.device_count)
+        advice_add_rule(advice, &rule);
+    gpu_busy_free(&busy);
+    text_free(&text);
+    return code;
+}

@@ -1,0 +1,299 @@
+/* The request event: all that is known of one event, and what belongs to it. */
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "base/json_write.h"
+#include "answers.h"
+#include "event_fields.h"
+#include "event_frames.h"
+#include "operator_pairs.h"
+#include "related_events.h"
+#include "key_ranges.h"
+
+enum { LONGEST_NAME = 1 << 20 };
+
+struct asking {
+    struct view *view;
+    struct view_place self;
+    struct correlated ids;      /* its own */
+    struct places calls;        /* that launched it, if it is work on a GPU */
+    struct view_place call;     /* the first of them, or NO_PLACE */
+    int64_t thread, from_ns, to_ns; /* where around is looked for: its own, or the call's; thread -1: nowhere */
+    struct places around;
+    struct view_place operator; /* or NO_PLACE */
+    struct operator_facts facts; /* its own */
+    struct view_place forward;  /* of a backward operator, or of what is in one */
+    struct text links;
+};
+
+static void asking_free(struct asking *asking)
+{
+    correlated_free(&asking->ids);
+    places_free(&asking->calls);
+    places_free(&asking->around);
+    text_free(&asking->links);
+}
+
+/* ---- where it was called ------------------------------------------------------------------------------------- */
+
+static int is_on_gpu(const struct asking *asking)
+{
+    enum row_place place = row_types[asking->view->rows[asking->self.row].type].place;
+
+    return place == PLACE_CONTEXT || place == PLACE_GPU;
+}
+
+/* The range on the CPU that one on the GPU is the shadow of. */
+static int find_range(struct asking *asking, struct error *err)
+{
+    uint32_t table_row = place_table_row(asking->view, asking->self);
+    struct view_place range = NO_PLACE;
+    int code = view_locate(asking->view, place_table(asking->view, asking->self), &table_row, 1, &range, err);
+
+    if (code == 0 && range.row != VIEW_NO_ROW && range.row != asking->self.row)
+        code = places_add(&asking->calls, range, err);
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+static int find_call(struct asking *asking, struct error *err)
+{
+    struct view *view = asking->view;
+    const struct view_row *row = &view->rows[asking->self.row];
+    int code = correlated_of(&asking->ids, view, asking->self, err);
+
+    asking->thread = row->thread;
+    asking->from_ns = place_start(view, asking->self);
+    asking->to_ns = place_end(view, asking->self);
+    if (code != 0 || !is_on_gpu(asking))
+        return code;
+    asking->thread = -1;
+    if (row->type == ROW_GPU_NVTX || row->type == ROW_GPU_TORCH)
+        code = find_range(asking, err);
+    else if (asking->ids.count)
+        code = related_calls(&asking->calls, view, &asking->ids, err);
+    if (code != 0 || !asking->calls.count)
+        return code;
+    places_sort(&asking->calls, view);
+    asking->call = asking->calls.list[0];
+    asking->thread = view->rows[asking->call.row].thread;
+    asking->from_ns = place_start(view, asking->call);
+    asking->to_ns = place_end(view, asking->call);
+    return 0;
+}
+
+/* What holds it, or its call. Where no calls were recorded, an external id may lead to the operator. */
+static int find_around(struct asking *asking, struct error *err)
+{
+    struct view *view = asking->view;
+    struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self;
+    struct places operators = {0};
+    int code = 0;
+
+    if (asking->thread < 0 && asking->ids.count)
+        code = related_operators(&operators, view, &asking->ids, err);
+    if (code == 0 && operators.count) {
+        places_sort(&operators, view);
+        inner = operators.list[operators.count - 1];
+        asking->thread = view->rows[inner.row].thread;
+        asking->from_ns = place_start(view, inner);
+        asking->to_ns = place_end(view, inner);
+    }
+    if (code == 0 && asking->thread >= 0)
+        code = places_around(&asking->around, view, asking->thread, asking->from_ns, asking->to_ns, inner, err);
+    if (code == 0 && operators.count)
+        code = places_add(&asking->around, inner, err);
+    places_free(&operators);
+    return code;
+}
+
+/* The innermost operator around it, and the forward one of the innermost that runs backward. */
+static int find_operator(struct asking *asking, struct error *err)
+{
+    struct view *view = asking->view;
+    struct places forwards = {0};
+    int code = operator_facts(&asking->facts, view, asking->self, err);
+
+    if (code == 0 && asking->facts.is_backward)
+        code = pairs_find(&forwards, view, &asking->facts, asking->self, err);
+    for (size_t i = asking->around.count; i-- > 0 && code == 0 && (!forwards.count || asking->operator.row == VIEW_NO_ROW);) {
+        struct view_place place = asking->around.list[i];
+        struct operator_facts facts;
+        enum row_type type = view->rows[place.row].type;
+        if (type != ROW_TORCH && type != ROW_NVTX)
+            continue;
+        code = operator_facts(&facts, view, place, err);
+        if (code == 0 && facts.is_operator && asking->operator.row == VIEW_NO_ROW)
+            asking->operator = place;
+        if (code == 0 && facts.is_backward && !asking->facts.is_backward && !forwards.count)
+            code = pairs_find(&forwards, view, &facts, place, err);
+    }
+    asking->forward = forwards.count ? forwards.list[0] : NO_PLACE;
+    places_free(&forwards);
+    return code;
+}
+
+/* ---- links --------------------------------------------------------------------------------------------------- */
+
+static void add_links(struct asking *asking, struct places *places, const char *kind, const char *label)
+{
+    places_sort(places, asking->view);
+    for (size_t i = 0; i < places->count && i < MOST_PLACES; i++) {
+        text_addf(&asking->links, "%s{\"kind\":\"%s\",\"label\":\"%s\",", asking->links.length ? "," : "", kind, label);
+        view_add_event_members(asking->view, &asking->links, places->list[i].row, places->list[i].event);
+        text_add_char(&asking->links, '}');
+    }
+    places_free(places);
+}
+
+static int link_call(struct asking *asking, struct error *err)
+{
+    struct places work = {0}, records = {0}, waits = {0};
+    int code = related_work(&work, asking->view, &asking->ids, err);
+
+    if (code == 0)
+        code = related_records(&records, asking->view, &asking->ids, err);
+    if (code == 0)
+        code = related_waits(&waits, asking->view, &asking->ids, err);
+    add_links(asking, &work, "launches", "launched work");
+    add_links(asking, &records, "waits-for", "waits for what was recorded here");
+    add_links(asking, &waits, "awaited-by", "is waited for here");
+    return code;
+}
+
+static int link_work(struct asking *asking, struct error *err)
+{
+    struct places records = {0};
+    int code = 0;
+
+    add_links(asking, &asking->calls, "launched-by", "launched by");
+    if (strcmp(place_table(asking->view, asking->self), "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") == 0)
+        code = related_records(&records, asking->view, &asking->ids, err);
+    add_links(asking, &records, "waits-for", "waits for what was recorded here");
+    return code;
+}
+
+/* A range, an operator or a function: what was launched in it, and its other half. */
+static int link_range(struct asking *asking, struct error *err)
+{
+    struct places kernels = {0}, pairs = {0};
+    int code = related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+
+    if (code == 0 && !kernels.count)
+        code = related_work_of_operator(&kernels, asking->view, asking->self, err);
+    if (code == 0)
+        code = pairs_find(&pairs, asking->view, &asking->facts, asking->self, err);
+    add_links(asking, &pairs, asking->facts.is_backward ? "forward" : "backward", asking->facts.is_backward ? "forward operator" : "backward operator");
+    add_links(asking, &kernels, "kernels", "work on the GPU");
+    return code;
+}
+
+/* A range on the GPU: that on the CPU, and its work. */
+static int link_projection(struct asking *asking, struct error *err)
+{
+    struct places kernels = {0};
+    int code = asking->thread < 0 ? 0 : related_launched(&kernels, asking->view, asking->thread, asking->from_ns, asking->to_ns, err);
+
+    add_links(asking, &asking->calls, "launched-by", "the range on the CPU");
+    add_links(asking, &kernels, "kernels", "work on the GPU");
+    return code;
+}
+
+static int take_holder(void *context, const struct report_block *block, size_t row)
+{
+    *(int64_t *)context = block_value(block, 0, row, 0);
+    return 0;
+}
+
+/* What the thread that had the lock was in when the wait for it began: the innermost. */
+static int link_lock(struct asking *asking, struct error *err)
+{
+    static const struct zone_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
+    struct places around = {0}, holder = {0};
+    int64_t thread = 0;
+    int code = zones_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self), take_holder, &thread, err);
+
+    if (code == 0 && thread)
+        code = places_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err);
+    if (code == 0 && around.count)
+        code = places_add(&holder, around.list[around.count - 1], err);
+    add_links(asking, &holder, "lock-holder", "what the thread that held the lock was doing");
+    places_free(&around);
+    return code;
+}
+
+/* By what a row is about. */
+static const struct { enum row_type type; int (*add)(struct asking *asking, struct error *err); } linkers[] = {
+    { ROW_CUDA_API, link_call }, { ROW_STREAM, link_work }, { ROW_GPU_SYNC, link_work }, { ROW_GPU_NVTX, link_projection },
+    { ROW_GPU_TORCH, link_projection }, { ROW_OSRT, link_lock }, { ROW_NVTX, link_range }, { ROW_TORCH, link_range },
+    { ROW_PYTHON, link_range }, { ROW_LIBRARY, link_range },
+};
+
+static int find_links(struct asking *asking, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof linkers / sizeof *linkers && code == 0; i++)
+        if (asking->view->rows[asking->self.row].type == linkers[i].type)
+            code = linkers[i].add(asking, err);
+    return code;
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------------------- */
+
+static int add_answer(struct asking *asking, struct text *out, struct error *err)
+{
+    struct view *view = asking->view;
+    const struct frames_wanted wanted = { asking->self, asking->call, asking->forward, &asking->around, asking->thread, asking->from_ns, asking->to_ns };
+    size_t length;
+    const char *name = view_name(view, place_name(view, asking->self), &length), *table = place_table(view, asking->self);
+
+    text_add_char(out, '{');
+    view_add_event_members(view, out, asking->self.row, asking->self.event);
+    text_add(out, ",\"text\":");
+    json_add_text(out, name, length < LONGEST_NAME ? length : LONGEST_NAME);
+    text_add(out, ",\"table\":");
+    json_add_text(out, table, strlen(table));
+    text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
+    int code = fields_add(view, out, table, place_table_row(view, asking->self), err);
+    text_add(out, "],\"around\":[");
+    for (size_t i = 0; i < asking->around.count; i++) {
+        text_add(out, i ? "," : "");
+        view_add_event(view, out, asking->around.list[i].row, asking->around.list[i].event);
+    }
+    text_add(out, "],\"operator\":");
+    if (asking->operator.row == VIEW_NO_ROW)
+        text_add(out, "null");
+    else
+        view_add_event(view, out, asking->operator.row, asking->operator.event);
+    text_add(out, ",\"python\":");
+    code = code ? code : frames_add_python(view, out, &wanted, err);
+    text_add(out, ",\"stack\":");
+    code = code ? code : frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
+    text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
+    return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links") : code;
+}
+
+int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct asking asking = { .view = view, .self = NO_PLACE, .call = NO_PLACE, .operator = NO_PLACE, .forward = NO_PLACE };
+    int64_t event = 0;
+    int code = view_argument_row(view, arguments, "row", &asking.self.row, err);
+
+    if (code == 0)
+        code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err);
+    if (code == 0 && event >= view->rows[asking.self.row].events.count)
+        code = error_set(err, ERR_NOT_FOUND, "there is no event %lld in row %d", (long long)event, asking.self.row);
+    asking.self.event = (uint32_t)event;
+    if (code == 0)
+        code = find_call(&asking, err);
+    if (code == 0)
+        code = find_around(&asking, err);
+    if (code == 0)
+        code = find_operator(&asking, err);
+    if (code == 0)
+        code = find_links(&asking, err);
+    if (code == 0)
+        code = add_answer(&asking, out, err);
+    asking_free(&asking);
+    return code;
+}

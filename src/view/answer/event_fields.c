@@ -1,0 +1,214 @@
+/* Fields of an event: what a column is and what its value is called is read off the schema and its notes. */
+#include "event_fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "base/json_write.h"
+#include "report/schema/enums.h"
+#include "abi/cuda_errors.h"
+
+enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
+
+enum field_kind { FIELD_TIME, FIELD_DURATION, FIELD_BYTES, FIELD_INT, FIELD_REAL, FIELD_TEXT, FIELD_ID };
+static const char *const kind_names[] = { "time", "duration", "bytes", "int", "real", "text", "id" };
+
+struct writing {
+    struct view *view;
+    struct text *out;
+    const struct report_table *table;
+    const struct schema_table *known; /* NULL: a table that the schema does not have */
+    uint64_t row;
+    int is_first;
+};
+
+void fields_add_int(struct text *out, int64_t value)
+{
+    if (value <= VIEW_LAST_TIME && value >= -VIEW_LAST_TIME)
+        json_add_int(out, value);
+    else
+        text_addf(out, "\"%lld\"", (long long)value);
+}
+
+void fields_add_time(const struct view *view, struct text *out, int64_t time_ns)
+{
+    int64_t time;
+
+    if (__builtin_sub_overflow(time_ns, view->origin_ns, &time))
+        time = time_ns < 0 ? INT64_MIN : INT64_MAX;
+    fields_add_int(out, time);
+}
+
+/* ---- what a column is ---------------------------------------------------------------------------------------- */
+
+static const char *note_of(const struct schema_table *known, const char *column)
+{
+    for (size_t i = 0; known && i < known->column_count; i++)
+        if (strcmp(known->columns[i].name, column) == 0)
+            return known->columns[i].note;
+    return "";
+}
+
+static int ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static int is_global_id(const char *column)
+{
+    static const char *const names[] = { "globalTid", "globalPid", "endGlobalTid", "lockHolder", "parentGlobalPid" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(column, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static enum field_kind kind_of(const struct report_column *column, const char *note)
+{
+    switch (column->type) {
+    case COLUMN_TIME:
+        return FIELD_TIME;
+    case COLUMN_REAL:
+        return FIELD_REAL;
+    case COLUMN_TEXT:
+    case COLUMN_STRING:
+        return FIELD_TEXT;
+    default:
+        break;
+    }
+    if (strncmp(note, "When", 4) == 0 && strstr(note, ", ns"))
+        return FIELD_TIME;
+    if (strstr(note, "ytes"))
+        return FIELD_BYTES;
+    if (strstr(note, ", ns"))
+        return FIELD_DURATION;
+    return ends_with(column->name, "Id") || ends_with(column->name, "id") || is_global_id(column->name) || strstr(note, "ddress") ? FIELD_ID : FIELD_INT;
+}
+
+/* ---- what a value is called ---------------------------------------------------------------------------------- */
+
+/* A value of an imported file that our enums do not have. */
+static int add_imported_label(struct writing *writing, const char *enum_name, int64_t value)
+{
+    enum { NAME, ID, LABEL, COLUMNS };
+    static const char *const names[COLUMNS] = { "enumName", "id", "label" };
+    struct report_columns rows = {0};
+    struct error err;
+    int found = 0;
+
+    if (columns_read(writing->view->report, "TACHO_ENUM", names, COLUMNS, &rows, &err) != 0)
+        return 0;
+    for (size_t row = 0; row < rows.rows && !found; row++) {
+        size_t length;
+        if (rows.values[ID][row] != value || columns_is_null(&rows, LABEL, row) ||
+            strcmp(report_string(writing->view->report, rows.values[NAME][row], NULL), enum_name) != 0)
+            continue;
+        const char *label = report_string(writing->view->report, rows.values[LABEL][row], &length);
+        json_add_text(writing->out, label, length);
+        found = 1;
+    }
+    if (rows.values)
+        report_columns_free(&rows);
+    return found;
+}
+
+static int add_enum_label(struct writing *writing, const char *note, int64_t value)
+{
+    static const char mark[] = "REFERENCES ENUM_";
+    const char *at = strstr(note, mark), *end = at ? strchr(at, '(') : NULL;
+    char name[LONGEST_ENUM];
+
+    if (!end || (size_t)(end - at) >= sizeof name)
+        return 0;
+    at += strlen("REFERENCES ");
+    memcpy(name, at, (size_t)(end - at));
+    name[end - at] = 0;
+    const struct schema_enum *list = schema_enum_find(name);
+    const struct schema_enum_value *known = list ? schema_enum_value(list, value) : NULL;
+    if (!known)
+        return add_imported_label(writing, name, value);
+    json_add_text(writing->out, known->label, strlen(known->label));
+    return 1;
+}
+
+static void add_label(struct writing *writing, const char *column, const char *note, int64_t value)
+{
+    if (add_enum_label(writing, note, value))
+        return;
+    if (strcmp(column, "returnValue") == 0 && strncmp(writing->table->name, "CUPTI_", 6) == 0)
+        text_addf(writing->out, "\"%s\"", cuda_error_name(value));
+    else if (!is_global_id(column))
+        text_add(writing->out, "\"\"");
+    else if (global_tid_number(value))
+        text_addf(writing->out, "\"process %lld, thread %lld\"", (long long)global_pid_number(value), (long long)global_tid_number(value));
+    else
+        text_addf(writing->out, "\"process %lld\"", (long long)global_pid_number(value));
+}
+
+/* ---- fields -------------------------------------------------------------------------------------------------- */
+
+static void add_value(struct writing *writing, enum field_kind kind, const struct report_block *block, size_t column, size_t row)
+{
+    int64_t value = block->values[column][row];
+
+    if (kind == FIELD_TEXT) {
+        size_t length;
+        const char *text = report_string(writing->view->report, value, &length);
+        json_add_text(writing->out, text, length < LONGEST_TEXT ? length : LONGEST_TEXT);
+    } else if (kind == FIELD_REAL)
+        json_add_real(writing->out, block_real(block, column, row));
+    else if (kind == FIELD_TIME)
+        fields_add_time(writing->view, writing->out, value);
+    else
+        fields_add_int(writing->out, value);
+}
+
+static int write_fields(void *context, int worker, const struct report_block *block)
+{
+    struct writing *writing = context;
+
+    if (writing->row < block->first_row || writing->row - block->first_row >= block->rows)
+        return 0;
+    size_t row = (size_t)(writing->row - block->first_row);
+    for (size_t i = 0; i < writing->table->column_count; i++) {
+        const struct report_column *column = &writing->table->columns[i];
+        if (block_is_null(block, i, row))
+            continue;
+        const char *note = note_of(writing->known, column->name);
+        enum field_kind kind = kind_of(column, note);
+        text_add(writing->out, writing->is_first ? "{\"name\":" : ",{\"name\":");
+        writing->is_first = 0;
+        json_add_text(writing->out, column->name, strlen(column->name));
+        text_add(writing->out, ",\"label\":");
+        if (kind == FIELD_INT || kind == FIELD_ID)
+            add_label(writing, column->name, note, block->values[i][row]);
+        else
+            text_add(writing->out, "\"\"");
+        text_add(writing->out, ",\"value\":");
+        add_value(writing, kind, block, i, row);
+        text_addf(writing->out, ",\"kind\":\"%s\"}", kind_names[kind]);
+    }
+    return 0;
+}
+
+int fields_add(struct view *view, struct text *out, const char *name, uint64_t table_row, struct error *err)
+{
+    const struct report_table *table = report_table(view->report, name);
+    int id = schema_find(name);
+    struct writing writing = { view, out, table, id < 0 ? NULL : &schema_tables[id], table_row, 1 };
+
+    if (!table || table_row >= table->rows)
+        return 0;
+    int *columns = malloc((table->column_count + 1) * sizeof *columns);
+    if (!columns)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < table->column_count; i++)
+        columns[i] = (int)i;
+    int code = report_scan_rows(view->report, table, columns, table->column_count, table_row, 1, write_fields, &writing, err);
+    free(columns);
+    return code;
+}

@@ -1,0 +1,15 @@
+/* The columns of one row of a table, as people read them. */
+#ifndef TACHO_VIEW_ANSWER_EVENT_FIELDS_H
+#define TACHO_VIEW_ANSWER_EVENT_FIELDS_H
+
+#include "view/load/view_state.h"
+
+/* The members of the list "fields"; nothing for a row that cannot be read. */
+int fields_add(struct view *view, struct text *out, const char *table, uint64_t table_row, struct error *err);
+
+/* A whole number; one that a double does not have exactly as text. */
+void fields_add_int(struct text *out, int64_t value);
+/* A time of the report, since the origin; it may be any. */
+void fields_add_time(const struct view *view, struct text *out, int64_t time_ns);
+
+#endif

@@ -1,0 +1,369 @@
+/* Stacks as they were recorded with calls and samples, and five ways to a line of Python, the most exact first: the stack of the call,
+ * the stack of an operator, functions that were traced, a range that names lines, the nearest sample. */
+#include "event_frames.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "report/schema/chain_tables.h"
+#include "answer_cache.h"
+#include "operator_pairs.h"
+
+enum {
+    MOST_FRAMES = 512,
+    MOST_OPERATORS = 12,             /* around an event that are asked for their stack */
+    NEAREST_SAMPLE_NS = 20 * 1000000 /* further away a sample says nothing of an event */
+};
+
+void frame_add(struct text *out, const struct frame *frame, int is_first)
+{
+    text_add(out, is_first ? "{\"name\":" : ",{\"name\":");
+    json_add_text(out, frame->name, frame->name_length);
+    if (frame->module_length) {
+        text_add(out, ",\"module\":");
+        json_add_text(out, frame->module, frame->module_length);
+    }
+    if (frame->file_length) {
+        text_add(out, ",\"file\":");
+        json_add_text(out, frame->file, frame->file_length);
+    }
+    if (frame->line > 0)
+        text_addf(out, ",\"line\":%lld", (long long)frame->line);
+    text_addf(out, ",\"kind\":\"%s\"}", frame->kind);
+}
+
+/* ---- stacks by id -------------------------------------------------------------------------------------------- */
+
+/* By table of call chains: zones remember what they found out of a kind. */
+static const struct zone_kind chain_kinds[CHAIN_TABLES] = {
+    [CHAINS_CUDA] = { "CUDA_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_OSRT] = { "OSRT_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_SYSCALL] = { "SYSCALL_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_SAMPLING] = { "SAMPLING_CALLCHAINS", CHAIN_NATIVE_COLUMNS, NULL },
+    [CHAINS_PYTHON] = { "TACHO_PYTHON_CALLCHAINS", CHAIN_PYTHON_COLUMNS, NULL },
+};
+
+struct chain_frame { int64_t depth, symbol, module, source, line; int is_kernel, is_unresolved; };
+struct chain {
+    struct chain_frame list[MOST_FRAMES];
+    size_t count;
+};
+
+static int take_chain_frame(void *context, const struct report_block *block, size_t row)
+{
+    struct chain *chain = context;
+
+    chain->list[chain->count++] = (struct chain_frame){
+        .depth = block_value(block, CHAIN_DEPTH, row, 0), .symbol = block_value(block, CHAIN_SYMBOL, row, -1),
+        .module = block_value(block, CHAIN_MODULE, row, -1), .source = block_value(block, CHAIN_SOURCE, row, -1),
+        .line = block_value(block, CHAIN_LINE, row, 0), .is_kernel = block_value(block, CHAIN_KERNEL, row, 0) != 0,
+        .is_unresolved = block_value(block, CHAIN_UNRESOLVED, row, 0) != 0,
+    };
+    return chain->count == MOST_FRAMES ? ZONE_ENOUGH : 0;
+}
+
+static int by_depth(const void *a, const void *b)
+{
+    const struct chain_frame *x = a, *y = b;
+
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+const char *frame_string(struct view *view, int64_t id, size_t *length)
+{
+    *length = 0;
+    return id < 0 ? "" : report_string(view->report, id, length);
+}
+
+static void add_chain(struct view *view, struct text *out, const struct chain *chain, int is_python)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct chain_frame *from = &chain->list[i];
+        struct frame frame = { .line = from->line, .kind = is_python ? "python" : from->is_kernel ? "kernel" : "native" };
+        frame.name = frame_string(view, from->is_unresolved ? -1 : from->symbol, &frame.name_length);
+        if (!is_python)
+            frame.module = frame_string(view, from->module, &frame.module_length);
+        frame.file = frame_string(view, from->source, &frame.file_length);
+        if (!frame.name_length) {
+            frame.name = frame.module_length ? frame.module : "?";
+            frame.name_length = frame.module_length ? frame.module_length : 1;
+        }
+        frame_add(out, &frame, i == 0);
+    }
+}
+
+static int take_id(void *context, const struct report_block *block, size_t row)
+{
+    *(int64_t *)context = block_value(block, 0, row, 0);
+    return 0;
+}
+
+/* Adds the frames of an event's stack of Python, or of its other one; *found: there are some. */
+static int add_recorded(struct view *view, struct text *out, struct view_place place, int is_python, int *found, struct error *err)
+{
+    struct view_kept *kept = view_kept(view, err);
+    struct chain chain = {0};
+    int64_t id = 0;
+    int code = kept ? 0 : err->code;
+
+    *found = 0;
+    for (size_t i = 0; i < CHAIN_USERS && code == 0 && !*found; i++) {
+        const struct chain_user *user = &chain_users[i];
+        if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
+            continue;
+        const struct zone_kind kind = { user->table, { user->column }, NULL };
+        code = zones_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
+        if (code == 0 && id)
+            code = zones_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame, &chain, err);
+        *found = chain.count > 0;
+    }
+    if (code != 0 || !*found)
+        return code;
+    qsort(chain.list, chain.count, sizeof *chain.list, by_depth);
+    add_chain(view, out, &chain, is_python);
+    return 0;
+}
+
+int frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
+{
+    struct text frames = {0};
+    int found = 0, code = place.row == VIEW_NO_ROW ? 0 : add_recorded(view, &frames, place, 0, &found, err);
+
+    if (code == 0 && found)
+        text_addf(out, "{\"frames\":[%s]}", text_string(&frames));
+    else
+        text_add(out, "null");
+    text_free(&frames);
+    return code;
+}
+
+/* ---- lines in texts ------------------------------------------------------------------------------------------ */
+
+/* "train.py(12): main", as PyTorch writes it; what is not so is a name. */
+static void add_torch_frame(struct text *out, const char *bytes, size_t length, int is_first)
+{
+    struct frame frame = { .name = bytes, .name_length = length, .kind = "python" };
+    const char *behind = memmem(bytes, length, "): ", 3), *digits = behind;
+
+    while (digits && digits > bytes && isdigit((unsigned char)digits[-1]))
+        digits--;
+    if (digits && digits < behind && digits > bytes && digits[-1] == '(') {
+        frame.file = bytes;
+        frame.file_length = (size_t)(digits - 1 - bytes);
+        frame.line = strtol(digits, NULL, 10);
+        frame.name = behind + 3;
+        frame.name_length = (size_t)(bytes + length - frame.name);
+    }
+    frame_add(out, &frame, is_first);
+}
+
+static int add_torch_stack(struct view *view, struct text *out, int64_t stack)
+{
+    size_t length, count = 0;
+    const char *at = report_string(view->report, stack, &length), *end = at + length;
+
+    for (; at < end && count < MOST_FRAMES; count++) {
+        const char *stop = memchr(at, ';', (size_t)(end - at));
+        stop = stop ? stop : end;
+        add_torch_frame(out, at, (size_t)(stop - at), count == 0);
+        at = stop + 1;
+    }
+    return count > 0;
+}
+
+/* {'traceMarker': ['/a/train.py:12', …]}: ranges of PyProf, the outermost line first. */
+static int add_marker(struct view *view, struct text *out, struct view_place place)
+{
+    size_t length, count = 0;
+    const char *text = view_name(view, place_name(view, place), &length), *end = text + length;
+    const char *at = memmem(text, length, "traceMarker", 11), *starts[MOST_FRAMES], *stops[MOST_FRAMES];
+
+    at = at ? memchr(at, '[', (size_t)(end - at)) : NULL;
+    while (at && at < end && *at != ']' && count < MOST_FRAMES) {
+        char quote = *at++;
+        if (quote != '\'' && quote != '"')
+            continue;
+        const char *stop = memchr(at, quote, (size_t)(end - at));
+        if (!stop)
+            break;
+        starts[count] = at;
+        stops[count++] = stop;
+        at = stop + 1;
+    }
+    for (size_t i = count; i-- > 0;) {
+        const char *colon = memrchr(starts[i], ':', (size_t)(stops[i] - starts[i]));
+        struct frame frame = { .name = starts[i], .name_length = (size_t)(stops[i] - starts[i]), .kind = "python" };
+        frame.file = starts[i];
+        frame.file_length = colon ? (size_t)(colon - starts[i]) : frame.name_length;
+        frame.line = colon ? strtol(colon + 1, NULL, 10) : 0;
+        frame_add(out, &frame, i == count - 1);
+    }
+    return count > 0;
+}
+
+/* ---- lines of Python ----------------------------------------------------------------------------------------- */
+
+struct lines {
+    struct view *view;
+    struct text frames, from;
+    int found;
+};
+
+/* "recorded with NAME" */
+static void say(struct lines *lines, const char *words, struct view_place place)
+{
+    size_t length;
+    const char *name = view_name(lines->view, place_name(lines->view, place), &length);
+
+    lines->found = 1;
+    text_add(&lines->from, words);
+    text_add_bytes(&lines->from, name, length < 200 ? length : 200);
+}
+
+static int look_at_call(struct lines *lines, struct view_place place, struct error *err)
+{
+    int code = place.row == VIEW_NO_ROW ? 0 : add_recorded(lines->view, &lines->frames, place, 1, &lines->found, err);
+
+    if (lines->found)
+        say(lines, "recorded with ", place);
+    return code;
+}
+
+/* The event itself, then what is around it from the innermost on. */
+static int look_at_operators(struct lines *lines, struct view_place self, const struct places *around, struct error *err)
+{
+    int code = 0, asked = 0;
+
+    for (size_t i = around->count + 1; i-- > 0 && code == 0 && !lines->found && asked < MOST_OPERATORS;) {
+        struct view_place place = i == around->count ? self : around->list[i];
+        struct operator_facts facts;
+        if (lines->view->rows[place.row].type != ROW_TORCH)
+            continue;
+        asked++;
+        code = operator_facts(&facts, lines->view, place, err);
+        if (code == 0 && facts.stack >= 0 && add_torch_stack(lines->view, &lines->frames, facts.stack))
+            say(lines, "recorded with ", place);
+    }
+    return code;
+}
+
+static void look_at_functions(struct lines *lines, struct view_place self, const struct places *around)
+{
+    size_t count = 0;
+
+    for (size_t i = around->count + 1; i-- > 0 && count < MOST_FRAMES;) {
+        struct view_place place = i == around->count ? self : around->list[i];
+        size_t length;
+        if (lines->view->rows[place.row].type != ROW_PYTHON)
+            continue;
+        const char *name = view_name(lines->view, place_name(lines->view, place), &length);
+        add_torch_frame(&lines->frames, name, length, count++ == 0);
+    }
+    if (count) {
+        lines->found = 1;
+        text_add(&lines->from, "functions that were running");
+    }
+}
+
+static void look_at_markers(struct lines *lines, struct view_place self, const struct places *around)
+{
+    for (size_t i = around->count + 1; i-- > 0 && !lines->found;) {
+        struct view_place place = i == around->count ? self : around->list[i];
+        if (lines->view->rows[place.row].type == ROW_NVTX && add_marker(lines->view, &lines->frames, place)) {
+            lines->found = 1;
+            text_add(&lines->from, "named by a range around it");
+        }
+    }
+}
+
+/* The first sample inside the event, else the nearest. */
+static struct view_place nearest_sample(const struct view *view, const struct frames_wanted *wanted, int64_t *distance_ns)
+{
+    struct view_place best = NO_PLACE;
+
+    *distance_ns = NEAREST_SAMPLE_NS + 1;
+    for (size_t r = 0; r < view->row_count; r++) {
+        const struct view_events *events = &view->rows[r].events;
+        if (view->rows[r].type != ROW_PYTHON_SAMPLES || view->rows[r].thread != wanted->thread)
+            continue;
+        for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+            uint32_t next = events_from(events, lane, wanted->from_ns);
+            for (uint32_t event = next > events->lanes[lane] ? next - 1 : next; event <= next && event < events->lanes[lane + 1]; event++) {
+                int64_t time = events->start_ns[event];
+                int64_t away = time < wanted->from_ns ? wanted->from_ns - time : time > wanted->to_ns ? time - wanted->to_ns : 0;
+                if (away < *distance_ns) {
+                    *distance_ns = away;
+                    best = (struct view_place){ (int)r, event };
+                }
+            }
+        }
+    }
+    return best;
+}
+
+static int look_at_samples(struct lines *lines, const struct frames_wanted *wanted, struct error *err)
+{
+    int64_t away;
+    struct view_place sample = nearest_sample(lines->view, wanted, &away);
+    int code = sample.row == VIEW_NO_ROW ? 0 : add_recorded(lines->view, &lines->frames, sample, 1, &lines->found, err);
+
+    if (!lines->found)
+        return code;
+    if (away == 0)
+        text_add(&lines->from, "a sample of the thread meanwhile");
+    else
+        text_addf(&lines->from, "the nearest sample of the thread, %.3g ms %s", (double)away / 1e6,
+                  place_start(lines->view, sample) < wanted->from_ns ? "before" : "after");
+    return code;
+}
+
+/* What the program did when it called the forward operator. */
+static int look_at_forward(struct lines *lines, struct view_place forward, struct error *err)
+{
+    struct view *view = lines->view;
+    struct places around = {0};
+    int code = places_around(&around, view, view->rows[forward.row].thread, place_start(view, forward), place_end(view, forward), forward, err);
+
+    if (code == 0)
+        code = look_at_operators(lines, forward, &around, err);
+    if (code == 0 && !lines->found)
+        look_at_functions(lines, forward, &around);
+    if (code == 0 && !lines->found)
+        look_at_markers(lines, forward, &around);
+    if (lines->found) {
+        text_clear(&lines->from);
+        say(lines, "of the forward operator ", forward);
+    }
+    places_free(&around);
+    return code;
+}
+
+int frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err)
+{
+    struct lines lines = { .view = view };
+    int code = look_at_call(&lines, wanted->self, err);
+
+    if (code == 0 && !lines.found)
+        code = look_at_call(&lines, wanted->call, err);
+    if (code == 0 && !lines.found)
+        code = look_at_operators(&lines, wanted->self, wanted->around, err);
+    if (code == 0 && !lines.found)
+        look_at_functions(&lines, wanted->self, wanted->around);
+    if (code == 0 && !lines.found)
+        look_at_markers(&lines, wanted->self, wanted->around);
+    if (code == 0 && !lines.found && wanted->forward.row != VIEW_NO_ROW)
+        code = look_at_forward(&lines, wanted->forward, err);
+    if (code == 0 && !lines.found && wanted->thread >= 0)
+        code = look_at_samples(&lines, wanted, err);
+    if (code == 0 && lines.found) {
+        text_addf(out, "{\"frames\":[%s],\"from\":", text_string(&lines.frames));
+        json_add_text(out, text_string(&lines.from), lines.from.length);
+        text_add_char(out, '}');
+    } else
+        text_add(out, "null");
+    text_free(&lines.frames);
+    text_free(&lines.from);
+    return code;
+}

@@ -1,0 +1,165 @@
+/* Lists of events: from rows of tables, and from lanes around a moment. */
+#include "event_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+void places_free(struct places *places)
+{
+    free(places->list);
+    *places = (struct places){0};
+}
+
+int places_add(struct places *places, struct view_place place, struct error *err)
+{
+    if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    places->list[places->count++] = place;
+    return 0;
+}
+
+void table_rows_free(struct table_rows *rows)
+{
+    free(rows->list);
+    *rows = (struct table_rows){0};
+}
+
+int table_rows_add(struct table_rows *rows, uint64_t row)
+{
+    if (row > UINT32_MAX)
+        return 0; /* beyond what a timeline is made of */
+    if (array_reserve(&rows->list, &rows->capacity, rows->count + 1, sizeof *rows->list) != 0)
+        return ERR_NO_MEMORY;
+    rows->list[rows->count++] = (uint32_t)row;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void table_rows_sort(struct table_rows *rows)
+{
+    if (rows->count)
+        qsort(rows->list, rows->count, sizeof *rows->list, by_number);
+}
+
+int places_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows, struct error *err)
+{
+    if (!rows->count)
+        return 0;
+    struct view_place *found = malloc(rows->count * sizeof *found);
+    int code = found ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+
+    if (code == 0) {
+        table_rows_sort(rows);
+        code = view_locate(view, table, rows->list, rows->count, found, err);
+    }
+    for (size_t i = 0; i < rows->count && code == 0; i++)
+        if (found[i].row != VIEW_NO_ROW)
+            code = places_add(places, found[i], err);
+    free(found);
+    return code == ERR_NOT_FOUND ? 0 : code;
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct view *view = context;
+    struct view_place x = *(const struct view_place *)a, y = *(const struct view_place *)b;
+    int64_t x_start = place_start(view, x), y_start = place_start(view, y), x_end = place_end(view, x), y_end = place_end(view, y);
+
+    if (x_start != y_start)
+        return x_start < y_start ? -1 : 1;
+    if (x_end != y_end)
+        return x_end > y_end ? -1 : 1;
+    return x.row != y.row ? (x.row > y.row) - (x.row < y.row) : (x.event > y.event) - (x.event < y.event);
+}
+
+static int is_same(struct view_place a, struct view_place b)
+{
+    return a.row == b.row && a.event == b.event;
+}
+
+void places_sort(struct places *places, const struct view *view)
+{
+    size_t kept = 0;
+
+    if (places->count)
+        qsort_r(places->list, places->count, sizeof *places->list, by_time, (void *)(uintptr_t)view);
+    for (size_t i = 0; i < places->count; i++)
+        if (!kept || !is_same(places->list[kept - 1], places->list[i]))
+            places->list[kept++] = places->list[i];
+    places->count = kept;
+}
+
+/* ---- a thread at a time -------------------------------------------------------------------------------------- */
+
+static int can_hold(const struct view_row *row, int64_t thread)
+{
+    return row->thread == thread && row->kind == KIND_SLICES && row_types[row->type].place == PLACE_THREAD;
+}
+
+/* Of two with the same begin and end in a row the one in the lower lane is around the other. */
+static int is_around(const struct view *view, struct view_place place, int64_t from_ns, int64_t to_ns, struct view_place self)
+{
+    int64_t start = place_start(view, place), end = place_end(view, place);
+
+    if (start > from_ns || end < to_ns || is_same(place, self))
+        return 0;
+    return place.row != self.row || start != from_ns || end != to_ns || place.event < self.event;
+}
+
+/* No program nests so deep; a report that says so would be answered for ever. */
+static void keep_innermost(struct places *places)
+{
+    size_t over = places->count > MOST_PLACES ? places->count - MOST_PLACES : 0;
+
+    if (over)
+        memmove(places->list, places->list + over, MOST_PLACES * sizeof *places->list);
+    places->count -= over;
+}
+
+int places_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err)
+{
+    int code = 0;
+
+    for (size_t r = 0; r < view->row_count && code == 0; r++) {
+        const struct view_events *events = &view->rows[r].events;
+        if (!can_hold(&view->rows[r], thread) || view->rows[r].from_ns > from_ns || view->rows[r].to_ns < to_ns)
+            continue;
+        for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
+            struct view_place place = { (int)r, events_reaching(events, lane, from_ns) };
+            if (place.event < events->lanes[lane + 1] && is_around(view, place, from_ns, to_ns, self))
+                code = places_add(places, place, err);
+        }
+    }
+    places_sort(places, view);
+    keep_innermost(places);
+    return code;
+}
+
+int places_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns, int64_t to_ns, size_t most,
+                  struct error *err)
+{
+    size_t end = places->count + most;
+    int code = 0;
+
+    for (size_t r = 0; r < view->row_count && code == 0; r++) {
+        const struct view_events *events = &view->rows[r].events;
+        if (view->rows[r].type != type || view->rows[r].thread != thread)
+            continue;
+        for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
+            uint32_t event = events_from(events, lane, from_ns);
+            for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end && code == 0; event++)
+                code = places_add(places, (struct view_place){ (int)r, event }, err);
+        }
+    }
+    return code;
+}

@@ -1,0 +1,172 @@
+/* The request flame: samples of threads, or slices of a row, summed up along their stacks for a stretch of time. */
+#include "flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/stacks/stacks_join.h"
+#include "analyze/model/stacks/stacks_tree.h"
+#include "answers.h"
+#include "event_frames.h"
+#include "answer_cache.h"
+
+void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total)
+{
+    text_addf(&flame->nodes, "%s[%lld,%lld,%lld,%lld]", flame->node_count++ ? "," : "", (long long)parent, (long long)frame, (long long)self,
+              (long long)total);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------- */
+
+static void add_frame(struct flame *flame, struct view *view, const struct stacks *stacks, uint32_t number)
+{
+    static const char *const kinds[] = { [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "python", [FRAME_THREAD] = "native" };
+    const int64_t *key = stack_frame(stacks, number);
+    int is_python = key[FRAME_KIND] == FRAME_PYTHON; /* its module is a file */
+    struct frame frame = { .line = key[FRAME_LINE], .kind = kinds[key[FRAME_KIND]] };
+
+    text_clear(&flame->name);
+    stack_frame_name(&flame->name, stacks, number);
+    frame.name = text_string(&flame->name);
+    frame.name_length = flame->name.length;
+    if (!is_python && key[FRAME_KIND] != FRAME_THREAD) /* a thread has its number there */
+        frame.module = frame_string(view, key[FRAME_MODULE], &frame.module_length);
+    frame.file = frame_string(view, is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE] : key[FRAME_SOURCE], &frame.file_length);
+    frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
+}
+
+/* Parents come before their children; a node whose parent was left out is left out too. numbers are of frames, from 1, 0 while a frame
+ * was not met. */
+static int add_tree(struct flame *flame, struct view *view, const struct stacks *stacks, const struct stack_tree *tree)
+{
+    uint32_t *numbers = calloc(stacks->frames.count + 1, sizeof *numbers);
+
+    if (!numbers)
+        return ERR_NO_MEMORY;
+    flame_add_node(flame, -1, -1, tree->self[TREE_ROOT].samples, tree->total[TREE_ROOT].samples);
+    for (uint32_t node = TREE_ROOT + 1; node < tree->nodes.count && node < FLAME_MOST_NODES; node++) {
+        uint32_t frame = tree_frame(tree, node);
+        if (!numbers[frame]) {
+            add_frame(flame, view, stacks, frame);
+            numbers[frame] = (uint32_t)flame->frame_count;
+        }
+        flame_add_node(flame, tree_parent(tree, node), numbers[frame] - 1, tree->self[node].samples, tree->total[node].samples);
+    }
+    flame->samples = tree->total[TREE_ROOT].samples;
+    free(numbers);
+    return 0;
+}
+
+/* All samples of a source, read once. */
+static struct stacks *read_stacks(struct view *view, enum stack_source source, struct error *err)
+{
+    struct view_kept *kept = view_kept(view, err);
+    const struct filter everything = {0};
+
+    if (!kept || kept->has_stacks[source])
+        return kept ? &kept->stacks[source] : NULL;
+    struct stacks *stacks = &kept->stacks[source];
+    int code = stacks_open(stacks, view->report, err);
+    if (code == 0)
+        code = source == STACKS_CPU ? stacks_join_samples(stacks, STACKS_WITH_LINES, &everything, err)
+                                    : stacks_read_samples(stacks, source, STACKS_WITH_LINES, &everything, err);
+    if (code != 0) {
+        stacks_free(stacks);
+        return NULL;
+    }
+    kept->has_stacks[source] = 1;
+    return stacks;
+}
+
+struct part { struct report_span span; int64_t thread; int with_waiting; }; /* thread -1: all */
+
+static int is_in(const struct part *part, const struct stack_sample *sample)
+{
+    return sample->time_ns >= part->span.from_ns && sample->time_ns <= part->span.to_ns &&
+           (part->thread < 0 || sample->thread == part->thread || global_tid_number(sample->thread) == part->thread);
+}
+
+/* The tree is made of the samples that the stacks have: those of the part stand in for all of them meanwhile. */
+static int flame_of_samples(struct flame *flame, struct view *view, enum stack_source source, const struct part *part, struct error *err)
+{
+    struct stacks *stacks = read_stacks(view, source, err);
+    const struct stack_tree_request request = { .unit = STACK_BY_FUNCTION, .with_waiting = part->with_waiting };
+    struct stack_tree tree;
+
+    if (!stacks)
+        return err->code;
+    struct stack_sample *all = stacks->samples;
+    size_t all_count = stacks->sample_count, count = 0;
+    for (size_t i = 0; i < all_count; i++)
+        count += is_in(part, &all[i]) != 0;
+    struct stack_sample *chosen = malloc((count + 1) * sizeof *chosen);
+    if (!chosen)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    for (size_t i = 0, next = 0; i < all_count; i++)
+        if (is_in(part, &all[i]))
+            chosen[next++] = all[i];
+    stacks->samples = chosen;
+    stacks->sample_count = count;
+    int code = stack_tree_read(&tree, stacks, &request, err);
+    stacks->samples = all;
+    stacks->sample_count = all_count;
+    free(chosen);
+    if (code == 0 && add_tree(flame, view, stacks, &tree) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+    stack_tree_free(&tree);
+    return code;
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------------------- */
+
+static int read_part(struct view *view, const struct arguments *arguments, struct part *part, struct error *err)
+{
+    int64_t with_waiting = 0;
+    int code = view_argument_span(view, arguments, &part->span, err);
+
+    part->thread = -1;
+    if (code == 0)
+        code = argument_int(arguments, "thread", 0, INT64_MAX, &part->thread, err);
+    if (code == 0)
+        code = argument_int(arguments, "waiting", 0, 1, &with_waiting, err);
+    part->with_waiting = (int)with_waiting;
+    return code;
+}
+
+static int make(struct flame *flame, struct view *view, const struct arguments *arguments, const char *source, struct error *err)
+{
+    struct part part;
+    int row = VIEW_NO_ROW, code = read_part(view, arguments, &part, err);
+
+    if (code != 0)
+        return code;
+    if (strcmp(source, "cpu") == 0)
+        return flame_of_samples(flame, view, STACKS_CPU, &part, err);
+    if (strcmp(source, "python") == 0)
+        return flame_of_samples(flame, view, STACKS_PYTHON, &part, err);
+    if (strcmp(source, "events") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "source=%.40s: must be cpu, python or events", source);
+    code = view_argument_row(view, arguments, "row", &row, err);
+    return code ? code : flame_of_events(flame, view, row, &part.span, err);
+}
+
+int view_flame(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    const char *given = argument_text(arguments, "source", NULL), *source = given ? given : "cpu";
+    struct flame flame = {0};
+    int code = make(&flame, view, arguments, source, err);
+
+    if (code == 0) {
+        text_addf(out, "{\"unit\":\"%s\",\"frames\":[", strcmp(source, "events") == 0 ? "ns" : "samples");
+        text_add_bytes(out, text_string(&flame.frames), flame.frames.length);
+        text_add(out, "],\"nodes\":[");
+        text_add_bytes(out, text_string(&flame.nodes), flame.nodes.length);
+        text_addf(out, "],\"samples\":%lld}", (long long)flame.samples);
+        if (text_failed(&flame.frames) || text_failed(&flame.nodes))
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+    }
+    text_free(&flame.frames);
+    text_free(&flame.nodes);
+    text_free(&flame.name);
+    return code;
+}

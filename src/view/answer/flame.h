@@ -1,0 +1,21 @@
+/* A flame graph on its way to an answer: frames, and nodes whose parents come before them. */
+#ifndef TACHO_VIEW_ANSWER_FLAME_H
+#define TACHO_VIEW_ANSWER_FLAME_H
+
+#include "view/load/view_state.h"
+
+enum { FLAME_MOST_NODES = 200000 }; /* in an answer; those behind them are left out with all that is in them */
+
+struct flame {
+    struct text frames, nodes; /* members of the two lists */
+    size_t frame_count, node_count;
+    int64_t samples;
+    struct text name; /* of the frame at hand */
+};
+
+void flame_add_node(struct flame *flame, int64_t parent, int64_t frame, int64_t self, int64_t total);
+
+/* Of the slices of a row, by how they lie in each other: flame_events.c. */
+int flame_of_events(struct flame *flame, struct view *view, int row, const struct report_span *span, struct error *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* The least and greatest key of each chunk, and the walk over those chunks that can hold one. */
+#include "key_ranges.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+struct zone { int64_t least, greatest; };
+
+struct zone_map {
+    const struct zone_kind *kind;
+    struct zone *list; /* owned; by chunk; it stays where it is, and as it is */
+};
+
+void zones_init(struct zones *zones)
+{
+    *zones = (struct zones){0};
+    pthread_mutex_init(&zones->lock, NULL);
+}
+
+void zones_free(struct zones *zones)
+{
+    for (size_t i = 0; i < zones->count; i++)
+        free(zones->list[i].list);
+    free(zones->list);
+    pthread_mutex_destroy(&zones->lock);
+}
+
+static size_t find_columns(const struct zone_kind *kind, const struct report_table *table, int wanted[ZONE_MOST_COLUMNS])
+{
+    size_t count = 0;
+
+    for (; count < ZONE_MOST_COLUMNS && kind->columns[count]; count++)
+        wanted[count] = report_column(table, kind->columns[count]);
+    return count;
+}
+
+static int64_t key_of(const struct zone_kind *kind, struct report *report, const struct report_block *block, size_t row)
+{
+    return kind->key ? kind->key(report, block, row) : block_value(block, 0, row, NO_ZONE_KEY);
+}
+
+/* ---- making a map -------------------------------------------------------------------------------------------- */
+
+struct making {
+    struct report *report;
+    const struct report_table *table;
+    struct zone_map *map;
+};
+
+/* The chunk that begins with this row. */
+static size_t chunk_of(const struct report_table *table, uint64_t first_row)
+{
+    size_t low = 0, high = report_chunk_count(table);
+
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (report_chunk_at(table, middle).first_row <= first_row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int look_at_chunk(void *context, int worker, const struct report_block *block)
+{
+    const struct making *making = context;
+    struct zone zone = { INT64_MAX, INT64_MIN };
+
+    for (size_t row = 0; row < block->rows; row++) {
+        int64_t key = key_of(making->map->kind, making->report, block, row);
+        if (key == NO_ZONE_KEY)
+            continue;
+        zone.least = key < zone.least ? key : zone.least;
+        zone.greatest = key > zone.greatest ? key : zone.greatest;
+    }
+    making->map->list[chunk_of(making->table, block->first_row)] = zone;
+    return 0;
+}
+
+/* Its zones by chunk; NULL with a sentence. */
+static const struct zone *make_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
+                                   struct error *err)
+{
+    size_t chunks = report_chunk_count(table);
+    int wanted[ZONE_MOST_COLUMNS];
+    size_t count = find_columns(kind, table, wanted);
+    struct zone_map *grown = realloc(zones->list, (zones->count + 1) * sizeof *grown), map = { kind, malloc((chunks + 1) * sizeof *map.list) };
+
+    zones->list = grown ? grown : zones->list;
+    if (!grown || !map.list) {
+        free(map.list);
+        error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
+        return NULL;
+    }
+    for (size_t i = 0; i < chunks; i++)
+        map.list[i] = (struct zone){ INT64_MAX, INT64_MIN }; /* what cannot be read holds nothing */
+    struct making making = { report, table, &map };
+    if (report_scan(report, table, wanted, count, NULL, look_at_chunk, &making, err) != 0) {
+        free(map.list);
+        return NULL;
+    }
+    zones->list[zones->count++] = map;
+    return map.list;
+}
+
+/* The same, made if nobody has asked for it before; who comes meanwhile waits for it. */
+static const struct zone *get_map(struct zones *zones, struct report *report, const struct zone_kind *kind, const struct report_table *table,
+                                  struct error *err)
+{
+    const struct zone *found = NULL;
+
+    pthread_mutex_lock(&zones->lock);
+    for (size_t i = 0; i < zones->count && !found; i++)
+        found = zones->list[i].kind == kind ? zones->list[i].list : NULL;
+    found = found ? found : make_map(zones, report, kind, table, err);
+    pthread_mutex_unlock(&zones->lock);
+    return found;
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------------- */
+
+struct look {
+    struct report *report;
+    const struct zone_kind *kind;
+    const int64_t *keys;
+    size_t key_count;
+    zone_visit *visit;
+    void *context;
+};
+
+static int look_for_keys(void *context, int worker, const struct report_block *block)
+{
+    const struct look *look = context;
+    int64_t least = look->keys[0], greatest = look->keys[look->key_count - 1];
+
+    for (size_t row = 0; row < block->rows; row++) {
+        int64_t key = key_of(look->kind, look->report, block, row);
+        if (key < least || key > greatest || key == NO_ZONE_KEY)
+            continue;
+        size_t at = array_first_not_before(look->keys, look->key_count, key);
+        int code = look->keys[at] == key ? look->visit(look->context, block, row) : 0;
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+int zones_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
+               zone_visit *visit, void *context, struct error *err)
+{
+    const struct report_table *table = report_table(report, kind->table);
+    struct look look = { report, kind, keys, key_count, visit, context };
+    int wanted[ZONE_MOST_COLUMNS];
+    int code = 0;
+
+    if (!table || !table->rows || !key_count)
+        return 0;
+    const struct zone *map = get_map(zones, report, kind, table, err);
+    if (!map)
+        return err->code;
+    size_t column_count = find_columns(kind, table, wanted);
+    for (size_t i = 0; i < report_chunk_count(table) && code == 0; i++) {
+        size_t at = array_first_not_before(keys, key_count, map[i].least);
+        if (at == key_count || keys[at] > map[i].greatest)
+            continue;
+        struct report_chunk chunk = report_chunk_at(table, i);
+        code = report_scan_rows(report, table, wanted, column_count, chunk.first_row, chunk.rows, look_for_keys, &look, err);
+    }
+    return code == ZONE_ENOUGH ? 0 : code;
+}
+
+/* ---- one row ------------------------------------------------------------------------------------------------- */
+
+struct single {
+    uint64_t row;
+    zone_visit *visit;
+    void *context;
+};
+
+static int visit_single(void *context, int worker, const struct report_block *block)
+{
+    const struct single *single = context;
+
+    return single->row >= block->first_row && single->row - block->first_row < block->rows
+               ? single->visit(single->context, block, (size_t)(single->row - block->first_row)) : 0;
+}
+
+int zones_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err)
+{
+    const struct report_table *table = report_table(report, kind->table);
+    struct single single = { table_row, visit, context };
+    int wanted[ZONE_MOST_COLUMNS];
+
+    if (!table || table_row >= table->rows)
+        return 0;
+    size_t count = find_columns(kind, table, wanted);
+    int code = report_scan_rows(report, table, wanted, count, table_row, 1, visit_single, &single, err);
+    return code == ZONE_ENOUGH ? 0 : code;
+}

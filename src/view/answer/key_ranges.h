@@ -1,0 +1,47 @@
+/* Finding rows of a table by a number in them, without an index of every row.
+ *
+ * Of each chunk the least and the greatest key are kept, found in one pass when a table is first asked. Ids rise as a capture goes on,
+ * so few chunks can hold a key, and only those are decoded. A table whose keys are in no order costs time, never a wrong answer. */
+#ifndef TACHO_VIEW_ANSWER_KEY_RANGES_H
+#define TACHO_VIEW_ANSWER_KEY_RANGES_H
+
+#include <pthread.h>
+
+#include "report/reader/reader.h"
+
+#define NO_ZONE_KEY INT64_MIN
+enum { ZONE_MOST_COLUMNS = 16 };
+
+/* Constant: what was found out of a table is remembered by the address of this. */
+struct zone_kind {
+    const char *table;
+    const char *columns[ZONE_MOST_COLUMNS]; /* those that key and visits see, in this order; the rest is NULL */
+    /* The key of a row, or NO_ZONE_KEY; NULL: it is the first column. Called from any worker. */
+    int64_t (*key)(struct report *report, const struct report_block *block, size_t row);
+};
+
+struct zones {
+    pthread_mutex_t lock;  /* guards the list: events and advice are answered side by side */
+    struct zone_map *list; /* owned */
+    size_t count;
+};
+void zones_init(struct zones *zones);
+void zones_free(struct zones *zones);
+
+/* Calls visit for each row whose key is one of these (in ascending order, each once), in the order of the rows; no table is no row.
+ * A visit that returns ZONE_ENOUGH ends it well, one with an ERR_ code ends it with that. */
+enum { ZONE_ENOUGH = 1 };
+typedef int zone_visit(void *context, const struct report_block *block, size_t row);
+int zones_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
+               zone_visit *visit, void *context, struct error *err);
+
+/* The columns of one row, of its kind: visit is called once, or not at all if there is no such row (or it is damaged). */
+int zones_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err);
+
+/* The value of a column in a visit, or a fallback for one that is NULL. */
+static inline int64_t block_value(const struct report_block *block, size_t column, size_t row, int64_t fallback)
+{
+    return block_is_null(block, column, row) ? fallback : block->values[column][row];
+}
+
+#endif

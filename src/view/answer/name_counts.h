@@ -1,0 +1,22 @@
+/* How many events of each row have each name: counted once, so that a search asks names and not events. */
+#ifndef TACHO_VIEW_ANSWER_NAME_COUNTS_H
+#define TACHO_VIEW_ANSWER_NAME_COUNTS_H
+
+#include "view/load/view_state.h"
+
+struct name_count { uint32_t name, count; };
+
+struct row_tally {
+    struct name_count *list; /* owned; NULL while names are about as many as events: then those are as good */
+    size_t count;
+};
+
+struct tally {
+    struct row_tally *rows; /* owned; by row */
+    size_t row_count;
+};
+
+int tally_make(struct tally *tally, const struct view *view, struct error *err);
+void tally_free(struct tally *tally); /* of {0} too */
+
+#endif

@@ -1,0 +1,39 @@
+/* Which names a search means. Each name is looked at once, however many events have it, and what was found is kept until something else
+ * is searched for: counting and stepping through the events are then a table lookup each. */
+#ifndef TACHO_VIEW_ANSWER_NAME_SEARCH_H
+#define TACHO_VIEW_ANSWER_NAME_SEARCH_H
+
+#include "view/load/view_state.h"
+
+enum search_mode { SEARCH_SUBSTRING, SEARCH_REGEX, SEARCH_EXACT, SEARCH_NAME, SEARCH_MODES };
+
+struct search { /* {0} is none */
+    enum search_mode mode;
+    int with_case;
+    uint32_t name;           /* of SEARCH_NAME */
+    char *text;              /* owned; without case: in lower case */
+    size_t length;
+    uint8_t *verdicts[2];    /* owned; by id of the pool, by name of the view's own */
+    size_t verdict_room[2];
+    struct search_regex *regex; /* owned */
+    struct text folded;      /* a long name in lower case */
+    int64_t end_ns;          /* of this request */
+};
+
+/* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */
+int search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err);
+/* 1: such a name; 0: another one; ERR_BAD_ARGUMENT: the pattern takes too long, ERR_NO_MEMORY. */
+int search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err);
+enum { VERDICT_UNKNOWN, VERDICT_NO, VERDICT_YES };
+static inline int search_matches(struct search *search, struct view *view, uint32_t name, struct error *err)
+{
+    int is_own = (name & VIEW_OWN_NAME) != 0;
+    uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
+
+    if (id < search->verdict_room[is_own] && search->verdicts[is_own][id] != VERDICT_UNKNOWN)
+        return search->verdicts[is_own][id] == VERDICT_YES;
+    return search_matches_slowly(search, view, name, err);
+}
+void search_free(struct search *search);
+
+#endif

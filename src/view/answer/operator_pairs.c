@@ -1,0 +1,208 @@
+/* Matching forward and backward operators.
+ *
+ * Operators that need no gradient show the number that the next one that does will get, and so do those that it calls. Of all with
+ * one number it is therefore the last to begin before the backward one that is meant, and those that it lies in. */
+#include "operator_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/torch/operators.h"
+#include "base/array.h"
+#include "report/schema/torch_names.h"
+#include "answer_cache.h"
+
+enum { MOST_CANDIDATES = 256 }; /* all are compared with all */
+
+/* ---- facts --------------------------------------------------------------------------------------------------- */
+
+/* Both kinds have these columns first. */
+enum { THREAD, START, END, COMMON };
+enum { SEQUENCE = COMMON, FORWARD_THREAD, NAME, CATEGORY, STACK };
+enum { TEXT = COMMON, TEXT_ID };
+
+static int64_t torch_sequence(struct report *report, const struct report_block *block, size_t row)
+{
+    int64_t sequence = block_value(block, SEQUENCE, row, -1);
+
+    return sequence < 0 ? NO_ZONE_KEY : sequence;
+}
+
+static const char *range_bytes(struct report *report, const struct report_block *block, size_t row, size_t *length)
+{
+    size_t column = block_is_null(block, TEXT, row) ? TEXT_ID : TEXT;
+
+    *length = 0;
+    return block_is_null(block, column, row) ? "" : report_string(report, block->values[column][row], length);
+}
+
+/* Most ranges have none, which is quickly seen. */
+static int64_t range_sequence(struct report *report, const struct report_block *block, size_t row)
+{
+    static const char mark[] = ", seq = ";
+    size_t length;
+    const char *bytes = range_bytes(report, block, row, &length);
+    int64_t sequence = memmem(bytes, length, mark, sizeof mark - 1) ? operator_text(bytes, length).sequence : -1;
+
+    return sequence < 0 ? NO_ZONE_KEY : sequence;
+}
+
+static const struct zone_kind torch_kind = {
+    "TACHO_TORCH_OP", { "globalTid", "start", "end", "sequenceNumber", "forwardThread", "nameId", "category", "callStackId" }, torch_sequence,
+};
+static const struct zone_kind range_kind = { "NVTX_EVENTS", { "globalTid", "start", "end", "text", "textId" }, range_sequence };
+
+static struct operator_facts facts_of(struct report *report, int is_torch, const struct report_block *block, size_t row)
+{
+    struct operator_facts facts = {
+        .thread = block_value(block, THREAD, row, 0), .start_ns = block_value(block, START, row, 0),
+        .end_ns = block_value(block, END, row, INT64_MAX), .sequence = -1, .stack = -1,
+    };
+
+    facts.process = global_process(facts.thread);
+    if (is_torch) {
+        size_t length;
+        const char *name = report_string(report, block_value(block, NAME, row, -1), &length);
+        facts.is_operator = strcmp(report_string(report, block_value(block, CATEGORY, row, -1), NULL), "cpu_op") == 0;
+        facts.sequence = block_value(block, SEQUENCE, row, -1);
+        facts.is_backward = block_value(block, FORWARD_THREAD, row, 0) > 0 && !torch_is_engine(name, length);
+        facts.stack = block_value(block, STACK, row, -1);
+        facts.sequence = torch_is_engine(name, length) ? -1 : facts.sequence;
+    } else {
+        size_t length;
+        const char *bytes = range_bytes(report, block, row, &length);
+        struct operator_text text = operator_text(bytes, length);
+        facts.is_operator = text.is_operator;
+        facts.sequence = text.sequence;
+        facts.is_backward = text.is_backward && text.sequence >= 0;
+    }
+    return facts;
+}
+
+struct reading {
+    struct report *report;
+    int is_torch;
+    struct operator_facts *out;
+};
+
+static int take_facts(void *context, const struct report_block *block, size_t row)
+{
+    const struct reading *reading = context;
+
+    *reading->out = facts_of(reading->report, reading->is_torch, block, row);
+    return 0;
+}
+
+static const struct zone_kind *kind_of(const struct view *view, struct view_place place)
+{
+    const char *table = place_table(view, place);
+
+    return strcmp(table, torch_kind.table) == 0 ? &torch_kind : strcmp(table, range_kind.table) == 0 ? &range_kind : NULL;
+}
+
+int operator_facts(struct operator_facts *out, struct view *view, struct view_place place, struct error *err)
+{
+    const struct zone_kind *kind = kind_of(view, place);
+    struct reading reading = { view->report, kind == &torch_kind, out };
+
+    *out = (struct operator_facts){ .sequence = -1, .stack = -1 };
+    return kind ? zones_row(view->report, kind, place_table_row(view, place), take_facts, &reading, err) : 0;
+}
+
+/* ---- those with one number ----------------------------------------------------------------------------------- */
+
+struct candidate {
+    struct operator_facts facts;
+    uint64_t row;
+};
+
+struct candidates {
+    struct report *report;
+    int is_torch;
+    int64_t process;
+    struct candidate *list; /* owned */
+    size_t count, capacity;
+    struct error *err;
+};
+
+static int take_candidate(void *context, const struct report_block *block, size_t row)
+{
+    struct candidates *candidates = context;
+    struct operator_facts facts = facts_of(candidates->report, candidates->is_torch, block, row);
+
+    if (facts.process != candidates->process || !facts.is_operator || facts.sequence < 0)
+        return 0;
+    if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
+        return error_set(candidates->err, ERR_NO_MEMORY, "out of memory");
+    candidates->list[candidates->count++] = (struct candidate){ facts, block->first_row + row };
+    return candidates->count >= MOST_CANDIDATES ? ZONE_ENOUGH : 0;
+}
+
+static int holds(const struct operator_facts *outer, const struct operator_facts *inner)
+{
+    return outer->thread == inner->thread && outer->start_ns <= inner->start_ns && outer->end_ns >= inner->end_ns;
+}
+
+/* The one that torch ties a backward operator to: the last forward one to begin before it that is not part of any backward one. */
+static const struct candidate *forward_of(const struct candidates *candidates, const struct operator_facts *backward)
+{
+    const struct candidate *last = NULL;
+
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct operator_facts *facts = &candidates->list[i].facts;
+        int counts = !facts->is_backward && facts->start_ns < backward->start_ns;
+        for (size_t j = 0; j < candidates->count && counts; j++)
+            counts = !candidates->list[j].facts.is_backward || !holds(&candidates->list[j].facts, facts);
+        if (counts && (!last || facts->start_ns >= last->facts.start_ns))
+            last = &candidates->list[i];
+    }
+    return last;
+}
+
+static int add_forwards(struct table_rows *rows, const struct candidates *candidates, const struct operator_facts *backward)
+{
+    const struct candidate *last = forward_of(candidates, backward);
+    int code = 0;
+
+    for (size_t i = 0; i < candidates->count && last && code == 0; i++)
+        if (!candidates->list[i].facts.is_backward && holds(&candidates->list[i].facts, &last->facts))
+            code = table_rows_add(rows, candidates->list[i].row);
+    return code;
+}
+
+static int add_backwards(struct table_rows *rows, const struct candidates *candidates, const struct operator_facts *forward)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < candidates->count && code == 0; i++) {
+        const struct operator_facts *backward = &candidates->list[i].facts;
+        const struct candidate *last = backward->is_backward ? forward_of(candidates, backward) : NULL;
+        if (last && holds(forward, &last->facts))
+            code = table_rows_add(rows, candidates->list[i].row);
+    }
+    return code;
+}
+
+int pairs_find(struct places *places, struct view *view, const struct operator_facts *facts, struct view_place self, struct error *err)
+{
+    const struct zone_kind *kind = kind_of(view, self);
+    struct view_kept *kept = view_kept(view, err);
+    struct candidates candidates = { .report = view->report, .is_torch = kind == &torch_kind, .process = facts->process, .err = err };
+    struct table_rows rows = {0};
+
+    if (!kept)
+        return err->code;
+    if (!kind || !facts->is_operator || facts->sequence < 0)
+        return 0;
+    int code = zones_find(&kept->zones, view->report, kind, &facts->sequence, 1, take_candidate, &candidates, err);
+    if (code == 0 && (facts->is_backward ? add_forwards(&rows, &candidates, facts) : add_backwards(&rows, &candidates, facts)) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (code == 0)
+        code = places_add_rows(places, view, kind->table, &rows, err);
+    if (code == 0)
+        places_sort(places, view);
+    table_rows_free(&rows);
+    free(candidates.list);
+    return code;
+}

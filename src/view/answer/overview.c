@@ -1,0 +1,208 @@
+/* The overview for the minimap: how much of the time any GPU, and any thread, was busy.
+ *
+ * Streams and threads run side by side, so their times cannot be added up: what is asked is how much of each bin of time at least
+ * one of them covers. Bins are worked out once, when they are first asked for, several at a time; later requests look at the
+ * bins alone. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "answers.h"
+#include "view/load/derived.h"
+
+enum { MOST_BINS = 4096, MOST_WIDTH = 8192 };
+enum { OVER_GPU, OVER_CPU, OVERS };
+
+struct view_overview {
+    int bins; /* of a nanosecond at least */
+    float share[OVERS][MOST_BINS];
+    int is_known[OVERS];
+};
+
+struct busy { int64_t from_ns, to_ns; };
+struct busy_list {
+    struct busy *list; /* owned */
+    size_t count, capacity;
+};
+
+struct covering {
+    struct view *view;
+    struct view_overview *overview;
+    int over;
+    uint32_t running;       /* the name of what counts on rows of states */
+    const int *rows;        /* that count */
+    size_t row_count;
+    int code;               /* of any bin that failed: written by several workers */
+};
+
+/* ---- one bin --------------------------------------------------------------------------------------------------- */
+
+static int add_busy(struct busy_list *list, int64_t from_ns, int64_t to_ns)
+{
+    struct busy *last = list->count ? &list->list[list->count - 1] : NULL;
+
+    if (last && from_ns <= last->to_ns) {
+        last->to_ns = to_ns > last->to_ns ? to_ns : last->to_ns;
+        return 0;
+    }
+    if (array_reserve(&list->list, &list->capacity, list->count + 1, sizeof *list->list) != 0)
+        return ERR_NO_MEMORY;
+    list->list[list->count++] = (struct busy){ from_ns, to_ns };
+    return 0;
+}
+
+struct bin {
+    int64_t from_ns, to_ns;
+    struct busy_list covered, merged; /* what is known so far, in order; and the same with one lane more */
+};
+
+/* The first event from `at` on that ends behind the time. */
+static uint32_t jump(const struct view_events *events, uint32_t at, uint32_t end, int64_t time_ns)
+{
+    uint32_t behind = events_gallop(events, at, end, time_ns, 0);
+
+    return behind > at && event_end(events, behind - 1) > time_ns ? behind - 1 : behind;
+}
+
+/* Joins a lane with what is covered so far. Events that lie in what is covered are jumped over, which are all but a few where ranges nest. */
+static int add_lane(const struct covering *covering, struct bin *bin, const struct view_row *row, uint32_t lane)
+{
+    const struct view_events *events = &row->events;
+    uint32_t at = events_reaching(events, lane, bin->from_ns), end = events->lanes[lane + 1];
+    size_t next = 0;
+    int code = 0;
+
+    bin->merged.count = 0;
+    while (code == 0 && ((at < end && events->start_ns[at] < bin->to_ns) || next < bin->covered.count)) {
+        const struct busy *known = next < bin->covered.count ? &bin->covered.list[next] : NULL;
+        if (known && (at == end || known->from_ns <= events->start_ns[at])) {
+            code = add_busy(&bin->merged, known->from_ns, known->to_ns);
+            next++;
+            if (at < end && events->start_ns[at] < known->to_ns)
+                at = jump(events, at, end, known->to_ns);
+            continue;
+        }
+        int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns, until = event_end(events, at);
+        if (row->kind != KIND_STATES || events->name[at] == covering->running)
+            code = add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns);
+        at++;
+    }
+    struct busy_list old = bin->covered;
+    bin->covered = bin->merged;
+    bin->merged = old;
+    return code;
+}
+
+static int64_t sum_of(const struct busy_list *list)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        sum += list->list[i].to_ns - list->list[i].from_ns;
+    return sum;
+}
+
+static int is_full(const struct bin *bin)
+{
+    return bin->covered.count == 1 && bin->covered.list->from_ns <= bin->from_ns && bin->covered.list->to_ns >= bin->to_ns;
+}
+
+static void cover_bin(void *argument, int worker, size_t i)
+{
+    struct covering *covering = argument;
+    const struct view *view = covering->view;
+    double length = (double)(view->end_ns - view->origin_ns) / covering->overview->bins;
+    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i), .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
+    int code = 0;
+
+    for (size_t r = 0; r < covering->row_count && code == 0 && !is_full(&bin); r++) {
+        const struct view_row *row = &view->rows[covering->rows[r]];
+        if (row->from_ns > bin.to_ns || row->to_ns < bin.from_ns)
+            continue;
+        for (uint32_t lane = 0; lane < row->events.lane_count && code == 0 && !is_full(&bin); lane++)
+            code = add_lane(covering, &bin, row, lane);
+    }
+    if (code != 0)
+        __atomic_store_n(&covering->code, code, __ATOMIC_RELAXED);
+    else if (bin.covered.count)
+        covering->overview->share[covering->over][i] = (float)((double)sum_of(&bin.covered) / (bin.to_ns > bin.from_ns ? (double)(bin.to_ns - bin.from_ns) : 1));
+    free(bin.covered.list);
+    free(bin.merged.list);
+}
+
+/* ---- all bins -------------------------------------------------------------------------------------------------- */
+
+/* Rows of the first of these types that the report has. */
+static const enum row_type gpu_types[] = { ROW_STREAM, ROW_TYPE_COUNT }, state_types[] = { ROW_STATE, ROW_TYPE_COUNT },
+                           call_types[] = { ROW_OSRT, ROW_CUDA_API, ROW_TORCH, ROW_PYTHON, ROW_NVTX, ROW_LIBRARY, ROW_THREAD_OTHER, ROW_TYPE_COUNT };
+static const enum row_type *const choices[OVERS][2] = { { gpu_types, NULL }, { state_types, call_types } };
+
+static size_t choose_rows(const struct view *view, const enum row_type *types, int *rows)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; types && i < view->row_count; i++)
+        for (const enum row_type *type = types; *type != ROW_TYPE_COUNT; type++)
+            if (view->rows[i].type == *type)
+                rows[count++] = (int)i;
+    return count;
+}
+
+static int cover(struct view *view, struct view_overview *overview)
+{
+    int *rows = malloc((view->row_count + 1) * sizeof *rows);
+    int64_t length = view->end_ns - view->origin_ns;
+    int code = rows ? 0 : ERR_NO_MEMORY;
+
+    overview->bins = length >= MOST_BINS ? MOST_BINS : length > 0 ? (int)length : 1;
+    for (int over = 0; over < OVERS && code == 0; over++) {
+        struct covering covering = { .view = view, .overview = overview, .over = over, .running = made_state_find(view, STATE_RUNNING), .rows = rows };
+        for (int choice = 0; choice < 2 && !covering.row_count; choice++)
+            covering.row_count = choose_rows(view, choices[over][choice], rows);
+        overview->is_known[over] = covering.row_count > 0;
+        if (covering.row_count)
+            report_parallel_for(view->report, (size_t)overview->bins, cover_bin, &covering);
+        code = covering.code;
+    }
+    free(rows);
+    return code;
+}
+
+/* The mean over a stretch of bins, the first and the last of which may count in part. */
+static float mean(const struct view_overview *overview, int over, double from, double to)
+{
+    double sum = 0;
+    int first = (int)from, last = (int)ceil(to);
+
+    for (int bin = first; bin < last && bin < overview->bins; bin++) {
+        double begin = bin > from ? bin : from, end = bin + 1 < to ? bin + 1 : to;
+        sum += overview->share[over][bin] * (end - begin);
+    }
+    return to > from ? (float)(sum / (to - from)) : 0;
+}
+
+int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    int64_t width = 0;
+    int code = argument_int_needed(arguments, "width", 1, MOST_WIDTH, &width, err);
+
+    if (code != 0)
+        return code;
+    if (!view->overview) {
+        view->overview = calloc(1, sizeof *view->overview);
+        if (!view->overview || cover(view, view->overview) != 0) {
+            free(view->overview);
+            view->overview = NULL;
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the overview");
+        }
+    }
+    text_add_bytes(out, "OVER", 4);
+    text_add_bytes(out, &(uint32_t){ (uint32_t)width }, sizeof(uint32_t));
+    for (int over = 0; over < OVERS; over++)
+        for (int64_t i = 0; i < width; i++) {
+            double bins = (double)view->overview->bins / (double)width;
+            float share = view->overview->is_known[over] ? mean(view->overview, over, (double)i * bins, (double)(i + 1) * bins) : NAN;
+            text_add_bytes(out, &share, sizeof share);
+        }
+    return 0;
+}

@@ -1,0 +1,185 @@
+/* The request sql: a statement over the report's tables, with a limit on rows and time. */
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_write.h"
+#include "base/cancel.h"
+#include "query/query.h"
+#include "answers.h"
+#include "event_fields.h"
+#include "answer_cache.h"
+
+enum { MOST_ROWS = 10000, MOST_COLUMNS = 2000, MOST_BYTES = 64 << 20, LONGEST_STATEMENT = 1 << 20, LONGEST_CELL = 1 << 16, LIMIT_MS = 10000, MET_ENOUGH = 1 };
+
+enum column_kind { KIND_UNKNOWN, KIND_TIME, KIND_DURATION, KIND_INT, KIND_REAL, KIND_TEXT };
+static const char *const kind_names[] = { "text", "time", "duration", "int", "real", "text" };
+
+struct result {
+    struct view *view;
+    struct text columns, rows;
+    unsigned char kinds[MOST_COLUMNS];   /* enum column_kind, */
+    unsigned char by_name[MOST_COLUMNS]; /* and what a whole number would be there */
+    size_t column_count, row_count;
+    int is_cut, has_result;
+};
+
+/* ---- what a column is, by its name --------------------------------------------------------------------------- */
+
+static int is_time_name(const char *name, size_t length)
+{
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (size_t c = 0; c < schema_tables[t].column_count; c++) {
+            const struct schema_column *column = &schema_tables[t].columns[c];
+            if (column->type == COLUMN_TIME && strlen(column->name) == length && strncasecmp(column->name, name, length) == 0)
+                return 1;
+        }
+    return 0;
+}
+
+/* "end - start", "sum(k.end-k.start)" */
+static int is_difference(const char *name)
+{
+    const char *end = strcasestr(name, "end"), *minus = end ? strchr(end, '-') : NULL;
+
+    return minus && strcasestr(minus, "start");
+}
+
+/* "start", "min(start)", "max(k.end)": a time. "end - start", "duration": how long. */
+static enum column_kind kind_by_name(const char *name)
+{
+    const char *open = strchr(name, '('), *dot;
+    size_t length = strlen(name);
+
+    if (is_time_name(name, length))
+        return KIND_TIME;
+    if (open && (strncasecmp(name, "min(", 4) == 0 || strncasecmp(name, "max(", 4) == 0) && name[length - 1] == ')') {
+        dot = strchr(open, '.');
+        const char *inner = dot ? dot + 1 : open + 1;
+        if (is_time_name(inner, (size_t)(name + length - 1 - inner)))
+            return KIND_TIME;
+    }
+    if (strcasestr(name, "duration") || is_difference(name))
+        return KIND_DURATION;
+    return length > 3 && strcasecmp(name + length - 3, "_ns") == 0 ? KIND_DURATION : KIND_INT;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+/* Of several statements the last one is answered. */
+static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
+{
+    struct result *result = context;
+
+    if (count > MOST_COLUMNS)
+        return error_set(err, ERR_BAD_ARGUMENT, "a statement has at most %d columns", MOST_COLUMNS);
+    text_clear(&result->columns);
+    text_clear(&result->rows);
+    result->column_count = count;
+    result->row_count = 0;
+    result->is_cut = 0;
+    result->has_result = 1;
+    for (size_t i = 0; i < count; i++) {
+        result->kinds[i] = KIND_UNKNOWN;
+        result->by_name[i] = (unsigned char)kind_by_name(names[i]);
+        text_add(&result->columns, i ? "," : "");
+        json_add_text(&result->columns, names[i], strlen(names[i]));
+    }
+    return 0;
+}
+
+static void add_value(struct result *result, size_t column, const struct query_value *value)
+{
+    static const unsigned char kinds[] = { [QUERY_NULL] = KIND_UNKNOWN, [QUERY_INT] = KIND_INT, [QUERY_REAL] = KIND_REAL, [QUERY_TEXT] = KIND_TEXT };
+    unsigned char *kind = &result->kinds[column];
+
+    if (*kind == KIND_UNKNOWN)
+        *kind = value->kind == QUERY_INT ? result->by_name[column] : kinds[value->kind];
+    if (value->kind == QUERY_NULL)
+        text_add(&result->rows, "null");
+    else if (value->kind == QUERY_REAL)
+        json_add_real(&result->rows, value->real);
+    else if (value->kind == QUERY_TEXT)
+        json_add_text(&result->rows, value->bytes, value->length < LONGEST_CELL ? value->length : LONGEST_CELL);
+    else if (*kind == KIND_TIME)
+        fields_add_time(result->view, &result->rows, value->integer);
+    else
+        fields_add_int(&result->rows, value->integer);
+}
+
+static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
+{
+    struct result *result = context;
+
+    if (result->row_count == MOST_ROWS || result->rows.length > MOST_BYTES) {
+        result->is_cut = 1;
+        return MET_ENOUGH;
+    }
+    text_add(&result->rows, result->row_count++ ? ",[" : "[");
+    for (size_t i = 0; i < count; i++) {
+        text_add(&result->rows, i ? "," : "");
+        add_value(result, i, &values[i]);
+    }
+    text_add_char(&result->rows, ']');
+    return 0;
+}
+
+static int take_end(void *context, struct error *err)
+{
+    return 0;
+}
+
+static void add_result(struct text *out, const struct result *result)
+{
+    text_add(out, "{\"columns\":[");
+    text_add_bytes(out, text_string(&result->columns), result->columns.length);
+    text_add(out, "],\"kinds\":[");
+    for (size_t i = 0; i < result->column_count; i++)
+        text_addf(out, "%s\"%s\"", i ? "," : "", kind_names[result->kinds[i]]);
+    text_add(out, "],\"rows\":[");
+    text_add_bytes(out, text_string(&result->rows), result->rows.length);
+    text_addf(out, "],\"cut\":%s}", result->is_cut ? "true" : "false");
+}
+
+static int run(struct view_kept *kept, struct result *result, const struct arguments *arguments, struct error *err)
+{
+    const struct query_visitor visitor = { result, take_columns, take_row, take_end };
+    struct text statement = {0};
+    int code = kept->query ? 0 : query_open(result->view->report, &kept->query, err);
+
+    if (code == 0)
+        query_limit(kept->query, LIMIT_MS);
+    text_add_bytes(&statement, arguments->body, arguments->body_length);
+    if (code == 0)
+        code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory") : query_run(kept->query, text_string(&statement), &visitor, err);
+    text_free(&statement);
+    if (code == MET_ENOUGH)
+        code = 0;
+    if (code != 0 && stop_is_raised(stop_flag()))
+        return error_set(err, ERR_CANCELLED, "the statement was called off");
+    if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
+        code = ERR_BAD_ARGUMENT;
+    if (code == 0 && !result->has_result)
+        code = error_set(err, ERR_BAD_ARGUMENT, "there is no statement; try SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 10");
+    return code;
+}
+
+int view_sql(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct view_kept *kept = view_kept(view, err);
+    struct result result = { .view = view };
+
+    if (!kept)
+        return err->code;
+    if (!arguments->body || !arguments->body_length)
+        return error_set(err, ERR_BAD_ARGUMENT, "the statement is missing: it is the body of the request");
+    if (arguments->body_length > LONGEST_STATEMENT)
+        return error_set(err, ERR_BAD_ARGUMENT, "a statement has at most %d bytes", LONGEST_STATEMENT);
+    int code = run(kept, &result, arguments, err);
+    if (code == 0)
+        add_result(out, &result);
+    if (code == 0 && (text_failed(&result.rows) || text_failed(&result.columns)))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the rows");
+    text_free(&result.columns);
+    text_free(&result.rows);
+    return code;
+}

@@ -1,0 +1,149 @@
+/* The request table: a report of tacho stats, for a stretch of time and a part of the capture. */
+#include <string.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/engine/event_columns.h"
+#include "base/json_write.h"
+#include "answers.h"
+#include "event_fields.h"
+
+enum { USUAL_ROWS = 1000, MOST_ROWS = 100000 };
+
+static const char *const kind_names[] = { [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text" };
+static const char *const unit_names[] = {
+    [UNIT_NONE] = "none", [UNIT_NS] = "ns", [UNIT_TIME] = "time", [UNIT_PERCENT] = "percent", [UNIT_BYTES] = "bytes",
+    [UNIT_MEGABYTES] = "megabytes", [UNIT_ID] = "id", [UNIT_NAME] = "none",
+};
+
+/* The column whose texts are names of events, or -1. */
+static int name_column(const struct table *table)
+{
+    for (size_t c = 0; c < table_column_count(table); c++)
+        if (table_columns(table)[c].unit == UNIT_NAME)
+            return (int)c;
+    return -1;
+}
+
+static void add_cell(struct view *view, struct text *out, const struct table_column *column, const struct table_cell *cell)
+{
+    switch (cell->kind) {
+    case CELL_INT:
+        if (column->unit == UNIT_TIME)
+            fields_add_time(view, out, cell->integer);
+        else
+            fields_add_int(out, cell->integer);
+        break;
+    case CELL_REAL:
+        json_add_real(out, cell->real);
+        break;
+    case CELL_TEXT:
+        json_add_text(out, cell->text.bytes, cell->text.length);
+        break;
+    default:
+        text_add(out, "null");
+    }
+}
+
+static void add_table(struct view *view, struct text *out, const struct analysis *analysis, const struct table *table, size_t limit)
+{
+    const struct table_column *columns = table_columns(table);
+    size_t column_count = table_column_count(table), rows = table_row_count(table);
+    int name = name_column(table);
+
+    text_addf(out, "{\"report\":\"%s\",\"title\":", analysis->name);
+    json_add_text(out, analysis->title, strlen(analysis->title));
+    text_add(out, ",\"columns\":[");
+    for (size_t c = 0; c < column_count; c++) {
+        text_addf(out, "%s{\"name\":", c ? "," : "");
+        json_add_text(out, columns[c].name, strlen(columns[c].name));
+        text_addf(out, ",\"kind\":\"%s\",\"unit\":\"%s\",\"decimals\":%d}", kind_names[columns[c].kind],
+                  unit_names[columns[c].unit], columns[c].decimals);
+    }
+    text_add(out, "],\"rows\":[");
+    for (size_t r = 0; r < rows && r < limit; r++) {
+        const struct table_cell *cells = table_row(table, r);
+        text_add(out, r ? ",[" : "[");
+        for (size_t c = 0; c < column_count; c++) {
+            text_add(out, c ? "," : "");
+            add_cell(view, out, &columns[c], &cells[c]);
+        }
+        text_add_char(out, ']');
+    }
+    text_addf(out, "],\"total\":%zu,\"name_column\":", rows);
+    if (name < 0)
+        text_add(out, "null}");
+    else
+        text_addf(out, "%d}", name);
+}
+
+/* Rows know GPUs, tables know the devices of a process: 0 is another GPU in each where each sees but one. */
+static void find_device(const struct view *view, struct analysis_filter *filter)
+{
+    int64_t device = -1, process = -1;
+    int is_one_device = 1, is_one_process = 1;
+
+    for (size_t r = 0; r < view->row_count; r++) {
+        const struct view_row *row = &view->rows[r];
+        if (row->type != ROW_STREAM || row->device != filter->device || (filter->only & ONLY_PID && global_pid_number(row->process) != filter->pid))
+            continue;
+        is_one_device &= device == -1 || device == row->key[KEY_A];
+        is_one_process &= process == -1 || process == row->process;
+        device = row->key[KEY_A];
+        process = row->process;
+    }
+    if (device != -1 && is_one_device)
+        filter->device = device;
+    if (process != -1 && is_one_process) {
+        filter->only |= ONLY_PID;
+        filter->pid = global_pid_number(process);
+    }
+}
+
+/* The arguments pid, tid, device (a GPU, as rows have it) and stream. */
+static int read_filter(const struct view *view, const struct arguments *arguments, struct analysis_filter *filter, struct error *err)
+{
+    const struct { const char *name; int bit; int64_t *value; } parts[] = {
+        { "pid", ONLY_PID, &filter->pid }, { "tid", ONLY_TID, &filter->tid }, { "device", ONLY_DEVICE, &filter->device },
+        { "stream", ONLY_STREAM, &filter->stream },
+    };
+    int code = 0;
+
+    *filter = (struct analysis_filter){0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && code == 0; i++) {
+        code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err);
+        filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;
+    }
+    if (code == 0 && filter->only & ONLY_DEVICE)
+        find_device(view, filter);
+    return code;
+}
+
+int view_table(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    const char *name = argument_text(arguments, "report", NULL);
+    const struct analysis *analysis = name ? analysis_find(name) : NULL;
+    struct report_span span;
+    struct analysis_filter filter;
+    struct table *table;
+    int64_t limit = USUAL_ROWS;
+
+    if (!name)
+        return error_set(err, ERR_BAD_ARGUMENT, "table: the argument report is missing");
+    if (!analysis)
+        return error_set(err, ERR_NOT_FOUND, "there is no report called %.60s", name);
+    int code = view_argument_span(view, arguments, &span, err);
+    if (code == 0)
+        code = read_filter(view, arguments, &filter, err);
+    if (code == 0)
+        code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err);
+    if (code != 0)
+        return code;
+    int is_all = span.from_ns == INT64_MIN && span.to_ns == INT64_MAX;
+    const struct analysis_request request = { .span = is_all ? NULL : &span, .filter = filter.only ? &filter : NULL };
+    code = analysis_run(analysis, view->report, &request, &table, err);
+    if (code != 0)
+        return code;
+    add_table(view, out, analysis, table, (size_t)limit);
+    table_delete(table);
+    return 0;
+}

@@ -1,0 +1,286 @@
+/* Tiles: what a stretch of pixels shows of some rows, exactly, at a cost that does not grow with the capture.
+ *
+ * A lane is gone through pixel by pixel, from event to event. An event of at least a pixel is a slice. All others that start in the
+ * same pixel are found with one search for the first that starts behind it; a single one is a slice too, and several are a dense
+ * part, whose time comes from the sums and whose name from the longest event of the index. Events of a lane do not overlap, so of
+ * those that start in a pixel only the last can be longer than it, and a pixel has two items at most. So a lane costs
+ * pixels times the logarithm of its events, and every event of the stretch is a slice or counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "answers.h"
+#include "view/load/event_index.h"
+#include "view/load/counter_points.h"
+
+enum { TILE_PIXELS = 1024, MOST_LEVEL = 52, MOST_ROWS = 4096 };
+
+struct slice {
+    double from, to;
+    uint32_t event, name;
+    uint16_t lane;
+    uint8_t colour, flags;
+    uint32_t zero;
+};
+struct dense {
+    uint16_t pixel, pixels;
+    uint32_t count, name;
+    uint16_t lane;
+    uint8_t colour, busy;
+};
+struct point { double time, min, max, last; };
+struct row_head { uint32_t row, kind, slices, parts; };
+_Static_assert(sizeof(struct slice) == 32 && sizeof(struct dense) == 16 && sizeof(struct point) == 32 && sizeof(struct row_head) == 16,
+               "the page reads them as docs/view-api.md says");
+
+struct tile {
+    struct view *view;
+    const struct view_row *row;
+    int level;
+    int64_t from_ns, to_ns; /* in the report's time */
+    struct text *slices, parts;
+    uint32_t slice_count, part_count;
+    struct dense last;      /* a dense part that may go on with the next pixel; count 0: none */
+    int64_t last_busy_ns, last_behind_ns; /* behind: what its last event has behind its last pixel */
+};
+
+/* ---- events ---------------------------------------------------------------------------------------------------- */
+
+static uint8_t share(int64_t busy_ns, double time_ns)
+{
+    double busy = 255 * (double)busy_ns / time_ns + 0.5;
+
+    return busy > 255 ? 255 : (uint8_t)busy;
+}
+
+static void end_part(struct tile *tile)
+{
+    if (!tile->last.count)
+        return;
+    tile->last.busy = share(tile->last_busy_ns, (double)tile->last.pixels * (double)(INT64_C(1) << tile->level));
+    tile->last.colour = view_colour(tile->view, tile->row, tile->last.name);
+    text_add_bytes(&tile->parts, &tile->last, sizeof tile->last);
+    tile->part_count++;
+    tile->last.count = 0;
+}
+
+static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
+{
+    const struct view_events *events = &tile->row->events;
+    struct slice slice = { .from = (double)view_time(tile->view, events->start_ns[event]),
+                           .to = (double)view_time(tile->view, event_end(events, event)),
+                           .event = event, .name = events->name[event], .lane = (uint16_t)lane,
+                           .colour = view_colour(tile->view, tile->row, events->name[event]), .flags = events->tag[event] & EVENT_FLAGS };
+
+    text_add_bytes(tile->slices, &slice, sizeof slice);
+    tile->slice_count++;
+}
+
+/* The share of a pixel's moments at which their thread ran, as looking at a few of them tells. */
+static double share_running(const struct view_events *events, uint32_t from, uint32_t to)
+{
+    enum { LOOKED_AT = 64 };
+    uint32_t step = (to - from - 1) / LOOKED_AT + 1, seen = 0, running = 0;
+
+    for (uint32_t at = from; at < to && at >= from; at += step, seen++)
+        running += !(events->tag[at] & EVENT_WAITING);
+    return (double)running / seen;
+}
+
+enum { ALIKE = 8 }; /* neighbours of one name whose shares differ by so little are one part */
+
+/* Events from … to - 1, all shorter than a pixel, start in this one, or the first before the tile. */
+static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t from, uint32_t to)
+{
+    const struct view_events *events = &tile->row->events;
+    int64_t begin = tile->from_ns + (pixel << tile->level), end = begin + (INT64_C(1) << tile->level);
+    int64_t busy = (int64_t)index_sum(events, from, to), before = begin - events->start_ns[from], behind = event_end(events, to - 1) - end;
+    struct dense part = { .pixel = (uint16_t)pixel, .pixels = 1, .count = to - from, .lane = (uint16_t)lane };
+
+    behind = behind > 0 ? behind : 0;
+    busy -= (before > 0 ? before : 0) + behind;
+    if (tile->row->kind == KIND_TICKS)
+        busy = (int64_t)(share_running(events, from, to) * (double)(INT64_C(1) << tile->level));
+    part.name = index_longest_name(events, from, to);
+    part.busy = share(busy, (double)(INT64_C(1) << tile->level));
+    int difference = (int)part.busy - (int)tile->last.busy;
+    if (tile->last.count && tile->last.lane == part.lane && tile->last.pixel + tile->last.pixels == part.pixel &&
+        tile->last.name == part.name && difference <= ALIKE && difference >= -ALIKE) {
+        tile->last.pixels++;
+        tile->last.count += part.count;
+        tile->last_busy_ns += tile->last_behind_ns + busy;
+        tile->last_behind_ns = behind;
+        return;
+    }
+    end_part(tile);
+    tile->last = part;
+    tile->last_busy_ns = busy;
+    tile->last_behind_ns = behind;
+}
+
+static void add_lane(struct tile *tile, uint32_t lane)
+{
+    const struct view_events *events = &tile->row->events;
+    uint32_t at = events_reaching(events, lane, tile->from_ns), end = events->lanes[lane + 1];
+    uint32_t in_pixel = 0; /* how many the last one had: the next has about as many */
+    int64_t pixel_ns = INT64_C(1) << tile->level;
+
+    while (at < end && events->start_ns[at] < tile->to_ns) {
+        if (event_length(events, at) >= pixel_ns) {
+            add_slice(tile, lane, at++);
+            continue;
+        }
+        int64_t since = events->start_ns[at] - tile->from_ns, pixel = since > 0 ? since >> tile->level : 0;
+        uint32_t behind = events_gallop(events, at, end, tile->from_ns + ((pixel + 1) << tile->level), in_pixel);
+        uint32_t small = behind - (behind - at > 1 && event_length(events, behind - 1) >= pixel_ns);
+        if (small - at == 1)
+            add_slice(tile, lane, at);
+        else
+            add_dense(tile, lane, pixel, at, small);
+        if (small < behind)
+            add_slice(tile, lane, small);
+        in_pixel = behind - at;
+        at = behind;
+    }
+    end_part(tile);
+}
+
+/* ---- counters -------------------------------------------------------------------------------------------------- */
+
+static void add_point(struct tile *tile, int64_t time_ns, struct point_range range, double last)
+{
+    struct point point = { (double)view_time(tile->view, time_ns), range.min, range.max, last };
+
+    text_add_bytes(tile->slices, &point, sizeof point);
+    tile->slice_count++;
+}
+
+/* A point for each pixel that has some, at the time of the first of them; before them the last value before the stretch, and the
+ * first behind it, so that a line enters and leaves it. */
+static void add_points(struct tile *tile)
+{
+    const struct view_points *points = &tile->row->points;
+    uint32_t at = points_from(points, tile->from_ns), end = points_from(points, tile->to_ns);
+
+    if (at > 0)
+        add_point(tile, points->time_ns[at - 1], points_range(points, at - 1, at), points->value[at - 1]);
+    while (at < end) {
+        int64_t pixel = (points->time_ns[at] - tile->from_ns) >> tile->level, behind_ns = tile->from_ns + ((pixel + 1) << tile->level);
+        uint32_t behind = at + 1 + (uint32_t)array_first_not_before(points->time_ns + at + 1, end - at - 1, behind_ns);
+        add_point(tile, points->time_ns[at], points_range(points, at, behind), points->value[behind - 1]);
+        at = behind;
+    }
+    if (end < points->count)
+        add_point(tile, points->time_ns[end], points_range(points, end, end + 1), points->value[end]);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+static void add_row(struct tile *tile, uint32_t number)
+{
+    struct row_head head = { .row = number, .kind = tile->row->kind };
+    size_t head_at = tile->slices->length;
+
+    text_add_bytes(tile->slices, &head, sizeof head);
+    text_clear(&tile->parts);
+    tile->slice_count = tile->part_count = 0;
+    if (tile->row->kind == KIND_COUNTER && tile->from_ns < tile->to_ns)
+        add_points(tile);
+    else if (tile->from_ns < tile->to_ns)
+        for (uint32_t lane = 0; lane < tile->row->events.lane_count; lane++)
+            add_lane(tile, lane);
+    text_add_bytes(tile->slices, text_string(&tile->parts), tile->parts.length);
+    head.slices = tile->slice_count;
+    head.parts = tile->part_count;
+    if (!text_failed(tile->slices) && !text_failed(&tile->parts))
+        memcpy(tile->slices->bytes + head_at, &head, sizeof head);
+}
+
+/* The stretch. One that lies where no event can be has no length, so that nothing here overflows. */
+static int read_place(struct tile *tile, const struct arguments *arguments, struct error *err)
+{
+    int64_t level = 0, index = 0;
+    int code = argument_int_needed(arguments, "level", 0, MOST_LEVEL, &level, err);
+
+    if (code == 0)
+        code = argument_int_needed(arguments, "index", INT64_MIN, INT64_MAX, &index, err);
+    if (code != 0)
+        return code;
+    int64_t width = (int64_t)TILE_PIXELS << level, most = VIEW_LAST_TIME / width;
+    tile->level = (int)level;
+    if (index <= most && index >= -most - 1) {
+        tile->from_ns = view_report_time(tile->view, index * width);
+        tile->to_ns = tile->from_ns + width;
+    }
+    return 0;
+}
+
+/* Rows are made side by side, each into bytes of its own, and put together in the order asked. */
+struct made_row {
+    uint32_t number;
+    struct text bytes;
+};
+struct making {
+    struct tile place; /* what is the same for all rows */
+    struct made_row *rows;
+    size_t count;
+};
+
+static void make_row(void *argument, int worker, size_t i)
+{
+    struct making *making = argument;
+    struct made_row *made = &making->rows[i];
+    struct tile tile = making->place;
+
+    tile.row = &tile.view->rows[made->number];
+    tile.slices = &made->bytes;
+    add_row(&tile, made->number);
+    made->bytes.failed |= text_failed(&tile.parts);
+    text_free(&tile.parts);
+}
+
+static int read_rows(struct making *making, const struct arguments *arguments, struct error *err)
+{
+    const char *list = argument_text(arguments, "rows", NULL);
+    int64_t row;
+    int found;
+
+    if (!list)
+        return error_set(err, ERR_BAD_ARGUMENT, "tile: the argument rows is missing");
+    making->rows = calloc(MOST_ROWS, sizeof *making->rows);
+    if (!making->rows)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+    while ((found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
+        if ((uint64_t)row >= making->place.view->row_count)
+            return error_set(err, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+        if (making->count == MOST_ROWS)
+            return error_set(err, ERR_BAD_ARGUMENT, "at most %d rows can be asked for at once", MOST_ROWS);
+        making->rows[making->count++].number = (uint32_t)row;
+    }
+    return found;
+}
+
+int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct making making = { .place.view = view };
+    int failed = 0, code = read_place(&making.place, arguments, err);
+
+    if (code == 0)
+        code = read_rows(&making, arguments, err);
+    if (code == 0) {
+        uint32_t count = (uint32_t)making.count;
+        report_parallel_for(view->report, making.count, make_row, &making);
+        text_add_bytes(out, "TILE", 4);
+        text_add_bytes(out, &count, sizeof count);
+        for (size_t i = 0; i < making.count; i++) {
+            text_add_bytes(out, text_string(&making.rows[i].bytes), making.rows[i].bytes.length);
+            failed |= text_failed(&making.rows[i].bytes);
+        }
+        if (failed)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+    }
+    for (size_t i = 0; i < making.count; i++)
+        text_free(&making.rows[i].bytes);
+    free(making.rows);
+    return code;
+}

@@ -1,0 +1,43 @@
+/* The table of what is made, and the names of states. */
+#include "derived.h"
+
+#include <string.h>
+
+static int (*const makers[])(struct view *view, struct error *err) = { made_sched, made_gil, made_steps, made_gpu_nvtx };
+
+int made_rows(struct view *view, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof makers / sizeof *makers && code == 0; i++)
+        code = makers[i](view, err);
+    return code;
+}
+
+static const char *const state_names[VIEW_STATE_COUNT] = {
+#define STATE_NAME(id, name) name,
+    VIEW_STATES(STATE_NAME)
+#undef STATE_NAME
+};
+
+uint32_t made_state_name(struct view *view, enum view_state_number state)
+{
+    return view_own_name(view, state_names[state]);
+}
+
+uint32_t made_state_find(const struct view *view, enum view_state_number state)
+{
+    int64_t id = intern_find(&view->own_names, state_names[state], strlen(state_names[state]));
+
+    return id < 0 ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
+}
+
+uint8_t made_state_number(struct view *view, uint32_t name)
+{
+    const char *text = view_name(view, name, NULL);
+
+    for (uint8_t i = 0; i < VIEW_STATE_COUNT; i++)
+        if (strcmp(text, state_names[i]) == 0)
+            return i;
+    return UINT8_MAX;
+}

@@ -1,0 +1,261 @@
+/* NVTX ranges and annotations of PyTorch as a stream saw them: from the begin of the first to the end of the last work there that was launched inside the range, by
+ * the thread of the range.
+ *
+ * Work is dealt out by launching thread and stream; each of these is a run of launches (analyze/model/launch_run.h), as each thread is in
+ * analyze/reports/nvtx_gpu_proj.c, which does the same for all streams together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/launch_run.h"
+#include "analyze/model/launches.h"
+#include "analyze/engine/order.h"
+#include "derived.h"
+
+enum { OF_NVTX, OF_TORCH, KINDS };
+static const struct view_source projected_sources[KINDS] = {
+    [OF_NVTX] = { .table = "NVTX_EVENTS", .start = "start", .type = ROW_GPU_NVTX },
+    [OF_TORCH] = { .table = "TACHO_TORCH_OP", .start = "start", .type = ROW_GPU_TORCH },
+};
+static const struct view_family projected = { projected_sources, KINDS };
+
+enum { THREAD, DEVICE, PROCESS, CONTEXT, STREAM, RUN_PARTS };
+
+struct launched {
+    int64_t call_start_ns, call_end_ns, start_ns, end_ns;
+    uint32_t run;
+};
+
+/* The work of one thread on one stream. */
+struct run {
+    uint32_t *order; /* of its work; in the projection's list */
+    size_t count;
+    int code;        /* what became of it */
+};
+
+struct projection {
+    struct view *view;
+    struct calls calls;
+    struct ranges ranges[KINDS];
+    struct keys run_keys;
+    struct launched *work;  /* owned; as it is found */
+    size_t work_count;
+    uint32_t *order;        /* owned; the work by run */
+    int64_t *call_starts;   /* owned; by work */
+    struct run *runs;       /* owned; by key */
+    struct gather gather;
+    uint32_t no_name;
+};
+
+static const char *const work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
+
+static int add_work(struct projection *projection, const struct gpu_ops *ops)
+{
+    struct launched *work = realloc(projection->work, (projection->work_count + ops->count + 1) * sizeof *work);
+    uint32_t run = NO_KEY;
+
+    if (!work)
+        return ERR_NO_MEMORY;
+    projection->work = work;
+    for (size_t row = 0; row < ops->count; row++) {
+        uint32_t call = calls_find(&projection->calls, ops->process[row], ops->correlation[row]);
+        if (call == NO_CALL)
+            continue;
+        int64_t key[RUN_PARTS] = { projection->calls.thread[call], ops->device[row], ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] };
+        if (run == NO_KEY || memcmp(keys_get(&projection->run_keys, run), key, sizeof key) != 0)
+            run = keys_add(&projection->run_keys, key);
+        if (run == NO_KEY)
+            return ERR_NO_MEMORY;
+        work[projection->work_count++] = (struct launched){ projection->calls.start[call], projection->calls.end[call], ops->start[row], ops->end[row], run };
+    }
+    return 0;
+}
+
+/* Deals the work out to its runs. */
+static int deal(struct projection *projection)
+{
+    size_t count = projection->work_count, run_count = projection->run_keys.count;
+    uint32_t *next;
+
+    projection->order = next = malloc((count + 1) * sizeof *projection->order);
+    projection->call_starts = malloc((count + 1) * sizeof *projection->call_starts);
+    projection->runs = calloc(run_count + 1, sizeof *projection->runs);
+    if (!projection->order || !projection->call_starts || !projection->runs || count >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        projection->runs[projection->work[i].run].count++;
+    for (size_t i = 0; i < run_count; i++) {
+        projection->runs[i].order = next;
+        next += projection->runs[i].count;
+        projection->runs[i].count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct run *run = &projection->runs[projection->work[i].run];
+        run->order[run->count++] = (uint32_t)i;
+        projection->call_starts[i] = projection->work[i].call_start_ns;
+    }
+    return 0;
+}
+
+/* ---- one run --------------------------------------------------------------------------------------------------- */
+
+/* Work is nearly in order of its launches already. */
+static int open_run(struct launch_run *launches, const struct projection *projection, struct run *run)
+{
+    if (launch_run_open(launches, run->count) != 0 || order_by_time(run->order, run->count, projection->call_starts) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct launched *work = &projection->work[run->order[i]];
+        launch_run_set(launches, i, work->call_start_ns, work->call_end_ns, (struct gpu_work){ work->start_ns, work->end_ns, 1 });
+    }
+    launch_run_ready(launches);
+    return 0;
+}
+
+static size_t first_range(const struct ranges *ranges, int64_t thread)
+{
+    size_t low = 0, high = ranges->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->list[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* All ranges of the run's thread, in order of time. */
+static int project(struct projection *projection, const struct launch_run *launches, int kind, int worker, size_t number)
+{
+    const int64_t *of = keys_get(&projection->run_keys, (uint32_t)number);
+    const struct ranges *ranges = &projection->ranges[kind];
+    size_t from = 0;
+    int code = 0;
+
+    for (size_t i = first_range(ranges, of[THREAD]); i < ranges->count && ranges->list[i].thread == of[THREAD] && code == 0; i++) {
+        const struct range *range = &ranges->list[i];
+        struct gpu_work work = launch_run_inside(launches, range->start_ns, range->end_ns, &from);
+        if (!work.ops)
+            continue;
+        struct taken event = { .start_ns = work.first_ns, .end_ns = work.last_ns, .table_row = range->row,
+                               .name = range->name == NVTX_NO_NAME ? projection->no_name : view_pool_name(range->name),
+                               .key = { projected_sources[kind].type, of[DEVICE], of[PROCESS], of[CONTEXT], of[STREAM] } };
+        code = gather_add_as(&projection->gather, worker, number, (uint32_t)kind, &event);
+    }
+    return code;
+}
+
+static void project_run(void *argument, int worker, size_t number)
+{
+    struct projection *projection = argument;
+    struct run *run = &projection->runs[number];
+    struct launch_run launches = {0};
+
+    run->code = open_run(&launches, projection, run);
+    for (int kind = 0; kind < KINDS && run->code == 0; kind++)
+        run->code = project(projection, &launches, kind, worker, number);
+    launch_run_close(&launches);
+}
+
+static int project_all(struct projection *projection)
+{
+    int code = deal(projection);
+
+    projection->no_name = view_own_name(projection->view, "[no message]");
+    if (code == 0)
+        report_parallel_for(projection->view->report, projection->run_keys.count, project_run, projection);
+    for (size_t i = 0; i < projection->run_keys.count && code == 0; i++)
+        code = projection->runs[i].code;
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+static int read_work(struct projection *projection, struct error *err)
+{
+    static const char *const context[] = { "contextId", NULL };
+    int code = calls_read(&projection->calls, projection->view->report, err);
+
+    for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables && code == 0; i++) {
+        struct gpu_ops ops;
+        code = gpu_read_table(&ops, projection->view->report, work_tables[i], context, err);
+        if (code != 0)
+            break;
+        if (add_work(projection, &ops) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
+        gpu_free(&ops);
+    }
+    calls_free(&projection->calls);
+    return code;
+}
+
+/* Annotations of PyTorch as ranges, unless its own trace has them on the GPU already. */
+static int read_annotations(struct projection *projection, struct error *err)
+{
+    enum { START, END, RANGE_THREAD, NAME, CATEGORY, ON_DEVICE, COLUMNS };
+    static const char *const names[COLUMNS] = { "start", "end", "globalTid", "nameId", "category", "deviceId" };
+    struct report *report = projection->view->report;
+    struct ranges *ranges = &projection->ranges[OF_TORCH];
+    struct report_columns columns = {0};
+    int code = columns_read(report, "TACHO_TORCH_OP", names, COLUMNS, &columns, err), is_on_gpu = 0;
+    uint32_t *order = code == 0 ? malloc((columns.rows + 1) * sizeof *order) : NULL;
+    size_t count = 0;
+
+    ranges->list = code == 0 ? malloc((columns.rows + 1) * sizeof *ranges->list) : NULL;
+    if (code == 0 && (!order || !ranges->list || columns.rows >= NO_RANGE))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+    for (size_t row = 0; code == 0 && row < columns.rows && !is_on_gpu; row++) {
+        is_on_gpu = !columns_is_null(&columns, ON_DEVICE, row);
+        if (!columns_is_null(&columns, END, row) && !columns_is_null(&columns, RANGE_THREAD, row) &&
+            strcmp(report_string(report, columns.values[CATEGORY][row], NULL), "user_annotation") == 0)
+            order[count++] = (uint32_t)row;
+    }
+    if (code == 0 && !is_on_gpu && count && order_by_thread(order, count, columns.values[RANGE_THREAD], columns.values[START]) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+    for (size_t i = 0; code == 0 && i < count && !is_on_gpu; i++)
+        ranges->list[ranges->count++] = (struct range){ .start_ns = columns.values[START][order[i]], .end_ns = columns.values[END][order[i]],
+                                                        .thread = columns.values[RANGE_THREAD][order[i]], .name = columns.values[NAME][order[i]],
+                                                        .row = order[i] };
+    free(order);
+    report_columns_free(&columns);
+    return code;
+}
+
+enum { MOST_CALLS = 20000000 }; /* the join would take more memory than the timeline itself */
+
+int made_gpu_nvtx(struct view *view, struct error *err)
+{
+    struct projection projection = { .view = view, .run_keys.width = RUN_PARTS };
+    const struct report_table *calls = report_table(view->report, "CUPTI_ACTIVITY_KIND_RUNTIME");
+    struct filter everything = {0};
+
+    if (!calls || !calls->rows)
+        return 0;
+    if (calls->rows > MOST_CALLS) {
+        view->is_unprojected = 1;
+        return 0;
+    }
+    int code = ranges_read(&projection.ranges[OF_NVTX], view->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
+    if (code == 0)
+        code = read_annotations(&projection, err);
+    if (code == 0 && (projection.ranges[OF_NVTX].count || projection.ranges[OF_TORCH].count)) {
+        code = read_work(&projection, err);
+        if (code == 0)
+            code = gather_open(&projection.gather, view, &projected, err);
+        if (code == 0 && project_all(&projection) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
+        if (code == 0)
+            code = gather_finish(&projection.gather, err);
+        gather_close(&projection.gather);
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        ranges_free(&projection.ranges[kind]);
+    keys_free(&projection.run_keys);
+    free(projection.work);
+    free(projection.order);
+    free(projection.call_starts);
+    free(projection.runs);
+    return code;
+}

@@ -1,0 +1,44 @@
+/* The steps that a capture is split into, on top. */
+#include "analyze/model/steps.h"
+#include "derived.h"
+
+static const struct view_source step_source[] = { { .table = NULL, .start = "start", .type = ROW_STEPS } };
+static const struct view_family steps_family = { step_source, 1 };
+
+static int add_step(struct gather *gather, const struct steps *steps, size_t i)
+{
+    struct view *view = gather->view;
+    const struct step *step = &steps->list[i];
+    struct taken event = { .start_ns = step->start_ns, .end_ns = step->end_ns, .key = { ROW_STEPS, step->process },
+                           .table_row = (uint32_t)i };
+
+    text_clear(&view->scratch);
+    step_label(&view->scratch, view->report, step);
+    event.name = view_own_name(view, text_string(&view->scratch));
+    return gather_add(gather, 0, &event);
+}
+
+int made_steps(struct view *view, struct error *err)
+{
+    struct steps steps = {0};
+    struct gather gather;
+    int code = steps_read(&steps, view->report, &(struct steps_request){0}, NULL);
+
+    if (code == ERR_NO_DATA)
+        return 0;
+    if (code != 0)
+        return error_set(err, code, "the steps of the report cannot be read");
+    code = gather_open(&gather, view, &steps_family, err);
+    for (size_t i = 0; i < steps.count && code == 0; i++)
+        if (add_step(&gather, &steps, i) != 0)
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if (code == 0)
+        code = gather_finish(&gather, err);
+    if (code == 0 && steps.count) {
+        view->step_count = steps.count;
+        view->step_source = steps.source;
+    }
+    gather_close(&gather);
+    steps_free(&steps);
+    return code;
+}

@@ -1,0 +1,153 @@
+/* The pyramid over a row's events: see event_index.h. */
+#include "event_index.h"
+
+#include <stdlib.h>
+
+enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS, MOST_LEVELS = 8 };
+
+/* The longest event of a block, its length as the row's events have it (LENGTH_IS_LONG), and its name. */
+struct longest { uint32_t event, length_ns, name; };
+
+struct view_index {
+    uint64_t *sums;                       /* owned; by block: of all lengths before it */
+    struct longest *longest[MOST_LEVELS]; /* owned; of level l, by BLOCK^(l + 1) events */
+    int levels;
+};
+
+void index_free(struct view_index *index)
+{
+    if (!index)
+        return;
+    free(index->sums);
+    for (int level = 0; level < index->levels; level++)
+        free(index->longest[level]);
+    free(index);
+}
+
+static inline struct longest longer_of(const struct view_events *events, struct longest a, struct longest b)
+{
+    if (b.length_ns == LENGTH_IS_LONG && a.length_ns == LENGTH_IS_LONG)
+        return events_long_length(events, b.event) > events_long_length(events, a.event) ? b : a;
+    return b.length_ns > a.length_ns ? b : a;
+}
+
+static void fill_blocks(const struct view_events *events, struct view_index *index)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t event = 0; event < events->count; event++) {
+        struct longest *to = &index->longest[0][event >> BLOCK_BITS], from = { event, events->length_ns[event], events->name[event] };
+        if (!(event & (BLOCK - 1))) {
+            index->sums[event >> BLOCK_BITS] = sum;
+            *to = from;
+        } else
+            *to = longer_of(events, *to, from);
+        sum += (uint64_t)event_length(events, event);
+    }
+}
+
+static void fill_level(const struct view_events *events, struct view_index *index, int level, size_t below)
+{
+    for (size_t i = 0; i < below; i++) {
+        struct longest *to = &index->longest[level][i >> BLOCK_BITS], from = index->longest[level - 1][i];
+        *to = i & (BLOCK - 1) ? longer_of(events, *to, from) : from;
+    }
+}
+
+int index_build(struct view_events *events)
+{
+    size_t count = ((size_t)events->count + BLOCK - 1) >> BLOCK_BITS;
+
+    index_free(events->index);
+    struct view_index *index = events->index = calloc(1, sizeof *index);
+    if (!index || !(index->sums = malloc((count + 1) * sizeof *index->sums)))
+        return ERR_NO_MEMORY;
+    for (size_t below = 0; index->levels == 0 || below > BLOCK;) {
+        int level = index->levels;
+        if (!(index->longest[level] = malloc((count + 1) * sizeof **index->longest)))
+            return ERR_NO_MEMORY;
+        index->levels++;
+        if (level == 0)
+            fill_blocks(events, index);
+        else
+            fill_level(events, index, level, below);
+        below = count;
+        count = (count + BLOCK - 1) >> BLOCK_BITS;
+    }
+    return 0;
+}
+
+/* Of all events before this one. */
+static uint64_t sum_before(const struct view_events *events, uint32_t event)
+{
+    uint32_t block = event >> BLOCK_BITS;
+
+    if (event == events->count && !(event & (BLOCK - 1)) && block)
+        block--; /* there is no block behind the last */
+    uint64_t sum = events->index->sums[block];
+    for (uint32_t i = block << BLOCK_BITS; i < event; i++)
+        sum += (uint64_t)event_length(events, i);
+    return sum;
+}
+
+uint64_t index_sum(const struct view_events *events, uint32_t from, uint32_t to)
+{
+    uint64_t sum = 0;
+
+    if (to - from > 2 * BLOCK)
+        return sum_before(events, to) - sum_before(events, from);
+    for (; from < to; from++)
+        sum += (uint64_t)event_length(events, from);
+    return sum;
+}
+
+/* The first of the events comes before the blocks, and what is behind them last, so that of equals the first is kept. */
+static struct longest longest_of_level(const struct view_events *events, int level, uint32_t from, uint32_t to, struct longest best)
+{
+    const struct longest *blocks = events->index->longest[level];
+
+    if (level + 1 < events->index->levels && to - from > 2 * BLOCK) {
+        for (; from & (BLOCK - 1); from++)
+            best = longer_of(events, best, blocks[from]);
+        best = longest_of_level(events, level + 1, from >> BLOCK_BITS, to >> BLOCK_BITS, best);
+        from = to & ~(uint32_t)(BLOCK - 1);
+    }
+    for (; from < to; from++)
+        best = longer_of(events, best, blocks[from]);
+    return best;
+}
+
+enum { NAME_UNKNOWN = UINT32_MAX }; /* not looked up yet */
+
+/* First how long the longest is, which needs no branches, then which it is. */
+static inline struct longest longest_of_events(const struct view_events *events, uint32_t from, uint32_t to, struct longest best)
+{
+    const uint32_t *lengths = events->length_ns;
+    uint32_t most = best.length_ns;
+
+    for (uint32_t i = from; i < to; i++)
+        most = lengths[i] > most ? lengths[i] : most;
+    if (most == LENGTH_IS_LONG) {
+        for (; from < to; from++)
+            best = longer_of(events, best, (struct longest){ from, lengths[from], NAME_UNKNOWN });
+    } else if (most > best.length_ns) {
+        while (lengths[from] != most)
+            from++;
+        best = (struct longest){ from, most, NAME_UNKNOWN };
+    }
+    return best;
+}
+
+uint32_t index_longest_name(const struct view_events *events, uint32_t from, uint32_t to)
+{
+    struct longest best = { from, events->length_ns[from], NAME_UNKNOWN };
+
+    if (to - from > 2 * BLOCK) {
+        uint32_t first = (from + BLOCK - 1) >> BLOCK_BITS, behind = to >> BLOCK_BITS;
+        best = longest_of_events(events, from, first << BLOCK_BITS, best);
+        best = longest_of_level(events, 0, first, behind, best);
+        from = behind << BLOCK_BITS;
+    }
+    best = longest_of_events(events, from, to, best);
+    return best.name == NAME_UNKNOWN ? events->name[best.event] : best.name;
+}

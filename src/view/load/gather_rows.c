@@ -1,0 +1,230 @@
+/* From gathered blocks to rows: keys are made the view's own, events are dealt out to their rows in the order of their tables, and
+ * then each row is arranged for itself, several at once.
+ *
+ * A block is freed as soon as it is dealt out, so that the events of a family are not held twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "gather.h"
+#include "event_index.h"
+
+int view_add_leaf(struct view *view, const struct view_leaf *leaf)
+{
+    if (array_reserve(&view->leaves, &view->leaf_capacity, view->leaf_count + 1, sizeof *view->leaves) != 0)
+        return ERR_NO_MEMORY;
+    view->leaves[view->leaf_count++] = *leaf;
+    return 0;
+}
+
+struct pile { /* of one row */
+    uint32_t key;             /* in view->row_keys */
+    uint64_t count, long_count;
+    struct view_events events;
+    struct view_events *parts; /* owned, once arranged */
+    size_t part_count;
+};
+
+struct dealing {
+    struct gather *gather;
+    struct gather_block **blocks; /* owned; in the order of sources and rows */
+    size_t block_count;
+    uint32_t **piles_of; /* owned; by worker and its key: the pile */
+    struct pile *piles;  /* owned */
+    size_t pile_count;
+    struct keys renames; /* sources and their names that were asked for, and what they became */
+    uint32_t *renamed;   /* owned */
+    size_t renamed_capacity;
+    int *codes;          /* owned; by pile */
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct gather_block *x = *(struct gather_block *const *)a, *y = *(struct gather_block *const *)b;
+
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return (x->first_row > y->first_row) - (x->first_row < y->first_row);
+}
+
+static int collect_blocks(struct dealing *dealing)
+{
+    struct gather *gather = dealing->gather;
+    size_t count = 0;
+
+    for (size_t w = 0; w < gather->worker_count; w++)
+        count += gather->workers[w].block_count;
+    dealing->blocks = malloc((count + 1) * sizeof *dealing->blocks);
+    if (!dealing->blocks)
+        return ERR_NO_MEMORY;
+    for (size_t w = 0; w < gather->worker_count; w++) {
+        for (size_t b = 0; b < gather->workers[w].block_count; b++)
+            dealing->blocks[dealing->block_count++] = gather->workers[w].blocks[b];
+        gather->workers[w].block_count = 0;
+    }
+    qsort(dealing->blocks, count, sizeof *dealing->blocks, by_place);
+    return 0;
+}
+
+/* A pile for each key that any worker met; the same key is the same pile. */
+static int number_piles(struct dealing *dealing)
+{
+    struct gather *gather = dealing->gather;
+    struct keys numbers = { .width = KEY_PARTS };
+    size_t most = 0;
+
+    for (size_t w = 0; w < gather->worker_count; w++)
+        most += gather->workers[w].keys.count;
+    dealing->piles = calloc(most + 1, sizeof *dealing->piles);
+    dealing->piles_of = calloc(gather->worker_count + 1, sizeof *dealing->piles_of);
+    int code = dealing->piles && dealing->piles_of ? 0 : ERR_NO_MEMORY;
+    for (size_t w = 0; w < gather->worker_count && code == 0; w++) {
+        const struct keys *keys = &gather->workers[w].keys;
+        uint32_t *piles_of = dealing->piles_of[w] = malloc((keys->count + 1) * sizeof *piles_of);
+        for (uint32_t key = 0; key < keys->count && code == 0; key++) {
+            uint32_t pile = piles_of ? keys_add(&numbers, keys_get(keys, key)) : NO_KEY;
+            uint32_t in_view = keys_add(&gather->view->row_keys, keys_get(keys, key));
+            code = pile == NO_KEY || in_view == NO_KEY ? ERR_NO_MEMORY : 0;
+            if (code == 0) {
+                piles_of[key] = pile;
+                dealing->piles[pile].key = in_view;
+            }
+        }
+    }
+    dealing->pile_count = numbers.count;
+    keys_free(&numbers);
+    return code;
+}
+
+static int make_piles(struct dealing *dealing)
+{
+    for (size_t b = 0; b < dealing->block_count; b++) {
+        const struct gather_block *block = dealing->blocks[b];
+        for (uint32_t i = 0; i < block->count; i++)
+            dealing->piles[dealing->piles_of[block->worker][block->key[i]]].count++;
+        for (uint32_t i = 0; i < block->long_count; i++)
+            dealing->piles[dealing->piles_of[block->worker][block->key[block->longer[i].event]]].long_count++;
+    }
+    for (size_t p = 0; p < dealing->pile_count; p++) {
+        struct pile *pile = &dealing->piles[p];
+        if (pile->count >= UINT32_MAX || events_allocate(&pile->events, (uint32_t)pile->count, (uint32_t)pile->long_count) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int rename_one(struct dealing *dealing, const struct view_source *source, uint32_t *name)
+{
+    size_t before = dealing->renames.count;
+    uint32_t number = keys_add(&dealing->renames, (int64_t[]){ source - dealing->gather->family->sources, *name });
+
+    if (number == NO_KEY || array_reserve(&dealing->renamed, &dealing->renamed_capacity, (size_t)number + 1, sizeof *dealing->renamed) != 0)
+        return ERR_NO_MEMORY;
+    if (dealing->renames.count > before)
+        dealing->renamed[number] = source->rename(dealing->gather->view, *name);
+    *name = dealing->renamed[number];
+    return 0;
+}
+
+/* Names of a block as they are shown. A table has few of those that change: calls of an API. */
+static int rename_block(struct dealing *dealing, struct gather_block *block)
+{
+    const struct view_source *source = &dealing->gather->family->sources[block->source];
+    int code = 0;
+
+    for (uint32_t i = 0; source->rename && i < block->count && code == 0; i++)
+        code = rename_one(dealing, source, &block->name[i]);
+    return code;
+}
+
+static void deal_block(struct dealing *dealing, const struct gather_block *block)
+{
+    const uint32_t *piles_of = dealing->piles_of[block->worker];
+    uint32_t next_long = 0;
+
+    for (uint32_t i = 0; i < block->count; i++) {
+        struct view_events *to = &dealing->piles[piles_of[block->key[i]]].events;
+        uint32_t at = to->count++;
+        to->start_ns[at] = block->start_ns[i];
+        to->length_ns[at] = block->length_ns[i];
+        to->name[at] = block->name[i];
+        to->table_row[at] = block->table_row[i];
+        to->tag[at] = block->tag[i];
+        if (block->length_ns[i] == LENGTH_IS_LONG)
+            to->longer[to->long_count++] = (struct view_long){ at, block->longer[next_long++].length_ns };
+    }
+}
+
+static void arrange_pile(void *argument, int worker, size_t i)
+{
+    struct dealing *dealing = argument;
+    struct pile *pile = &dealing->piles[i];
+
+    dealing->codes[i] = events_arrange(&pile->events, &pile->parts, &pile->part_count);
+    for (size_t part = 0; part < pile->part_count && dealing->codes[i] == 0; part++)
+        dealing->codes[i] = index_build(&pile->parts[part]);
+}
+
+static int add_leaves(struct dealing *dealing)
+{
+    int code = 0;
+
+    for (size_t p = 0; p < dealing->pile_count && code == 0; p++) {
+        struct pile *pile = &dealing->piles[p];
+        code = dealing->codes[p];
+        for (size_t part = 0; part < pile->part_count && code == 0; part++) {
+            struct view_leaf leaf = { .key = pile->key, .spill = (int)part, .family = dealing->gather->family, .events = pile->parts[part] };
+            code = view_add_leaf(dealing->gather->view, &leaf);
+            if (code == 0)
+                pile->parts[part] = (struct view_events){0};
+        }
+    }
+    return code;
+}
+
+static void dealing_free(struct dealing *dealing)
+{
+    for (size_t b = 0; b < dealing->block_count; b++)
+        gather_block_free(dealing->blocks[b]);
+    free(dealing->blocks);
+    for (size_t w = 0; dealing->piles_of && w < dealing->gather->worker_count; w++)
+        free(dealing->piles_of[w]);
+    free(dealing->piles_of);
+    for (size_t p = 0; p < dealing->pile_count; p++) {
+        struct pile *pile = &dealing->piles[p];
+        events_free(&pile->events);
+        for (size_t part = 0; part < pile->part_count && pile->parts; part++)
+            events_free(&pile->parts[part]);
+        free(pile->parts);
+    }
+    free(dealing->piles);
+    free(dealing->codes);
+    free(dealing->renamed);
+    keys_free(&dealing->renames);
+}
+
+int gather_finish(struct gather *gather, struct error *err)
+{
+    struct dealing dealing = { .gather = gather, .renames.width = 2 };
+    int code = collect_blocks(&dealing);
+
+    if (code == 0)
+        code = number_piles(&dealing);
+    if (code == 0)
+        code = make_piles(&dealing);
+    for (size_t b = 0; b < dealing.block_count && code == 0; b++) {
+        code = rename_block(&dealing, dealing.blocks[b]);
+        if (code == 0)
+            deal_block(&dealing, dealing.blocks[b]);
+        gather_block_free(dealing.blocks[b]);
+        dealing.blocks[b] = NULL;
+    }
+    if (code == 0 && !(dealing.codes = calloc(dealing.pile_count + 1, sizeof *dealing.codes)))
+        code = ERR_NO_MEMORY;
+    if (code == 0) {
+        report_parallel_for(gather->view->report, dealing.pile_count, arrange_pile, &dealing);
+        code = add_leaves(&dealing);
+    }
+    dealing_free(&dealing);
+    return code ? error_set(err, code, "not enough memory for the rows of the timeline") : 0;
+}

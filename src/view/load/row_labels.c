@@ -1,0 +1,273 @@
+/* Labels of rows: names of processes, threads, GPUs and NVTX domains where the report has them, else numbers. */
+#include "row_labels.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/gpu.h"
+#include "analyze/model/gpu_busy.h"
+#include "analyze/model/nvtx_domains.h"
+#include "analyze/model/threads.h"
+
+struct labels {
+    struct view *view;
+    struct thread_names threads;
+    struct process_names processes;
+    struct nvtx_domains domains;
+    struct text text;
+    size_t step_rows;
+};
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_process(struct labels *labels, int64_t process)
+{
+    int64_t name = process_name_find(&labels->processes, process);
+    const char *path = name < 0 ? "" : report_string(labels->view->report, name, NULL);
+
+    if (*path)
+        text_addf(&labels->text, "%s (%lld)", base_name(path), (long long)global_pid_number(process));
+    else
+        text_addf(&labels->text, "Process %lld", (long long)global_pid_number(process));
+}
+
+static void add_thread(struct labels *labels, int64_t thread)
+{
+    const struct thread_name *found = thread_name_find(&labels->threads, thread);
+    const char *name = found ? report_string(labels->view->report, found->name, NULL) : "";
+
+    char number[24];
+
+    snprintf(number, sizeof number, "%lld", (long long)global_tid_number(thread));
+    if (!*name)
+        text_addf(&labels->text, "Thread %s", number);
+    else
+        text_addf(&labels->text, strstr(name, number) ? "%s" : "%s (%s)", name, number); /* traces of PyTorch name it already */
+}
+
+static void add_gpu(struct labels *labels, int64_t gpu)
+{
+    size_t length;
+    const char *name = gpu_name(labels->view->report, gpu, &length);
+
+    text_addf(&labels->text, length ? "GPU %lld: " : "GPU %lld", (long long)gpu);
+    text_add_bytes(&labels->text, name, length);
+}
+
+/* A domain of the program's own, or of a library whose calls were recorded as ranges. */
+static void add_domain(struct labels *labels, struct view_row *row)
+{
+    static const char *const of_libraries[] = { "cuBLAS", "cuDNN", "cuSOLVER", "cuSPARSE", "NCCL" };
+    int64_t id = row->key[KEY_B], name = nvtx_domain_name(&labels->domains, row->process, id);
+    size_t length = 0;
+    const char *bytes = name == NVTX_NO_NAME ? "" : report_string(labels->view->report, name, &length);
+
+    for (size_t i = 0; i < sizeof of_libraries / sizeof *of_libraries; i++)
+        if (strcmp(bytes, of_libraries[i]) == 0)
+            row->type = ROW_LIBRARY;
+    if (row->type == ROW_LIBRARY)
+        text_add(&labels->text, bytes);
+    else if (length) {
+        text_add(&labels->text, "NVTX ");
+        text_add_bytes(&labels->text, bytes, length);
+    } else
+        text_add(&labels->text, "NVTX");
+}
+
+static void add_source_label(struct labels *labels, const struct view_row *row)
+{
+    size_t length;
+    const char *bytes = view_name(labels->view, (uint32_t)row->key[KEY_E], &length);
+
+    text_add_bytes(&labels->text, bytes, length);
+    if (!length)
+        text_add(&labels->text, "Other");
+    if (row->type == ROW_GPU_MEMORY && row->key[KEY_D] && memory_kind_name(row->key[KEY_D]))
+        text_addf(&labels->text, ", %s", memory_kind_name(row->key[KEY_D]));
+    if (row->type == ROW_GPU_MEMORY && row->process >= 0)
+        text_addf(&labels->text, ", process %lld", (long long)global_pid_number(row->process));
+    if (row->type == ROW_COUNTER && row->key[KEY_D])
+        text_addf(&labels->text, " %lld", (long long)row->key[KEY_D]);
+    if (row->type == ROW_GPU_OTHER && row->key[KEY_C])
+        text_addf(&labels->text, ", SM %lld", (long long)row->key[KEY_C]);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static void add_label(struct labels *labels, struct view_row *row)
+{
+    struct text *text = &labels->text;
+
+    switch (row->type) {
+    case ROW_STEPS:
+        text_add(text, "Steps");
+        if (labels->step_rows > 1)
+            text_addf(text, " of process %lld", (long long)global_pid_number(row->process));
+        break;
+    case ROW_GPU:
+        add_gpu(labels, row->device);
+        break;
+    case ROW_CONTEXT:
+        text_addf(text, "Context %lld", (long long)row->context);
+        break;
+    case ROW_STREAM:
+        text_addf(text, "Stream %lld", (long long)row->stream);
+        break;
+    case ROW_GPU_NVTX:
+        text_addf(text, "NVTX on stream %lld", (long long)row->stream);
+        break;
+    case ROW_GPU_TORCH:
+        text_addf(text, "Annotations, stream %lld", (long long)row->key[KEY_D]);
+        break;
+    case ROW_PROCESS:
+        add_process(labels, row->process);
+        break;
+    case ROW_THREAD:
+        add_thread(labels, row->thread);
+        break;
+    case ROW_NVTX:
+        add_domain(labels, row);
+        break;
+    case ROW_CPUS:
+        text_add(text, "CPU cores");
+        break;
+    case ROW_CPU_THREADS:
+        text_addf(text, "CPU %lld", (long long)row->cpu);
+        break;
+    default:
+        if (row_types[row->type].label)
+            text_add(text, row_types[row->type].label);
+        else
+            add_source_label(labels, row);
+    }
+    if (row->spill)
+        text_addf(text, " (lanes from %d)", row->spill * VIEW_MOST_LANES);
+}
+
+static void add_detail(struct labels *labels, const struct view_row *row)
+{
+    if (row->type == ROW_PROCESS) {
+        int64_t name = process_name_find(&labels->processes, row->process);
+        text_add(&labels->text, name < 0 ? "" : report_string(labels->view->report, name, NULL));
+    } else if (row->type == ROW_CONTEXT)
+        add_process(labels, row->process);
+}
+
+static const char *keep(struct labels *labels)
+{
+    const char *kept = arena_copy(&labels->view->arena, text_string(&labels->text), labels->text.length);
+
+    text_clear(&labels->text);
+    return kept ? kept : "";
+}
+
+/* Metrics have their unit in their name: "Clock [MHz]", "Active [Throughput %]". Where clocks are said to be in MHz they are in Hz, as no GPU has
+ * a million of MHz. */
+static const char *unit_of_name(struct labels *labels, const struct view_row *row)
+{
+    enum { LONGEST_UNIT = 16 };
+    const char *name = text_string(&labels->text), *bracket = strrchr(name, '['), *word = strrchr(name, ' ');
+    size_t length = labels->text.length;
+    char unit[LONGEST_UNIT];
+
+    if (row->kind != KIND_COUNTER || !bracket || bracket == name || bracket[-1] != ' ' || !length || name[length - 1] != ']')
+        return "";
+    word = word && word > bracket ? word + 1 : bracket + 1;
+    size_t size = (size_t)(name + length - 1 - word);
+    if (size >= sizeof unit)
+        return "";
+    memcpy(unit, word, size);
+    unit[size] = 0;
+    text_cut(&labels->text, (size_t)(bracket - 1 - name));
+    const char *told = strcmp(unit, "MHz") == 0 && row->points.max >= 1e6 ? "Hz" : unit, *kept = arena_copy(&labels->view->arena, told, strlen(told));
+    return kept ? kept : "";
+}
+
+/* ---- what is unfolded at first ----------------------------------------------------------------------------------- */
+
+enum { OPEN_THREADS = 4 }; /* of a process: those with the most to see */
+
+/* How much there is to see of a thread, with what is plain to everybody counting least. */
+static uint64_t weight_below(const struct view *view, size_t group)
+{
+    uint64_t weight = 0;
+
+    for (size_t i = group + 1; i < view->row_count && view->rows[i].parent == (int)group; i++) {
+        enum row_type type = view->rows[i].type;
+        int is_telling = type == ROW_NVTX || type == ROW_TORCH || type == ROW_CUDA_API || type == ROW_PYTHON || type == ROW_LIBRARY;
+        weight += view->rows[i].events.count * (is_telling ? UINT64_C(1000) : 1);
+    }
+    return weight;
+}
+
+static void open_threads(struct view *view, size_t process)
+{
+    size_t best[OPEN_THREADS];
+    uint64_t weights[OPEN_THREADS];
+    size_t count = 0;
+
+    for (size_t i = process + 1; i < view->row_count && view->rows[i].parent >= (int)process; i++) {
+        if (view->rows[i].type != ROW_THREAD || view->rows[i].parent != (int)process)
+            continue;
+        uint64_t weight = weight_below(view, i);
+        size_t at = count < OPEN_THREADS ? count++ : OPEN_THREADS;
+        while (at > 0 && weights[at - 1] < weight) {
+            if (at < OPEN_THREADS) {
+                weights[at] = weights[at - 1];
+                best[at] = best[at - 1];
+            }
+            at--;
+        }
+        if (at < OPEN_THREADS) {
+            weights[at] = weight;
+            best[at] = i;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        view->rows[best[i]].is_open = 1;
+}
+
+static void choose_open(struct view *view)
+{
+    for (size_t i = 0; i < view->row_count; i++) {
+        struct view_row *row = &view->rows[i];
+        row->is_open = row->is_open || (row->kind == KIND_GROUP && row->type != ROW_THREAD && row->type != ROW_CPUS);
+        if (row->type == ROW_PROCESS)
+            open_threads(view, i);
+    }
+}
+
+int labels_make(struct view *view, struct error *err)
+{
+    struct labels labels = { .view = view };
+    int code = thread_names_read(&labels.threads, view->report, err);
+
+    if (code == 0)
+        code = process_names_read(&labels.processes, view->report, err);
+    if (code == 0)
+        code = nvtx_domains_read(&labels.domains, labels.view->report, err);
+    for (size_t i = 0; i < view->row_count; i++)
+        labels.step_rows += view->rows[i].type == ROW_STEPS;
+    for (size_t i = 0; i < view->row_count && code == 0; i++) {
+        struct view_row *row = &view->rows[i];
+        add_label(&labels, row);
+        row->unit = row->points.unit && *row->points.unit ? row->points.unit : unit_of_name(&labels, row);
+        row->label = keep(&labels);
+        add_detail(&labels, row);
+        row->detail = keep(&labels);
+    }
+    choose_open(view);
+    thread_names_free(&labels.threads);
+    process_names_free(&labels.processes);
+    nvtx_domains_free(&labels.domains);
+    text_free(&labels.text);
+    return code;
+}

@@ -1,0 +1,297 @@
+/* Opening a report as a timeline, names and times of it, and the table of requests. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
+#include "view/answer/answers.h"
+#include "view/load/gather.h"
+#include "view/answer/answer_cache.h"
+#include "view/load/derived.h"
+#include "view/load/counter_points.h"
+#include "view/load/row_tree.h"
+
+/* ---- names and times ------------------------------------------------------------------------------------------- */
+
+const char *view_name(struct view *view, uint32_t name, size_t *length)
+{
+    if (name < VIEW_OWN_NAME)
+        return report_string(view->report, name, length);
+    uint32_t own = name - VIEW_OWN_NAME;
+    if (length)
+        *length = own < view->own_names.count ? view->own_names.strings[own].length : 0;
+    return own < view->own_names.count ? view->own_names.strings[own].bytes : "";
+}
+
+enum { NAME_SHOWN = 4096 }; /* characters */
+
+void view_add_name(struct view *view, struct text *out, uint32_t name)
+{
+    size_t length, shown = 0, characters = 0;
+    const char *bytes = view_name(view, name, &length);
+
+    if (length > NAME_SHOWN) {
+        for (; shown < length && characters < NAME_SHOWN; characters++) {
+            uint32_t character;
+            size_t taken = utf8_decode(bytes + shown, length - shown, &character);
+            shown += taken ? taken : 1;
+        }
+        length = shown;
+    }
+    json_add_text(out, bytes, length);
+}
+
+uint32_t view_own_name(struct view *view, const char *text)
+{
+    int64_t id = intern_find(&view->own_names, text, strlen(text)); /* one that is there changes nothing, so that any thread may ask */
+
+    id = id < 0 ? intern_add(&view->own_names, text, strlen(text)) : id;
+
+    return id < 0 || id >= VIEW_OWN_NAME ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
+}
+
+uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name)
+{
+    size_t length;
+
+    if (row->kind == KIND_STATES)
+        return made_state_number(view, name);
+    const char *bytes = view_name(view, name, &length);
+    return (uint8_t)hash_bytes(bytes, length);
+}
+
+int64_t view_time(const struct view *view, int64_t time_ns)
+{
+    int64_t time;
+
+    if (__builtin_sub_overflow(time_ns, view->origin_ns, &time))
+        return time_ns < view->origin_ns ? -VIEW_LAST_TIME : VIEW_LAST_TIME;
+    return time < -VIEW_LAST_TIME ? -VIEW_LAST_TIME : time > VIEW_LAST_TIME ? VIEW_LAST_TIME : time;
+}
+
+int64_t view_report_time(const struct view *view, int64_t time)
+{
+    int64_t time_ns;
+
+    if (__builtin_add_overflow(time, view->origin_ns, &time_ns))
+        return time < 0 ? INT64_MIN : INT64_MAX;
+    return time_ns;
+}
+
+const char *view_event_table(const struct view_row *row, uint32_t event)
+{
+    return row->family->sources[row->events.tag[event] >> EVENT_SOURCE_SHIFT].table;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+/* The last moment that tables tell of, for ranges without an end: where something begins, and later where what was read ends. */
+static void find_end(struct view *view)
+{
+    const struct report_table *switches = report_table(view->report, "SCHED_EVENTS");
+
+    view->end_ns = switches && switches->rows ? switches->last_ns : -VIEW_FURTHEST;
+    for (size_t f = 0; f < view_family_count; f++)
+        for (size_t s = 0; s < view_families[f].count; s++) {
+            const struct view_source *source = &view_families[f].sources[s];
+            const struct report_table *table = report_table(view->report, source->table);
+            if (source->type != ROW_OTHER && table && table->rows && table->last_ns > view->end_ns)
+                view->end_ns = table->last_ns;
+        }
+}
+
+static void move_end(struct view *view, size_t first_leaf)
+{
+    for (size_t i = first_leaf; i < view->leaf_count; i++) {
+        const struct view_events *events = &view->leaves[i].events;
+        for (uint32_t lane = 0; lane < events->lane_count; lane++) {
+            int64_t end = event_end(events, events->lanes[lane + 1] - 1);
+            view->end_ns = end > view->end_ns ? end : view->end_ns;
+        }
+    }
+}
+
+static int read_family(struct view *view, const struct view_family *family, struct error *err)
+{
+    struct gather gather;
+    size_t first_leaf = view->leaf_count;
+    int code = gather_open(&gather, view, family, err);
+
+    for (uint32_t source = 0; source < family->count && code == 0; source++)
+        code = gather_scan(&gather, source, err);
+    if (code == 0)
+        code = gather_finish(&gather, err);
+    gather_close(&gather);
+    move_end(view, first_leaf);
+    return code;
+}
+
+/* From the first event to the last. What the profiler says of itself does not count, unless there is nothing else. */
+static void find_span(struct view *view)
+{
+    int64_t from = INT64_MAX, to = INT64_MIN;
+
+    for (int all = 0; all < 2 && from > to; all++)
+        for (size_t i = 0; i < view->row_count; i++) {
+            const struct view_row *row = &view->rows[i];
+            if (row->kind == KIND_GROUP || (row->type == ROW_OTHER && !all))
+                continue;
+            from = row->from_ns < from ? row->from_ns : from;
+            to = row->to_ns > to ? row->to_ns : to;
+        }
+    view->origin_ns = from <= to ? from : 0;
+    view->end_ns = from <= to ? to : 0;
+}
+
+/* Times that a double would not have exactly are cut, before and behind. */
+static int cut_times(struct view *view)
+{
+    int64_t most = view->origin_ns + VIEW_LAST_TIME, least = view->origin_ns - VIEW_LAST_TIME;
+    int code = 0;
+
+    for (size_t i = 0; i < view->row_count && code == 0; i++) {
+        struct view_row *row = &view->rows[i];
+        if (row->from_ns > row->to_ns || (row->from_ns >= least && row->to_ns <= most))
+            continue;
+        if (row->kind == KIND_COUNTER)
+            points_cut(&row->points, least, most);
+        else if (row->kind != KIND_GROUP)
+            code = events_cut(&row->events, least, most);
+        row->from_ns = row->from_ns < least ? least : row->from_ns > most ? most : row->from_ns;
+        row->to_ns = row->to_ns < least ? least : row->to_ns > most ? most : row->to_ns;
+        view->is_cut = 1;
+    }
+    view->end_ns = view->end_ns > most ? most : view->end_ns;
+    return code;
+}
+
+static int read_rows(struct view *view, struct error *err)
+{
+    int code = 0;
+
+    find_end(view);
+    for (size_t i = 0; i < view_family_count && code == 0; i++)
+        code = read_family(view, &view_families[i], err);
+    if (code == 0)
+        code = made_rows(view, err);
+    if (code == 0)
+        code = points_read(view, err);
+    if (code == 0)
+        code = tree_build(view, err);
+    if (code != 0)
+        return code;
+    find_span(view);
+    return cut_times(view) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+}
+
+int view_open(struct report *report, struct view **out, struct error *err)
+{
+    struct view *view = calloc(1, sizeof *view);
+
+    if (!view)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    view->report = report;
+    view->row_keys.width = KEY_PARTS;
+    int code = intern_add(&view->own_names, "", 0) == 0 && view_kept(view, err) ? read_rows(view, err)
+                                                                                : error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (code != 0)
+        view_close(view);
+    else
+        *out = view;
+    return code;
+}
+
+void view_set_name(struct view *view, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    view->name = arena_copy(&view->arena, name, strlen(name) + 1);
+}
+
+void view_close(struct view *view)
+{
+    if (!view)
+        return;
+    view_kept_free(view);
+    for (size_t i = 0; i < view->leaf_count; i++) {
+        events_free(&view->leaves[i].events);
+        points_free(&view->leaves[i].points);
+    }
+    free(view->leaves);
+    for (size_t i = 0; i < view->row_count; i++) {
+        events_free(&view->rows[i].events);
+        points_free(&view->rows[i].points);
+    }
+    free(view->rows);
+    free(view->row_of_key);
+    free(view->overview);
+    keys_free(&view->row_keys);
+    intern_free(&view->own_names);
+    arena_free(&view->arena);
+    text_free(&view->scratch);
+    free(view);
+}
+
+/* ---- requests -------------------------------------------------------------------------------------------------- */
+
+#define JSON "application/json"
+#define BINARY "application/octet-stream"
+
+static const struct request {
+    const char *name, *content_type;
+    enum view_lane lane;
+    int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+} requests[] = {
+    { "about", JSON, VIEW_LANE_NOW, view_about },
+    { "rows", JSON, VIEW_LANE_NOW, view_rows },
+    { "tile", BINARY, VIEW_LANE_NOW, view_tile },
+    { "names", JSON, VIEW_LANE_NOW, view_names },
+    { "overview", BINARY, VIEW_LANE_OVERVIEW, view_overview },
+    { "at", JSON, VIEW_LANE_NOW, view_at },
+    { "event", JSON, VIEW_LANE_EVENT, view_event },
+    { "find", JSON, VIEW_LANE_FIND, view_find },
+    { "next", JSON, VIEW_LANE_FIND, view_next },
+    { "table", JSON, VIEW_LANE_TABLE, view_table },
+    { "flame", JSON, VIEW_LANE_FLAME, view_flame },
+    { "advice", JSON, VIEW_LANE_ADVICE, view_advice },
+    { "sql", JSON, VIEW_LANE_SQL, view_sql },
+    { NULL, NULL, VIEW_LANE_NOW, NULL },
+};
+
+/* The one of this name, or that without a name behind them all. */
+static const struct request *find_request(const char *name, size_t length)
+{
+    const struct request *known = requests;
+
+    while (known->name && (strlen(known->name) != length || memcmp(known->name, name, length) != 0))
+        known++;
+    return known;
+}
+
+enum view_lane view_lane(const char *request)
+{
+    return find_request(request, strcspn(request, "?"))->lane;
+}
+
+int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out, const char **content_type,
+                struct error *err)
+{
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, request, body, body_length, err);
+
+    if (code != 0)
+        return code;
+    const struct request *known = find_request(arguments.request, strlen(arguments.request));
+    if (known->name) {
+        *content_type = known->content_type;
+        code = known->answer(view, &arguments, out, err);
+    } else
+        code = error_set(err, ERR_NOT_FOUND, "%.40s: there is no such request", arguments.request);
+    if (code == 0 && text_failed(out))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the answer");
+    arguments_free(&arguments);
+    return code;
+}
