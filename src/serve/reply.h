@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "page.h"
+#include "page_files.h"
 
 struct evhttp_request;
 

@@ -1,7 +1,7 @@
 /* The timeline over HTTP: the files of the page, and api/REQUEST for what it asks of a report.
  *
- * One process. One thread has the sockets and answers at once what a picture needs; what may take long goes to others (work.h). It
- * listens on loopback unless told otherwise, and answers only those who know the token (guard.h). Nothing here knows what a request means. */
+ * One process. One thread has the sockets and answers at once what a picture needs; what may take long goes to others (workers.h). It
+ * listens on loopback unless told otherwise, and answers only those who know the token (access.h). Nothing here knows what a request means. */
 #ifndef TACHO_SERVE_SERVE_H
 #define TACHO_SERVE_SERVE_H
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "serve/guard.h"
+#include "serve/access.h"
 
 static const char *const allowed[] = { "hub.example", "[fd00::5]" };
 

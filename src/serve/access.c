@@ -1,5 +1,5 @@
 /* Names and the token. Pure functions of the headers, so that each rule has its unit test. */
-#include "guard.h"
+#include "access.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

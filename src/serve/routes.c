@@ -9,8 +9,8 @@
 
 #include "notes.h"
 #include "reply.h"
-#include "server.h"
-#include "work.h"
+#include "serve_state.h"
+#include "workers.h"
 
 #define API "/api/"
 

@@ -1,10 +1,10 @@
 /* What the parts of the server share. */
-#ifndef TACHO_SERVE_SERVER_H
-#define TACHO_SERVE_SERVER_H
+#ifndef TACHO_SERVE_SERVE_STATE_H
+#define TACHO_SERVE_SERVE_STATE_H
 
-#include "door.h"
-#include "guard.h"
-#include "page.h"
+#include "preauth.h"
+#include "access.h"
+#include "page_files.h"
 #include "reply.h"
 #include "serve.h"
 

@@ -3,8 +3,8 @@
  *
  * Only the loop touches libevent. A thread gets copies of what was asked, leaves a reply, and wakes the loop, which sends it. A client
  * that goes away has its request called off. */
-#ifndef TACHO_SERVE_WORK_H
-#define TACHO_SERVE_WORK_H
+#ifndef TACHO_SERVE_WORKERS_H
+#define TACHO_SERVE_WORKERS_H
 
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /* Sockets and the loop. Names are never looked up: an address is numbers, so that the static program needs no resolver. */
-#include "server.h"
+#include "serve_state.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "work.h"
+#include "workers.h"
 
 #define HEADERS_MOST 65536      /* bytes; a request names rows one by one */
 #define PATIENCE_S 120          /* with a client that neither asks nor takes its answer */

@@ -1,5 +1,5 @@
 /* Reading the page's folder: plain files with endings that we know. */
-#include "page.h"
+#include "page_files.h"
 
 #include <dirent.h>
 #include <inttypes.h>
