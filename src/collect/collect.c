@@ -11,17 +11,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "caller.h"
-#include "collector.h"
-#include "cost.h"
-#include "disk.h"
-#include "environment.h"
-#include "launch.h"
-#include "life.h"
-#include "marks.h"
-#include "program.h"
-#include "python.h"
-#include "stacks.h"
+#include "collect/capture/self_capture.h"
+#include "collect/core/collector.h"
+#include "collect/core/overhead.h"
+#include "collect/capture/disk_losses.h"
+#include "collect/capture/environment.h"
+#include "collect/capture/launch.h"
+#include "collect/capture/shutdown.h"
+#include "collect/process/unattached.h"
+#include "collect/process/program_file.h"
+#include "collect/sources/python/python_collect.h"
+#include "collect/sources/stacks/stack_rows.h"
 
 #define FIRST_BASELINE_NS 2000000      /* between the first two clock readings: 20 ns in 2 ms is 10 ppm */
 #define FIRST_CALIBRATION_NS 10000000  /* then ever longer… */

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "wire/wire.h"
-#include "cpu.h"
+#include "collect/core/cpu_options.h"
 
 enum collect_range {            /* what switches the recording on: --capture-range */
     COLLECT_RANGE_NONE,         /* the start of the program, or the delay */

@@ -73,7 +73,7 @@ static inline uint64_t wire_arena_bytes(uint32_t chunk_count, uint32_t buffer_co
 }
 
 /* CUPTI wants nanoseconds: ticks times a factor that is fixed for the arena, so that the collector's map from ticks to time
- * holds for these too (src/collect/cuda_time.h). */
+ * holds for these too (src/collect/sources/cuda/cuda_clock.h). */
 static inline uint64_t wire_cuda_time(uint64_t ticks, uint64_t ns_per_tick)
 {
     return (uint64_t)((unsigned __int128)ticks * ns_per_tick >> WIRE_SCALE_SHIFT);

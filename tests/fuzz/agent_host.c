@@ -14,7 +14,7 @@
 
 #include "agent/os/os_hooks.h"
 #include "agent/os/os_process.h"
-#include "collect/collector.h"
+#include "collect/core/collector.h"
 #include "wire/wire_cuda.h"
 #include "agent_host.h"
 

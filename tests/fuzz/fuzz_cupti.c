@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "collect/clock.h"
-#include "collect/cuda.h"
+#include "collect/core/clock_map.h"
+#include "collect/sources/cuda/cuda_collect.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/perf_record.h"
-#include "collect/perf_ring.h"
+#include "collect/sources/perf/perf_record.h"
+#include "collect/sources/perf/perf_ring.h"
 
 enum { RING_BYTES = 4096, HEAD_BYTES = 6 };
 

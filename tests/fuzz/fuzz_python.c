@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "collect/python_find.h"
+#include "collect/sources/python/python_find.h"
 #include "abi/python_layout.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collect/collector.h"
+#include "collect/core/collector.h"
 
 /* Pids that the kernel never gives. */
 #define PARENT 0x7fff0001

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collect/clock.h"
+#include "collect/core/clock_map.h"
 
 #define SECOND INT64_C(1000000000)
 #define ORIGIN (1000 * SECOND)

@@ -3,7 +3,7 @@
 #include "made_report.h"
 
 #include "analyze/engine/event_columns.h"
-#include "collect/counters.c"
+#include "collect/sources/perf/counter_rows.c"
 
 enum { PAGE_FAULTS = 2, CYCLES = COLLECT_COUNTERS_OS, COUNTERS = 6 };
 

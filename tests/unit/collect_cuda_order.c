@@ -2,7 +2,7 @@
  * contexts, streams and their names. */
 #include "cuda_scene.h"
 
-#include "collect/cuda_pairs.h"
+#include "collect/sources/cuda/cuda_launches.h"
 #include "abi/cuda_calls.h"
 
 #define EVENTS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"

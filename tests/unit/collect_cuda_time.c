@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collect/cuda_time.h"
+#include "collect/sources/cuda/cuda_clock.h"
 #include "wire/wire_cuda.h"
 
 /* What the time is, in exact arithmetic as far as a long double (64 bits of mantissa) goes: ticks with their fraction, on the line. */

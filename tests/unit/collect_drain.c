@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "collect/collector.h"
-#include "collect/cost.h"
+#include "collect/core/collector.h"
+#include "collect/core/overhead.h"
 #include "report/reader/reader.h"
 #include "wire/wire_cuda.h"
 #include "rounds.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "collect/environment.h"
-#include "collect/machine.h"
+#include "collect/capture/environment.h"
+#include "collect/core/machine.h"
 
 static const char *value_in(char **environment, const char *name)
 {

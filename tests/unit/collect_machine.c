@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collect/machine.h"
+#include "collect/core/machine.h"
 
 static char root[64];
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "collect/clock.h"
-#include "collect/nvtx.h"
+#include "collect/core/clock_map.h"
+#include "collect/sources/nvtx/nvtx_collect.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 #include "wire/wire_nvtx.h"

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <linux/perf_event.h>
 
-#include "collect/perf_record.h"
-#include "collect/perf_ring.h"
+#include "collect/sources/perf/perf_record.h"
+#include "collect/sources/perf/perf_ring.h"
 
 enum { STACKS = 1, ADDRESSES = 2, EVENT = 77, OTHER_EVENT = 78, REGISTERS = 3 };
 #define MASK UINT64_C(0x111) /* three registers */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "collect/collect.h"
-#include "collect/program.h"
+#include "collect/process/program_file.h"
 #include "wire/wire_marks.h"
 
 static char folder[64];

@@ -2,8 +2,8 @@
 #include "made_report.h"
 
 #include "analyze/engine/event_columns.h"
-#include "collect/collector.h"
-#include "collect/python_calls.h"
+#include "collect/core/collector.h"
+#include "collect/sources/python/python_calls.h"
 
 static struct collector collector;
 static struct process process = {.collector = &collector};

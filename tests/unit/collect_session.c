@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "collect/collector.h"
+#include "collect/core/collector.h"
 #include "wire/wire_chunks.h"
 #include "wire/wire_cuda.h"
 

@@ -6,8 +6,8 @@
 
 #include "analyze/engine/event_columns.h"
 #include "base/text.h"
-#include "collect/clock.h"
-#include "collect/torch.h"
+#include "collect/core/clock_map.h"
+#include "collect/sources/torch/torch_collect.h"
 #include "wire/wire_torch.h"
 #include "made_report.h"
 

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "collect/clock.h"
-#include "collect/cuda.h"
-#include "collect/process.h"
+#include "collect/core/clock_map.h"
+#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/process/process.h"
 #include "report/reader/reader.h"
 #include "report/writer/writer.h"
 #include "wire/wire_cuda.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collect/osrt.h"
+#include "collect/sources/osrt/osrt_collect.h"
 #include "report/reader/reader.h"
 
 #define TID ((int64_t)1 << 48 | (int64_t)77 << 24 | 78)

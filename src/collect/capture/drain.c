@@ -1,0 +1,591 @@
+/* Draining: see drain.h.
+ *
+ * The owner of a slot publishes with release stores: slot.state and slot.first_chunk, then chunk.next and
+ * chunk.committed. Each is read here with acquire, `next` before `committed` and `state` before both: once `next` is
+ * set, `committed` is final; once the state is ENDED, the chain is. A chunk goes back to the free list when its successor is known, a
+ * slot when its thread has ended and its last chunk is read.
+ *
+ * A handler that interrupts a record writes into the second lane, before that record is committed, and says where that record begins
+ * (WIRE_PLACE). So the second lane is read after `committed` of the first, and the first only up to the next such place: records are
+ * handled in the order in which they were written, those of the handler before the one that it interrupted. */
+#include "drain.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "wire/wire_chunks.h"
+#include "collect/core/collector.h"
+#include "collect/sources/cuda/cuda_collect.h"
+#include "collect/sources/nvtx/nvtx_collect.h"
+#include "collect/sources/torch/torch_collect.h"
+
+#define INTERVAL_MIN_US 1000
+#define INTERVAL_MAX_US 20000
+#define BUSY_BYTES (256u << 10)   /* in a round: poll as fast as it goes */
+#define ROUND_BYTES (2u << 20)    /* then look after sockets and signals */
+#define SLOT_CHUNKS 16            /* of one thread at a stretch, so that none starves the others */
+#define IDLE_ROUNDS 150           /* without a record (3 s at the slowest pace): unused memory goes back */
+#define PAGE 4096u
+#define READY_FROM 4                /* fresh chunks taken in a round: a burst */
+#define READY_MAX 128u              /* chunks made ready ahead: 8 MiB */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static struct reader *reader_of(struct process *process, uint32_t slot)
+{
+    if (slot >= process->reader_count) {
+        uint32_t count = process->reader_count ? process->reader_count : 16;
+        while (count <= slot)
+            count *= 2;
+        struct reader *readers = realloc(process->readers, count * sizeof *readers);
+        if (!readers)
+            return NULL;
+        memset(readers + process->reader_count, 0, (count - process->reader_count) * sizeof *readers);
+        process->readers = readers;
+        process->reader_count = count;
+    }
+    return &process->readers[slot];
+}
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+static void thread_row(const struct process *process, const struct reader *reader)
+{
+    struct row_TACHO_THREAD row = {0};
+    ROW_SET(&row, TACHO_THREAD, start, reader->start_ns);
+    if (reader->end_ns != PROCESS_NO_TIME)
+        ROW_SET(&row, TACHO_THREAD, end, reader->end_ns);
+    ROW_SET(&row, TACHO_THREAD, globalTid, process_global_tid(process, reader->tid));
+    if (reader->name_id)
+        ROW_SET(&row, TACHO_THREAD, nameId, reader->name_id);
+    writer_append(process->collector->writer, TABLE_TACHO_THREAD, &row);
+}
+
+static void begin_thread(struct process *process, struct reader *reader, uint32_t index)
+{
+    const struct wire_thread *slot = &wire_threads(process->arena)[index];
+    char name[sizeof slot->name + 1];
+    memcpy(name, slot->name, sizeof slot->name);
+    name[sizeof slot->name] = 0;
+    *reader = (struct reader){
+        .active = 1, .slot = index, .lanes = {{.chunk = WIRE_NONE}, {.chunk = WIRE_NONE}},
+        .tid = slot->tid == process->own_pid ? (uint32_t)process->pid : slot->tid, .priority = slot->priority,
+        .start_ns = clock_map_time(&process->collector->clock, slot->start_ticks), .end_ns = PROCESS_NO_TIME,
+        .name_id = collector_string(process->collector, name),
+    };
+    reader->nvtx = process->nvtx ? nvtx_thread_new(process->nvtx, process_global_tid(process, reader->tid)) : NULL;
+    reader->is_agents = slot->tid && slot->tid == atomic_load_explicit(&process->arena->cuda_thread, memory_order_acquire);
+    if (reader->is_agents)
+        return;
+    process->threads_seen++;
+    process->collector->processes.threads++;
+    thread_row(process, reader);
+}
+
+/* The thread's last rows. Its place in the slot is free afterwards. */
+static void end_thread(struct process *process, struct reader *reader, int64_t end_ns)
+{
+    if (reader->nvtx)
+        nvtx_thread_finish(reader->nvtx);
+    if (reader->torch) {
+        int64_t last_ns = reader->end_ns != PROCESS_NO_TIME ? reader->end_ns : end_ns;
+        torch_thread_finish(reader->torch, last_ns != PROCESS_NO_TIME ? last_ns : collector_now(process->collector));
+    }
+    int64_t given = process->nvtx ? nvtx_thread_name(process->nvtx, reader->tid) : -1;
+    if (given >= 0) /* what the program calls it says more than what the kernel does */
+        reader->name_id = given;
+    if (reader->end_ns == PROCESS_NO_TIME)
+        reader->end_ns = end_ns;
+    if (!reader->is_agents)
+        thread_row(process, reader);
+    if (reader->name_id && !reader->is_agents) {
+        struct row_ThreadNames row = {0};
+        ROW_SET(&row, ThreadNames, nameId, reader->name_id);
+        ROW_SET(&row, ThreadNames, priority, reader->priority);
+        ROW_SET(&row, ThreadNames, globalTid, process_global_tid(process, reader->tid));
+        writer_append(process->collector->writer, TABLE_ThreadNames, &row);
+    }
+    *reader = (struct reader){0};
+}
+
+/* The owner may be counting right now, without a lock: its numbers are read, never written. */
+static void take_counts(struct process *process, struct reader *reader, const struct wire_thread *slot)
+{
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++) {
+            uint64_t count = atomic_load_explicit(&slot->counts[source][fate], memory_order_relaxed);
+            process->counts[source].fates[fate] += count - reader->counted[source][fate];
+            reader->counted[source][fate] = count;
+        }
+}
+
+void drain_counts(struct process *process)
+{
+    for (uint32_t i = 0; i < process->reader_count; i++)
+        if (process->readers[i].active)
+            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+    for (int source = 0; source < WIRE_SOURCE_COUNT; source++)
+        for (int fate = 0; fate < WIRE_FATE_COUNT; fate++)
+            process->counts[source].fates[fate] +=
+                atomic_exchange_explicit(&process->arena->process_counts[source][fate], 0, memory_order_relaxed);
+}
+
+static int is_chunk(const struct process *process, uint32_t index)
+{
+    return index < process->chunk_count + WIRE_NOTE_CHUNKS;
+}
+
+/* A reader whose chain leads to a free chunk, as a circle does, finds it damaged. */
+static void recycle_chunk(struct process *process, uint32_t index)
+{
+    struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
+    atomic_store_explicit(&chunk->committed, WIRE_NONE, memory_order_relaxed);
+    atomic_store_explicit(&chunk->next, WIRE_NONE, memory_order_relaxed);
+    wire_free_chunk(process->arena, index);
+}
+
+/* Once the chains are complete. Records of handlers may wait for a place that the thread never comes to, since the program has written
+ * over it: they are lost. */
+static void count_waiting_handlers(struct process *process, const struct reader *reader)
+{
+    if (!reader->damaged && reader->place > reader->lanes[WIRE_LANE_THREAD].read_bytes)
+        process->counts[WIRE_SOURCE_NVTX].damaged++;
+}
+
+static void recycle_slot(struct process *process, struct reader *reader, uint32_t index)
+{
+    struct wire_thread *slot = &wire_threads(process->arena)[index];
+    for (int lane = 0; lane < WIRE_LANES; lane++) {
+        if (reader->lanes[lane].chunk != WIRE_NONE && !reader->damaged)
+            recycle_chunk(process, reader->lanes[lane].chunk);
+        atomic_store_explicit(&slot->first_chunk[lane], WIRE_NONE, memory_order_relaxed);
+    }
+    take_counts(process, reader, slot);
+    count_waiting_handlers(process, reader);
+    memset(slot->counts, 0, sizeof slot->counts); /* the thread has ended */
+    end_thread(process, reader, collector_now(process->collector));
+    atomic_store_explicit(&slot->state, WIRE_THREAD_FREE, memory_order_relaxed);
+    wire_free_thread(process->arena, index);
+}
+
+/* ---- Records ------------------------------------------------------------------------------------------------------ */
+
+static void damaged(struct process *process, struct reader *reader)
+{
+    reader->damaged = 1;
+    process->counts[WIRE_SOURCE_NVTX].damaged++;
+}
+
+/* Its size in bytes; 0: it is damaged, and nothing says where the next one starts. */
+static inline size_t read_record(const struct origin *origin, const unsigned char *bytes, size_t length)
+{
+    const struct wire_record *record = (const struct wire_record *)bytes;
+    uint32_t words = length >= WIRE_HEAD_WORDS * 8 ? record->words : 0;
+    if (words < WIRE_HEAD_WORDS || words > length / 8 || record->type >= WIRE_TYPE_COUNT || !record_handlers[record->type]) {
+        origin->process->counts[WIRE_SOURCE_NVTX].damaged++;
+        return 0;
+    }
+    record_handlers[record->type](origin, record, words);
+    origin->collector->drain.records++;
+    return (size_t)words * 8;
+}
+
+static uint64_t bytes_read(const struct reader *reader)
+{
+    return reader->lanes[WIRE_LANE_THREAD].read_bytes + reader->lanes[WIRE_LANE_HANDLER].read_bytes;
+}
+
+/* How far a lane's chunk reaches now. */
+struct reach {
+    uint32_t committed, next;
+};
+
+/* The lane has a chunk, the first of its chain if it had none yet: is there one? */
+static int enter_lane(struct process *process, struct reader *reader, enum wire_lane which)
+{
+    struct reader_lane *lane = &reader->lanes[which];
+    if (lane->chunk == WIRE_NONE && !reader->damaged) {
+        uint32_t first = atomic_load_explicit(&wire_threads(process->arena)[reader->slot].first_chunk[which], memory_order_acquire);
+        if (first != WIRE_NONE && !is_chunk(process, first))
+            damaged(process, reader);
+        else
+            lane->chunk = first;
+    }
+    return lane->chunk != WIRE_NONE && !reader->damaged;
+}
+
+/* 0, or -1: it makes no sense. */
+static int look_at_chunk(struct process *process, struct reader *reader, const struct reader_lane *lane, struct reach *reach)
+{
+    struct wire_chunk *chunk = &wire_chunks(process->arena)[lane->chunk];
+    reach->next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+    reach->committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+    if (reach->committed >= lane->offset && reach->committed <= WIRE_CHUNK_DATA && reach->committed % 8 == 0 &&
+        (reach->next == WIRE_NONE || is_chunk(process, reach->next)))
+        return 0;
+    damaged(process, reader);
+    return -1;
+}
+
+static void next_chunk(struct process *process, struct reader_lane *lane, uint32_t next)
+{
+    recycle_chunk(process, lane->chunk);
+    lane->chunk = next;
+    lane->offset = 0;
+}
+
+/* A private copy of what a chunk has from the reader on. */
+static const unsigned char *copy_chunk(const struct origin *origin, const struct reader_lane *lane, enum wire_lane which, size_t length)
+{
+    unsigned char *copy = origin->collector->drain.copy[which];
+    memcpy(copy, wire_chunks(origin->process->arena)[lane->chunk].data + lane->offset, length);
+    return copy;
+}
+
+static void has_read(struct reader_lane *lane, size_t bytes)
+{
+    lane->offset += (uint32_t)bytes;
+    lane->read_bytes += bytes;
+}
+
+/* Records of handlers from one chunk, as far as they belong before what is next in the thread's own lane. */
+static void read_handlers_chunk(const struct origin *origin, uint32_t committed)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    const size_t length = committed - lane->offset;
+    const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_HANDLER, length);
+    size_t at = 0;
+    while (at < length && reader->place <= reader->lanes[WIRE_LANE_THREAD].read_bytes) {
+        size_t bytes = read_record(origin, copy + at, length - at);
+        at = bytes ? at + bytes : length;
+    }
+    has_read(lane, at);
+}
+
+/* All of these that are there. How many bytes of the thread's own lane come before the next of them; 0: there were too many. */
+static uint64_t read_handlers(const struct origin *origin, int *chunks)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_HANDLER];
+    const struct reader_lane *own = &reader->lanes[WIRE_LANE_THREAD];
+    while (enter_lane(origin->process, reader, WIRE_LANE_HANDLER) && reader->place <= own->read_bytes) {
+        struct reach reach;
+        if (*chunks <= 0)
+            return 0;
+        if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
+            break;
+        read_handlers_chunk(origin, reach.committed);
+        if (lane->offset == reach.committed && reach.next == WIRE_NONE)
+            break;
+        if (lane->offset == reach.committed) {
+            next_chunk(origin->process, lane, reach.next);
+            --*chunks;
+        }
+    }
+    return reader->place > own->read_bytes ? reader->place - own->read_bytes : UINT64_MAX;
+}
+
+/* Reads what one chunk of the thread's own lane has by now, with what handlers wrote in between. Does its chain go on from it? */
+static int read_chunk(const struct origin *origin, int *chunks)
+{
+    struct reader *reader = origin->reader;
+    struct reader_lane *lane = &reader->lanes[WIRE_LANE_THREAD];
+    struct reach reach;
+    if (look_at_chunk(origin->process, reader, lane, &reach) != 0)
+        return 0;
+    uint64_t most = read_handlers(origin, chunks);
+    while (lane->offset < reach.committed && most > 0) {
+        size_t left = reach.committed - lane->offset, length = most < left ? (size_t)most : left;
+        const unsigned char *copy = copy_chunk(origin, lane, WIRE_LANE_THREAD, length);
+        for (size_t at = 0, bytes; at < length && (bytes = read_record(origin, copy + at, length - at)) > 0; at += bytes)
+            ;
+        has_read(lane, length);
+        most = read_handlers(origin, chunks);
+    }
+    if (most == 0 || reach.next == WIRE_NONE || reader->damaged)
+        return 0;
+    next_chunk(origin->process, lane, reach.next);
+    return 1;
+}
+
+/* The reader of a slot with a thread in it, at the thread's first chunk if it was at none; NULL: no thread, or no memory. */
+static struct reader *enter_slot(struct process *process, uint32_t index, uint32_t *state)
+{
+    *state = atomic_load_explicit(&wire_threads(process->arena)[index].state, memory_order_acquire);
+    struct reader *reader = reader_of(process, index);
+    if (!reader)
+        return NULL;
+    if (*state != WIRE_THREAD_LIVE && *state != WIRE_THREAD_ENDED) {
+        if (reader->active && !reader->damaged) /* only recycle_slot() frees a slot */
+            damaged(process, reader);
+        return NULL;
+    }
+    if (!reader->active)
+        begin_thread(process, reader, index);
+    enter_lane(process, reader, WIRE_LANE_THREAD);
+    return reader;
+}
+
+/* Follows a slot's chains for at most so many chunks. */
+static size_t drain_slot(struct process *process, uint32_t index, int chunks)
+{
+    uint32_t state;
+    struct reader *reader = enter_slot(process, index, &state);
+    if (!reader)
+        return 0;
+    const struct origin origin = {process->collector, process, reader};
+    const uint64_t before = bytes_read(reader);
+    if (reader->lanes[WIRE_LANE_THREAD].chunk == WIRE_NONE) /* a handler may have come while it was taking its first */
+        read_handlers(&origin, &chunks);
+    else
+        while (chunks > 0 && !reader->damaged && read_chunk(&origin, &chunks))
+            chunks--;
+    if (chunks <= 0)
+        process->behind = 1;
+    else
+        for (int lane = 0; lane < WIRE_LANES; lane++)
+            reader->lanes[lane].goal_bytes = 0; /* all is read. It may be less than was counted: the program can write over its chain */
+    size_t bytes = (size_t)(bytes_read(reader) - before);
+    if (state == WIRE_THREAD_ENDED && chunks > 0)
+        recycle_slot(process, reader, index);
+    return bytes;
+}
+
+static uint32_t slots_taken(struct process *process)
+{
+    uint32_t taken = atomic_load_explicit(&process->arena->threads_taken, memory_order_acquire);
+    if (taken > process->slots_seen)
+        process->slots_seen = taken < WIRE_THREAD_SLOTS ? taken : WIRE_THREAD_SLOTS;
+    return process->slots_seen;
+}
+
+size_t drain_process(struct process *process, size_t budget)
+{
+    if (!process->arena)
+        return 0;
+    size_t bytes = 0;
+    capture_read_switches(process->collector, process);
+    if (process->cuda)
+        cuda_note(process->cuda);
+    process->behind = 0;
+    uint32_t taken = slots_taken(process), i;
+    for (i = 0; i < taken && bytes < budget; i++) {
+        if (process->next_slot >= taken)
+            process->next_slot = 0;
+        bytes += drain_slot(process, process->next_slot++, SLOT_CHUNKS);
+    }
+    if (process->cuda)
+        bytes += cuda_read(process->cuda, bytes < budget ? budget - bytes : 0, i == taken && !process->behind);
+    return bytes;
+}
+
+int drain_slice(struct process *process)
+{
+    return drain_process(process, ROUND_BYTES) >= ROUND_BYTES || process->behind;
+}
+
+/* ---- Flush goals ------------------------------------------------------------------------------------------------------ */
+
+static void schedule(struct drain *drain, int64_t interval_us)
+{
+    struct timeval wait = {0, (suseconds_t)interval_us};
+    event_add(drain->timer, &wait);
+}
+
+static uint64_t unread_bytes(const struct process *process, const struct reader_lane *lane)
+{
+    uint64_t bytes = 0;
+    uint32_t index = lane->chunk, offset = lane->offset;
+    for (uint32_t i = 0; i < process->chunk_count + WIRE_NOTE_CHUNKS && is_chunk(process, index); i++) {
+        struct wire_chunk *chunk = &wire_chunks(process->arena)[index];
+        index = atomic_load_explicit(&chunk->next, memory_order_acquire);
+        uint32_t committed = atomic_load_explicit(&chunk->committed, memory_order_acquire);
+        if (committed < offset || committed > WIRE_CHUNK_DATA)
+            break; /* damaged, as look_at_chunk() will find */
+        bytes += committed - offset;
+        offset = 0;
+    }
+    return bytes;
+}
+
+void drain_set_goals(struct collector *collector)
+{
+    uint32_t state;
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live) {
+        if (process->cuda)
+            cuda_set_goal(process->cuda);
+        for (uint32_t i = 0, taken = slots_taken(process); i < taken; i++) {
+            struct reader *reader = enter_slot(process, i, &state);
+            for (int j = 0; reader && j < WIRE_LANES; j++) {
+                struct reader_lane *lane = &reader->lanes[j];
+                enter_lane(process, reader, j);
+                lane->goal_bytes = lane->read_bytes + unread_bytes(process, lane);
+            }
+        }
+    }
+    schedule(&collector->drain, 0);
+}
+
+static int reached_goals(const struct process *process)
+{
+    for (uint32_t i = 0; i < process->reader_count; i++) {
+        const struct reader *reader = &process->readers[i];
+        for (int lane = 0; reader->active && !reader->damaged && lane < WIRE_LANES; lane++)
+            if (reader->lanes[lane].read_bytes < reader->lanes[lane].goal_bytes)
+                return 0;
+    }
+    return !process->cuda || cuda_reached_goal(process->cuda);
+}
+
+int drain_reached_goals(const struct collector *collector)
+{
+    for (const struct process *process = collector->processes.first_live; process; process = process->next_live)
+        if (!reached_goals(process))
+            return 0;
+    return 1;
+}
+
+void drain_settle_goals(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        if (process->cuda)
+            cuda_settle_goal(process->cuda);
+}
+
+void drain_finish(struct process *process, int64_t end_ns)
+{
+    if (!process->arena || process->finished)
+        return;
+    process->finished = 1;
+    capture_finish_switches(process->collector, process);
+    uint32_t taken = slots_taken(process);
+    for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to it: more would be a circle */
+        drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);
+    if (end_ns != PROCESS_NO_TIME && process->exec_ns != PROCESS_NO_TIME && !process->exit_seen)
+        end_ns = process->exec_ns; /* another program has run in it since then */
+    for (uint32_t i = 0; i < taken; i++) {
+        if (i < process->reader_count && process->readers[i].active) {
+            record_open_call(&(struct origin){process->collector, process, &process->readers[i]},
+                             &wire_threads(process->arena)[i], end_ns);
+            take_counts(process, &process->readers[i], &wire_threads(process->arena)[i]);
+            if (end_ns != PROCESS_NO_TIME) /* else it goes on */
+                count_waiting_handlers(process, &process->readers[i]);
+            end_thread(process, &process->readers[i], end_ns);
+        }
+    }
+    drain_counts(process);
+}
+
+/* ---- Memory that a quiet process does not need ------------------------------------------------------------------------ */
+
+/* Takes chunks off the free list, so that no one writes to them meanwhile, gives their pages back and returns them. The
+ * first page stays: it has the chunk's links. The program may wake up and need some: half of all is left to it. */
+static void trim(struct process *process)
+{
+    struct wire_header *arena = process->arena;
+    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
+    uint32_t limit = taken <= process->chunk_count / 2 ? process->chunk_count / 2 : process->chunk_count / 4;
+    uint32_t *held = malloc(limit * sizeof *held);
+    uint32_t count = 0;
+    while (held && count < limit) {
+        /* Not the count in the arena: the program may have written over it. */
+        uint32_t index = wire_list_pop_free(&arena->free_chunks, process->chunk_count, &wire_chunks(arena)[WIRE_NOTE_CHUNKS].next_free,
+                                            sizeof(struct wire_chunk));
+        if (index == WIRE_NONE)
+            break;
+        held[count++] = WIRE_NOTE_CHUNKS + index;
+        madvise((char *)&wire_chunks(arena)[WIRE_NOTE_CHUNKS + index] + PAGE, WIRE_CHUNK_BYTES - PAGE, MADV_REMOVE);
+    }
+    while (count > 0)
+        recycle_chunk(process, held[--count]);
+    free(held);
+}
+
+static void note_activity(struct process *process, size_t bytes)
+{
+    if (bytes) {
+        process->idle_rounds = 0;
+        process->trimmed = 0;
+    } else if (!process->trimmed && ++process->idle_rounds > IDLE_ROUNDS) {
+        process->trimmed = 1;
+        trim(process);
+        if (process->cuda)
+            cuda_trim(process->cuda);
+    }
+}
+
+/* ---- Memory that a busy process is about to need ----------------------------------------------------------------------- */
+
+/* A program that outruns the collector takes chunks that no one has used, and the kernel would find and clear their
+ * pages in its thread, for 18 ns a range. Done ahead from here it costs the program nothing. Kernels before 5.14
+ * refuse, and things stay as they were. */
+static void make_ready(struct process *process)
+{
+    struct wire_header *arena = process->arena;
+    uint32_t taken = atomic_load_explicit(&arena->chunks_taken, memory_order_relaxed);
+    uint32_t used = taken - process->chunks_seen;
+    process->chunks_seen = taken;
+    if (used < READY_FROM || taken > process->chunk_count)
+        return;
+    uint32_t ahead = used < READY_MAX / 2 ? used * 2 : READY_MAX;
+    uint32_t from = process->chunks_ready > taken ? process->chunks_ready : taken;
+    uint32_t to = ahead < process->chunk_count - taken ? taken + ahead : process->chunk_count;
+    if (to <= from)
+        return;
+    madvise(&wire_chunks(arena)[WIRE_NOTE_CHUNKS + from], (size_t)(to - from) * WIRE_CHUNK_BYTES, MADV_POPULATE_WRITE);
+    process->chunks_ready = to;
+}
+
+/* ---- Rounds ---------------------------------------------------------------------------------------------------------- */
+
+static void round_once(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct drain *drain = &collector->drain;
+    size_t total = 0;
+    struct process *process = drain->next ? drain->next : collector->processes.first_live;
+    struct process *stop = process;
+    while (process && total < ROUND_BYTES) {
+        make_ready(process);
+        size_t bytes = drain_process(process, ROUND_BYTES - total);
+        note_activity(process, bytes);
+        total += bytes;
+        process = process->next_live ? process->next_live : collector->processes.first_live;
+        if (process == stop)
+            break;
+    }
+    drain->next = process;
+    if (total >= BUSY_BYTES)
+        drain->interval_us = INTERVAL_MIN_US;
+    else if (total == 0 && drain->interval_us < INTERVAL_MAX_US)
+        drain->interval_us += drain->interval_us / 4; /* slowly: bursts come soon after one another */
+    else if (total > 0 && drain->interval_us > INTERVAL_MIN_US)
+        drain->interval_us -= drain->interval_us / 4;
+    schedule(drain, total >= ROUND_BYTES ? 0 : drain->interval_us);
+    process_end_next(collector);
+    session_answer_flushes(collector);
+}
+
+int drain_init(struct collector *collector)
+{
+    collector->drain.interval_us = INTERVAL_MIN_US;
+    collector->drain.timer = evtimer_new(collector->base, round_once, collector);
+    return collector->drain.timer ? 0 : -1;
+}
+
+void drain_start(struct collector *collector)
+{
+    schedule(&collector->drain, collector->drain.interval_us);
+}
+
+void drain_free(struct collector *collector)
+{
+    if (collector->drain.timer)
+        event_free(collector->drain.timer);
+}

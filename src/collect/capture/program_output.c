@@ -1,0 +1,85 @@
+/* The hidden output of a program: see program_output.h. */
+#include "program_output.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/core/collector.h"
+
+static int open_stream(struct stream *stream, const char *name)
+{
+    stream->descriptor = memfd_create(name, MFD_CLOEXEC);
+    /* Appending, so that processes which open the file anew do not write over each other. */
+    return stream->descriptor >= 0 && fcntl(stream->descriptor, F_SETFL, O_APPEND) == 0 ? 0 : -1;
+}
+
+int streams_open(struct streams *streams)
+{
+    return open_stream(&streams->out, "stdout") == 0 && open_stream(&streams->err, "stderr") == 0 ? 0 : -1;
+}
+
+static void read_stream(struct stream *stream)
+{
+    struct stat status;
+    char buffer[65536];
+    if (stream->descriptor < 0 || fstat(stream->descriptor, &status) != 0)
+        return;
+    if (status.st_size < stream->offset) /* the program has cut it */
+        stream->offset = 0;
+    int64_t start = stream->offset;
+    while (stream->offset < status.st_size) {
+        ssize_t got = pread(stream->descriptor, buffer, sizeof buffer, stream->offset);
+        if (got <= 0)
+            break;
+        size_t room = STREAM_LIMIT - stream->content.length, keep = (size_t)got < room ? (size_t)got : room;
+        text_add_bytes(&stream->content, buffer, keep);
+        stream->dropped += (size_t)got - keep;
+        stream->offset += got;
+    }
+    if (stream->offset > start)
+        fallocate(stream->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, stream->offset - start);
+}
+
+void streams_read(struct streams *streams)
+{
+    read_stream(&streams->out);
+    read_stream(&streams->err);
+}
+
+static void store(struct collector *collector, struct stream *stream, const char *name)
+{
+    char file_name[64];
+    if (stream->descriptor < 0 || !collector->primary)
+        return;
+    snprintf(file_name, sizeof file_name, "pid_%d_%s.log", (int)collector->primary->pid, name);
+    struct row_ProcessStreams row = {0};
+    ROW_SET(&row, ProcessStreams, globalPid, collector->primary->global_pid);
+    ROW_SET(&row, ProcessStreams, filenameId, collector_string(collector, file_name));
+    ROW_SET(&row, ProcessStreams, contentId, writer_string(collector->writer, text_string(&stream->content), stream->content.length));
+    writer_append(collector->writer, TABLE_ProcessStreams, &row);
+    if (stream->dropped)
+        collector_warn(collector, collector->primary->global_pid, "The last %llu bytes of the program's %s were not stored: the report keeps %u MiB.",
+                       (unsigned long long)stream->dropped, name, STREAM_LIMIT >> 20);
+}
+
+void streams_store(struct collector *collector)
+{
+    streams_read(&collector->streams);
+    store(collector, &collector->streams.out, "stdout");
+    store(collector, &collector->streams.err, "stderr");
+}
+
+void streams_close(struct streams *streams)
+{
+    struct stream *all[] = {&streams->out, &streams->err};
+    for (size_t i = 0; i < 2; i++) {
+        if (all[i]->descriptor >= 0)
+            close(all[i]->descriptor);
+        all[i]->descriptor = -1;
+        text_free(&all[i]->content);
+    }
+}

@@ -1,0 +1,32 @@
+/* The hidden output of a program (-w false): kept in memory files and stored in the report.
+ *
+ * Files and not pipes, so that a program that outlives the collector never meets a closed pipe. What was read is punched
+ * out again, and beyond STREAM_LIMIT it is counted only, so memory stays bounded while the collector lives. */
+#ifndef TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
+#define TACHO_COLLECT_CAPTURE_PROGRAM_OUTPUT_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+
+#define STREAM_LIMIT (16u << 20)
+
+struct collector;
+
+struct stream {
+    int descriptor; /* -1: not hidden */
+    int64_t offset; /* read so far */
+    struct text content;
+    uint64_t dropped;
+};
+
+struct streams {
+    struct stream out, err;
+};
+
+int streams_open(struct streams *streams);
+void streams_read(struct streams *streams);
+void streams_store(struct collector *collector);
+void streams_close(struct streams *streams);
+
+#endif

@@ -1,0 +1,37 @@
+/* The capture of the process that has started us: see self_capture.h. Its end, like its records, comes as that of any process that is
+ * not our child: by its pidfd, and by its agent, which says hello when it likes. */
+#include "self_capture.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <unistd.h>
+
+#include "collect/core/collector.h"
+#include "shutdown.h"
+
+static void hear(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct collector *collector = argument;
+    char unused[256];
+    if (read(descriptor, unused, sizeof unused) < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    event_del(collector->hang_up);
+    life_ask_to_shut_down(collector);
+}
+
+int caller_start(struct collector *collector, struct error *err)
+{
+    collector->result->ending = COLLECT_RUNNING;
+    collector->launch_ns = collector_now(collector);
+    collector->primary = process_add(collector, getppid(), 0, "attach");
+    collector->hang_up = event_new(collector->base, STDIN_FILENO, EV_READ | EV_PERSIST, hear, collector);
+    if (!collector->primary || !collector->hang_up || event_add(collector->hang_up, NULL) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+    collector->primary->is_primary = 1;
+    collector->primary->start_ns = collector->launch_ns;
+    process_describe(collector->primary);
+    process_watch(collector->primary);
+    process_sample_cpu(collector->primary);
+    collector->primary->cpu_before_ns = collector->primary->cpu_ns;
+    return 0;
+}

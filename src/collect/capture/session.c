@@ -1,0 +1,553 @@
+/* Where agents come in: see session.h.
+ *
+ * An agent says hello and waits, two seconds at most, for a descriptor: nothing slow may happen between. Names and tokens
+ * are random, so captures on one machine never meet; whoever lacks the token is turned away.
+ *
+ * Every local user can connect to an abstract socket. A connection costs us a descriptor until it has said hello, and must not cost
+ * others theirs: those that are silent are few, for each user, and the oldest of them makes room for the next.
+ *
+ * An agent that asks for a flush waits until the records that it and all others had written by then are in the report. The rounds of
+ * drain.c read them, as ever, and others come in meanwhile. Who asks while one is under way has the next, so that none waits for
+ * what was recorded after it asked. */
+#include "session.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "wire/wire_cuda.h"
+#include "collect/core/collector.h"
+#include "collect/process/unattached.h"
+#include "collect/core/procfs.h"
+
+#define PATIENCE_SECONDS 2
+#define BUFFER_DEFAULT (UINT64_C(256) << 20)
+#define BUFFER_MIN (UINT64_C(4) << 20)
+#define BUFFER_MAX (UINT64_C(64) << 30)
+#define LIMIT_SHARE 8 /* of a container's memory, one process's buffer takes at most one part of so many */
+#define OWN_SHARE 256 /* … and of our own address space, where it is limited: others may come */
+#define BACKLOG 4096
+#define PARENT_BYTES (1u << 20) /* read of the parent's records before a child is answered: some milliseconds at most */
+#define FLUSH_PATIENCE_SECONDS 60
+#define ACCEPTED_MAX 64 /* at a stretch */
+
+/* One that has connected: it is silent until its hello is read. A hello is answered and over, but for a flush. */
+enum connection_state { SILENT, WANTS_FLUSH, FLUSHING };
+
+/* Connections that are silent at a time, far below the descriptors that process_watch.c leaves. */
+static const struct { int of_user, of_all; } silent_max[] = {
+    {4, 12},  /* of users that no process of the capture has run as */
+    {24, 24}, /* of ours, root's and the program's */
+};
+
+struct connection {
+    struct collector *collector;
+    struct connection *next, **link;
+    struct event *event;
+    int socket;
+    enum connection_state state;
+    struct ucred peer;
+};
+
+/* ---- Arenas ---------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t clamp(uint64_t bytes)
+{
+    bytes = bytes < BUFFER_MIN ? BUFFER_MIN : bytes;
+    return bytes > BUFFER_MAX ? BUFFER_MAX : bytes;
+}
+
+static uint64_t buffer_bytes(uint64_t wanted)
+{
+    uint64_t limit = machine_memory_limit();
+    if (!wanted && limit && limit / LIMIT_SHARE < BUFFER_DEFAULT)
+        return clamp(limit / LIMIT_SHARE);
+    return clamp(wanted ? wanted : BUFFER_DEFAULT);
+}
+
+struct arena_size {
+    uint32_t chunk_count, cuda_buffer_count;
+    uint64_t bytes;
+};
+
+/* The limit holds for records and for CUPTI's buffers apart. */
+static struct arena_size size_with(uint64_t bytes, int cuda)
+{
+    struct arena_size size = {.chunk_count = (uint32_t)(bytes / WIRE_CHUNK_BYTES), .cuda_buffer_count = cuda ? (uint32_t)(bytes / WIRE_CUDA_BUFFER_BYTES) : 0};
+    size.bytes = wire_arena_bytes(size.chunk_count, size.cuda_buffer_count);
+    return size;
+}
+
+/* The most that limits of address space allow a buffer: the process maps of it what it fills, we map all buffers whole. */
+static uint64_t most_by_address_space(pid_t pid)
+{
+    struct rlimit limit;
+    uint64_t most = prlimit(pid, RLIMIT_AS, NULL, &limit) == 0 ? limit.rlim_cur / LIMIT_SHARE : UINT64_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return most;
+    uint64_t used = procfs_address_space(), left = limit.rlim_cur > used ? (limit.rlim_cur - used) / OWN_SHARE : 0;
+    return left < most ? left : most;
+}
+
+/* Our limit for the size of files is one for shared memory. */
+static struct arena_size size_for(const struct collector *collector, pid_t pid)
+{
+    int cuda = !!(collector->options->sources & WIRE_BIT(CUDA));
+    uint64_t bytes = collector->session.buffer_bytes;
+    struct rlimit limit;
+    uint64_t most = collector->options->buffer_limit_bytes ? UINT64_MAX : most_by_address_space(pid);
+    if (most < bytes)
+        bytes = clamp(most);
+    struct arena_size size = size_with(bytes, cuda), least = size_with(BUFFER_MIN, cuda);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && size.bytes > limit.rlim_cur) {
+        uint64_t more = limit.rlim_cur > least.bytes ? limit.rlim_cur - least.bytes : 0;
+        size = size_with(BUFFER_MIN + more / (cuda ? 2 : 1), cuda);
+    }
+    return size;
+}
+
+/* Sparse, of fixed size, mapped here; *descriptor is the caller's to close. NULL and errno when it cannot be had. */
+static struct wire_header *make_arena(struct collector *collector, const struct arena_size *size, int *descriptor)
+{
+    *descriptor = memfd_create("tacho", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*descriptor < 0)
+        return NULL;
+    struct wire_header *arena = MAP_FAILED;
+    if (ftruncate(*descriptor, (off_t)size->bytes) == 0 &&
+        fcntl(*descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        arena = mmap(NULL, size->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *descriptor, 0);
+    if (arena == MAP_FAILED) {
+        int saved_errno = errno;
+        close(*descriptor);
+        errno = saved_errno;
+        return NULL;
+    }
+    arena->magic = WIRE_MAGIC;
+    arena->version = WIRE_VERSION;
+    arena->arena_bytes = size->bytes;
+    arena->chunk_count = size->chunk_count;
+    atomic_store(&arena->free_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
+    atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
+    capture_prepare_arena(collector, arena);
+    arena->cuda.buffer_count = size->cuda_buffer_count;
+    return arena;
+}
+
+void session_release_arena(struct process *process)
+{
+    if (process->arena)
+        munmap(process->arena, process->arena_bytes);
+    process->arena = NULL;
+}
+
+/* ---- The handshake --------------------------------------------------------------------------------------------------------- */
+
+static void close_connection(struct connection *connection)
+{
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    if (connection->event)
+        event_free(connection->event);
+    close(connection->socket);
+    free(connection);
+}
+
+static void send_welcome(int socket, int status, uint64_t arena_bytes, int descriptor)
+{
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .status = status, .arena_bytes = arena_bytes};
+    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = {.bytes = {0}};
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    }
+    sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that has gone away is found out by its pidfd */
+}
+
+/* The process behind a hello: a new one, the one we started, or the next program in one that called exec. */
+static struct process *introduce(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+{
+    struct process *known = process_find(collector, pid);
+    /* Gone, and another has its pid before its end was noticed. Not so a child of ours: its pid is its own until we have reaped it,
+     * and a hello that is read after its death is the one that it sent before. */
+    int is_reused = known && (known->is_over || (!known->is_child && process_is_gone(known)));
+    if (known && known->ending == PROCESS_RUNS && !known->arena && !is_reused) {
+        /* the one we started, or one found before its agent was up */
+        if (!known->is_primary)
+            known->origin = hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec";
+        return known;
+    }
+    if (known && known->ending == PROCESS_RUNS) {
+        process_end_soon(known, is_reused ? PROCESS_LOST : PROCESS_EXECED, 0, collector_now(collector));
+        process_unwatch(known);
+    }
+    /* What it calls its parent is another's number here, if it is in another pid namespace. */
+    pid_t parent = hello->pid == (uint32_t)pid ? (pid_t)(hello->parent_pid & 0xffffff) : procfs_parent(pid);
+    children_add_parents(collector, parent);
+    return process_add(collector, pid, parent, hello->origin == WIRE_ORIGIN_FORK ? "fork" : "exec");
+}
+
+/* A range that its parent has just begun is the child's too: its first record may come before ours of that begin is read. */
+static void read_parent(struct collector *collector, const struct wire_hello *hello)
+{
+    struct process *parent = process_find(collector, (pid_t)(hello->parent_pid & 0xffffff));
+    if (!collector->capture.on && !collector->capture.done && parent)
+        drain_process(parent, PARENT_BYTES);
+}
+
+/* It has waited in vain, and has left a mark that says so, or it is dead: an arena would be for nobody. */
+static int has_given_up(int socket)
+{
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static struct process *note_unrecorded(struct collector *collector, const struct wire_hello *hello, pid_t pid)
+{
+    struct process *process = introduce(collector, hello, pid);
+    if (!process)
+        return NULL;
+    process_describe(process);
+    if (process->pidfd < 0)
+        process_watch(process);
+    return process;
+}
+
+static void refuse(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid, int error)
+{
+    struct process *process = note_unrecorded(collector, hello, pid);
+    if (process)
+        process->cause = WIRE_CAUSE_NO_SHARED_MEMORY;
+    if (!collector->session.refusal)
+        collector->session.refusal = error;
+    send_welcome(socket, -error, 0, -1);
+}
+
+static void admit(struct collector *collector, int socket, const struct wire_hello *hello, pid_t pid)
+{
+    int descriptor;
+    read_parent(collector, hello);
+    struct arena_size size = size_for(collector, pid);
+    struct wire_header *arena = make_arena(collector, &size, &descriptor);
+    struct process *process = arena ? introduce(collector, hello, pid) : NULL;
+    if (!process) {
+        int error = arena ? ENOMEM : errno;
+        if (arena) {
+            munmap(arena, size.bytes);
+            close(descriptor);
+        }
+        refuse(collector, socket, hello, pid, error);
+        return;
+    }
+    process_set_own_pid(process, hello->pid);
+    if (!process->is_primary && hello->pid == (uint32_t)pid) { /* in our pid namespace */
+        arena->adopter = (uint32_t)getpid();
+        arena->orphan_parent = (uint32_t)collector->orphan_parent;
+    }
+    process_attach(process, arena, size.bytes, size.chunk_count);
+    process_describe(process); /* while it certainly lives: it waits for us */
+    if (process->pidfd < 0)
+        process_watch(process);
+    send_welcome(socket, 0, size.bytes, descriptor);
+    close(descriptor);
+}
+
+/* ---- Flushes ----------------------------------------------------------------------------------------------------------------- */
+
+/* Asked each time: the agents that wait may go away at any moment, and the flush is over with the last of them. */
+static int is_any(const struct session *session, enum connection_state state)
+{
+    const struct connection *connection = session->connections;
+    while (connection && connection->state != state)
+        connection = connection->next;
+    return connection != NULL;
+}
+
+static void begin_flush(struct collector *collector)
+{
+    if (is_any(&collector->session, FLUSHING) || !is_any(&collector->session, WANTS_FLUSH))
+        return;
+    for (struct connection *connection = collector->session.connections; connection; connection = connection->next)
+        if (connection->state == WANTS_FLUSH)
+            connection->state = FLUSHING;
+    drain_set_goals(collector);
+}
+
+static void end_flush(struct collector *collector)
+{
+    struct connection *next;
+    drain_settle_goals(collector);
+    int status = collector_write_down(collector) == 0 ? 0 : -EIO;
+    for (struct connection *connection = collector->session.connections; connection; connection = next) {
+        next = connection->next;
+        if (connection->state != FLUSHING)
+            continue;
+        send_welcome(connection->socket, status, 0, -1);
+        close_connection(connection);
+    }
+}
+
+void session_answer_flushes(struct collector *collector)
+{
+    if (is_any(&collector->session, FLUSHING) && drain_reached_goals(collector))
+        end_flush(collector);
+    begin_flush(collector);
+}
+
+static int want_flush(struct connection *connection)
+{
+    struct timeval patience = {FLUSH_PATIENCE_SECONDS, 0};
+    event_del(connection->event); /* make_room() may have read the hello that it is about to be called for */
+    if (!process_descriptor_is_spare(connection->collector, connection->socket) || event_add(connection->event, &patience) != 0)
+        return -1;
+    connection->state = WANTS_FLUSH;
+    begin_flush(connection->collector);
+    return 0;
+}
+
+/* ---- Connections ------------------------------------------------------------------------------------------------------------- */
+
+static void note_user(struct session *session, uid_t uid)
+{
+    uint32_t room = sizeof session->uids / sizeof *session->uids;
+    for (uint32_t i = 0; i < session->uid_count && i < room; i++)
+        if (session->uids[i] == uid)
+            return;
+    session->uids[session->uid_count++ % room] = uid;
+}
+
+static int is_users(const struct session *session, uid_t uid)
+{
+    if (uid == 0 || uid == getuid() || uid == geteuid())
+        return 1;
+    for (uint32_t i = 0; i < session->uid_count && i < sizeof session->uids / sizeof *session->uids; i++)
+        if (session->uids[i] == uid)
+            return 1;
+    return 0;
+}
+
+/* 0: it is answered, or turned away. */
+static int answer(struct connection *connection, const struct wire_hello *hello)
+{
+    struct collector *collector = connection->collector;
+    /* The kernel names the peer in our pid namespace; it cannot if the peer is not inside it. */
+    pid_t pid = connection->peer.pid > 0 ? connection->peer.pid : (pid_t)(hello->pid & 0xffffff);
+    if (memcmp(hello->token, collector->session.token, sizeof hello->token) != 0)
+        return 0;
+    note_user(&collector->session, connection->peer.uid);
+    if (hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
+        send_welcome(connection->socket, -EPROTO, 0, -1);
+    else if (hello->origin != WIRE_ORIGIN_KNOWN && has_given_up(connection->socket))
+        note_unrecorded(collector, hello, pid);
+    else if (hello->origin != WIRE_ORIGIN_KNOWN)
+        admit(collector, connection->socket, hello, pid);
+    else if (want_flush(connection) == 0)
+        return 1;
+    else
+        send_welcome(connection->socket, -EAGAIN, 0, -1);
+    return 0;
+}
+
+/* Reads the hello if it is there. One that waits for its flush says no more: it has gone, or its time is over. */
+static void read_hello(evutil_socket_t socket, short what, void *argument)
+{
+    struct connection *connection = argument;
+    struct wire_hello hello;
+    ssize_t got = what & EV_READ ? recv(socket, &hello, sizeof hello, MSG_DONTWAIT | MSG_TRUNC) : -1;
+    if (connection->state != SILENT || got != (ssize_t)sizeof hello || answer(connection, &hello) == 0)
+        close_connection(connection);
+}
+
+/* So that the next may be silent too. The one that gives way may have spoken meanwhile, and is heard first. */
+static void make_room(struct session *session, uid_t uid)
+{
+    struct connection *oldest = NULL, *oldest_of_user = NULL;
+    int is_ours = is_users(session, uid), count = 0, count_of_user = 0;
+    for (struct connection *other = session->connections; other; other = other->next) {
+        if (other->state != SILENT || is_users(session, other->peer.uid) != is_ours)
+            continue;
+        oldest = other;
+        count++;
+        if (other->peer.uid == uid) {
+            oldest_of_user = other;
+            count_of_user++;
+        }
+    }
+    if (count_of_user >= silent_max[is_ours].of_user)
+        read_hello(oldest_of_user->socket, EV_READ, oldest_of_user);
+    else if (count >= silent_max[is_ours].of_all)
+        read_hello(oldest->socket, EV_READ, oldest);
+}
+
+/* NULL when memory is short; the socket is closed then. */
+static struct connection *add_connection(struct collector *collector, int socket, const struct ucred *peer)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        close(socket);
+        return NULL;
+    }
+    *connection = (struct connection){.collector = collector, .socket = socket, .peer = *peer,
+                                      .next = collector->session.connections, .link = &collector->session.connections};
+    if (connection->next)
+        connection->next->link = &connection->next;
+    collector->session.connections = connection;
+    connection->event = event_new(collector->base, socket, EV_READ, read_hello, connection);
+    if (connection->event)
+        return connection;
+    close_connection(connection);
+    return NULL;
+}
+
+/* Most have said hello by the time that they are accepted, and are never among the silent ones. */
+static void accept_all(evutil_socket_t listener, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct timeval patience = {PATIENCE_SECONDS, 0};
+    int socket;
+    for (int i = 0; i < ACCEPTED_MAX && (socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; i++) {
+        struct ucred peer = {.uid = (uid_t)-1};
+        socklen_t size = sizeof peer;
+        struct pollfd hello = {.fd = socket, .events = POLLIN};
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+        int is_silent = poll(&hello, 1, 0) == 0;
+        if (is_silent)
+            make_room(&collector->session, peer.uid);
+        struct connection *connection = add_connection(collector, socket, &peer);
+        if (connection && !is_silent)
+            read_hello(socket, EV_READ, connection);
+        else if (connection && event_add(connection->event, &patience) != 0)
+            close_connection(connection);
+    }
+}
+
+/* ---- The sockets ------------------------------------------------------------------------------------------------------------- */
+
+static int listen_at(const char *name, int abstract)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    if (length + 1 > sizeof address.sun_path)
+        return -1;
+    memcpy(address.sun_path + abstract, name, length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener >= 0 && bind(listener, (struct sockaddr *)&address, size) == 0 && listen(listener, BACKLOG) == 0)
+        return listener;
+    if (listener >= 0)
+        close(listener);
+    return -1;
+}
+
+/* For programs in another network namespace. Where no folder can be made, the abstract name alone must do. */
+static void open_file_socket(struct session *session)
+{
+    char path[sizeof session->folder.path + sizeof FOLDER_SOCKET];
+    session->file_listener = -1;
+    if (folder_make(&session->folder) != 0)
+        return;
+    snprintf(path, sizeof path, "%s/" FOLDER_SOCKET, session->folder.path);
+    session->file_listener = listen_at(path, 0);
+    if (session->file_listener < 0)
+        folder_remove(&session->folder);
+}
+
+/* Whoever looks for the stubs looks beside the agent. */
+static void link_stubs(const struct session *session, const char *agent_path)
+{
+    char stubs[4096], link[sizeof session->folder.path + sizeof FOLDER_STUBS];
+    const char *slash = strrchr(agent_path, '/');
+    snprintf(link, sizeof link, "%s/" FOLDER_STUBS, session->folder.path);
+    int length = snprintf(stubs, sizeof stubs, "%.*s" FOLDER_STUBS, (int)(slash ? slash + 1 - agent_path : 0), agent_path);
+    if (length < (int)sizeof stubs && symlink(stubs, link) != 0)
+        unlink(link); /* as good as not there: the loader says so */
+}
+
+const char *session_agent_path(struct session *session, const char *agent_path)
+{
+    if (!agent_path[strcspn(agent_path, " :\t\n$")] || !session->folder.path[0])
+        return agent_path;
+    snprintf(session->agent_link, sizeof session->agent_link, "%s/" FOLDER_AGENT, session->folder.path);
+    link_stubs(session, agent_path);
+    return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
+}
+
+static void write_variable(struct session *session, const char *name)
+{
+    session->filters = procfs_filters(0);
+    char *at = session->variable, *end = at + sizeof session->variable;
+    for (size_t i = 0; i < sizeof session->token; i++)
+        at += snprintf(at, (size_t)(end - at), "%02x", session->token[i]);
+    at += snprintf(at, (size_t)(end - at), ":%d:%s", session->filters, name);
+    if (session->folder.path[0])
+        snprintf(at, (size_t)(end - at), ":%s/" FOLDER_SOCKET, session->folder.path);
+}
+
+int session_open(struct collector *collector, struct error *err)
+{
+    struct session *session = &collector->session;
+    uint64_t number;
+    char name[64];
+    session->buffer_bytes = buffer_bytes(collector->options->buffer_limit_bytes);
+    if (getrandom(session->token, sizeof session->token, 0) != (ssize_t)sizeof session->token ||
+        getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return error_set_errno(err, "the capture could not get random numbers for its name");
+    snprintf(name, sizeof name, "tacho-%d-%016llx", (int)getpid(), (unsigned long long)number);
+    session->listener = listen_at(name, 1);
+    open_file_socket(session);
+    if (session->listener < 0 && session->file_listener < 0)
+        return error_set_errno(err, "the capture could not open a socket for the program's agents");
+    write_variable(session, name);
+    struct { int listener; struct event **event; } listeners[] = {
+        {session->listener, &session->accept}, {session->file_listener, &session->file_accept},
+    };
+    for (size_t i = 0; i < sizeof listeners / sizeof *listeners; i++) {
+        if (listeners[i].listener < 0)
+            continue;
+        *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all, collector);
+        if (!*listeners[i].event || event_add(*listeners[i].event, NULL) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory while the capture was set up");
+    }
+    return 0;
+}
+
+void session_close(struct collector *collector)
+{
+    struct session *session = &collector->session;
+    while (session->connections)
+        close_connection(session->connections);
+    if (session->accept)
+        event_free(session->accept);
+    if (session->file_accept)
+        event_free(session->file_accept);
+    if (session->listener >= 0)
+        close(session->listener);
+    if (session->file_listener >= 0)
+        close(session->file_listener);
+    free(session->marks);
+    session->marks = NULL;
+    session->mark_count = session->mark_capacity = 0;
+    folder_remove(&session->folder);
+    session->accept = session->file_accept = NULL;
+    session->listener = session->file_listener = -1;
+}

@@ -1,0 +1,332 @@
+/* The life of a capture: see shutdown.h.
+ *
+ * Signals are read from a signalfd, which tells who sent them: one from the terminal has reached the program too, one from
+ * kill() was meant for us and is passed on. Signals that were ignored when we started (nohup) stay ignored. */
+#include "shutdown.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/core/collector.h"
+#include "collect/sources/cuda/cuda_collect.h"
+
+#define GRACE_SECONDS 5           /* from the signal to the report, for a program that does not end by itself */
+#define KILL_SECONDS 5            /* from the kill signal to leaving, when no one is in a hurry */
+#define HURRY_MICROSECONDS 500000 /* …and when someone is */
+#define GPU_PATIENCE_NS 250000000 /* from the end of the recording to the signal, for records that CUPTI still has */
+#define SILENCE_SECONDS 1         /* who is waited for so long is named */
+#define NAMED_MAX 4
+
+static const struct {
+    int number;
+    int ends_capture; /* after the grace period, whatever the program does */
+} handled[] = {
+    {SIGINT, 1}, {SIGTERM, 1}, {SIGHUP, 1}, {SIGQUIT, 0}, {SIGUSR1, 0}, {SIGUSR2, 0}, {SIGWINCH, 0},
+};
+#define HANDLED_COUNT (sizeof handled / sizeof *handled)
+
+/* ---- Taking over and giving back ---------------------------------------------------------------------------------------------- */
+
+static sigset_t wanted_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < HANDLED_COUNT; i++) {
+        struct sigaction action;
+        if (sigaction(handled[i].number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&set, handled[i].number);
+    }
+    return set;
+}
+
+void life_block_signals(struct collector *collector)
+{
+    sigset_t set = wanted_signals();
+    struct sigaction normal = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
+    sigprocmask(SIG_BLOCK, &set, &collector->old_mask);
+    sigaction(SIGCHLD, &normal, &collector->old_child); /* if it was ignored, there would be no status to read */
+    sigaction(SIGPIPE, &ignored, &collector->old_pipe);
+    sigaction(SIGXFSZ, &ignored, &collector->old_file_size); /* a report that grows too large is one that the disk has no room for */
+    getrlimit(RLIMIT_NOFILE, &collector->old_files);
+    getrlimit(RLIMIT_FSIZE, &collector->old_bytes);
+}
+
+void life_give_back(const struct collector *collector)
+{
+    sigaction(SIGCHLD, &collector->old_child, NULL);
+    sigaction(SIGPIPE, &collector->old_pipe, NULL);
+    sigaction(SIGXFSZ, &collector->old_file_size, NULL);
+    setrlimit(RLIMIT_NOFILE, &collector->old_files);
+    setrlimit(RLIMIT_FSIZE, &collector->old_bytes);
+}
+
+void life_restore_signals(struct collector *collector)
+{
+    life_give_back(collector);
+    sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+/* ---- What is said to whoever waits --------------------------------------------------------------------------------------------- */
+
+/* "2 processes: sleep (pid 7), cat (pid 8)", with or without an agent in them. How many. */
+static size_t add_running(const struct collector *collector, struct text *text)
+{
+    struct procfs_tree tree = procfs_descendants(getpid(), &collector->strangers);
+    struct text names = {0};
+    size_t running = 0;
+    for (size_t i = 0; i < tree.count; i++) {
+        char name[64];
+        if (tree.list[i].is_dead || ++running > NAMED_MAX)
+            continue;
+        procfs_name(tree.list[i].pid, name, sizeof name);
+        text_addf(&names, "%s%s (pid %d)", running > 1 ? ", " : "", name, (int)tree.list[i].pid);
+    }
+    text_addf(text, "%zu process%s: %s%s", running, running == 1 ? "" : "es", text_string(&names), running > NAMED_MAX ? ", …" : "");
+    text_free(&names);
+    free(tree.list);
+    return running;
+}
+
+static int waits_for_time(const struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    return options->run_on_exit && options->duration_ns > 0 && !collector->capture.done && !collector->result->interrupted;
+}
+
+static void say_who_is_waited_for(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    const struct collect_options *options = collector->options;
+    struct text sentence = {0};
+    int some;
+    if (collector->leaving || !options->tell)
+        return;
+    if (waits_for_time(collector)) {
+        some = 1;
+        text_addf(&sentence, "the program has ended; the capture goes on for the rest of %.3g s (--duration). Ctrl-C ends it",
+                  (double)options->duration_ns / 1e9);
+    } else {
+        text_add(&sentence, "waiting for ");
+        some = add_running(collector, &sentence) > 0;
+        text_add(&sentence, collector->shutting_down || collector->result->interrupted
+                                ? "; a few seconds at most, Ctrl-C leaves at once" : "; Ctrl-C ends the capture");
+    }
+    if (some)
+        options->tell(options->tell_context, text_string(&sentence));
+    text_free(&sentence);
+}
+
+static void say_soon(struct collector *collector)
+{
+    struct timeval wait = {SILENCE_SECONDS, 0};
+    evtimer_add(collector->notice, &wait);
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------------------- */
+
+static void leave(struct collector *collector)
+{
+    collector->leaving = 1;
+    event_base_loopbreak(collector->base);
+}
+
+void life_primary_ended(struct collector *collector, int wait_status)
+{
+    struct collect_result *result = collector->result;
+    result->ending = WIFSIGNALED(wait_status) ? COLLECT_SIGNALLED : COLLECT_EXITED;
+    result->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    result->core_dumped = WIFSIGNALED(wait_status) && WCOREDUMP(wait_status);
+    result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    collector->ended_ns = collector_now(collector);
+    result->wall_ns = collector->ended_ns - collector->launch_ns;
+    say_soon(collector); /* unless it is over by then */
+}
+
+void life_check(struct collector *collector)
+{
+    const struct collect_options *options = collector->options;
+    if (collector->leaving || collector->result->ending == COLLECT_RUNNING)
+        return;
+    int over = options->wait_primary || collector->shutting_down || !collector->children_left;
+    if (over && !waits_for_time(collector))
+        leave(collector);
+}
+
+static void send_kill_signal(struct collector *collector)
+{
+    if (collector->result->ending == COLLECT_RUNNING)
+        collector->result->kill_sent = collector->options->kill_signal;
+    process_kill_all(collector, collector->options->kill_signal);
+}
+
+/* The capture is over, and the program is not: the agents get a moment to fetch what CUPTI still has, before they die of the
+ * signal or are left alone. Kernels that run for longer are not waited for. */
+static void await_gpu_records(struct collector *collector)
+{
+    int64_t end_ns = collector_now(collector) + GPU_PATIENCE_NS;
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        while (process->cuda && cuda_awaits(process->cuda) && collector_now(collector) < end_ns)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void shut_down(struct collector *collector)
+{
+    collector->shutting_down = 1;
+    capture_end(collector, collector_now(collector));
+    await_gpu_records(collector);
+    process_reap(collector);
+    if (collector->options->kill_signal == 0 || !collector->children_left) {
+        leave(collector);
+        return;
+    }
+    send_kill_signal(collector);
+    say_soon(collector);
+    struct timeval wait = {KILL_SECONDS, 0};
+    if (collector->result->interrupted)
+        wait = (struct timeval){0, HURRY_MICROSECONDS};
+    evtimer_add(collector->grace, &wait);
+}
+
+static void grace_over(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    if (collector->shutting_down)
+        leave(collector);
+    else
+        shut_down(collector);
+}
+
+void life_ask_to_shut_down(struct collector *collector)
+{
+    struct timeval at_once = {0, 0};
+    if (!collector->shutting_down)
+        evtimer_add(collector->grace, &at_once);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------------------------------------------- */
+
+/* To the program, who knows its children; or to those that it has left behind. */
+static void pass_on(struct collector *collector, int signal)
+{
+    if (collector->primary && collector->result->ending == COLLECT_RUNNING)
+        kill(collector->primary->pid, signal);
+    else
+        process_kill_all(collector, signal);
+}
+
+static void end_capture(struct collector *collector, int signal)
+{
+    if (collector->result->interrupted) { /* the second time: at once */
+        collector->shutting_down = 1;
+        capture_end(collector, collector_now(collector));
+        if (collector->options->kill_signal)
+            send_kill_signal(collector);
+        leave(collector);
+        return;
+    }
+    collector->result->interrupted = signal;
+    if (!collector->shutting_down) {
+        struct timeval wait = {GRACE_SECONDS, 0};
+        evtimer_add(collector->grace, &wait);
+        say_soon(collector);
+    }
+    life_check(collector);
+}
+
+static void handle(struct collector *collector, const struct signalfd_siginfo *info)
+{
+    int signal = (int)info->ssi_signo;
+    if (info->ssi_code <= 0 && !collector->options->announce) /* sent by a process, not by the terminal or the kernel */
+        pass_on(collector, signal);
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        if (handled[i].number == signal && handled[i].ends_capture)
+            end_capture(collector, signal);
+}
+
+static void read_signals(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct collector *collector = argument;
+    struct signalfd_siginfo info;
+    while (read(descriptor, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            continue; /* several children may stand behind one signal: see below */
+        handle(collector, &info);
+    }
+    process_reap(collector);
+    life_check(collector);
+}
+
+static _Noreturn void be_orphan(int answer, pid_t parent)
+{
+    while (getppid() == parent)
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    pid_t reaper = getppid();
+    ssize_t ignored = write(answer, &reaper, sizeof reaper);
+    (void)ignored;
+    _exit(0);
+}
+
+/* Who adopts our orphans: init, or a process above us that has asked for them. The kernel tells nobody but an orphan. */
+static pid_t find_reaper(void)
+{
+    pid_t reaper = 1;
+    int ends[2];
+    if (getpid() == 1 || pipe2(ends, O_CLOEXEC) != 0)
+        return reaper;
+    pid_t parent = fork();
+    if (parent == 0) {
+        pid_t self = getpid();
+        if (fork() == 0)
+            be_orphan(ends[1], self);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (parent < 0 || waitpid(parent, NULL, 0) != parent || read(ends[0], &reaper, sizeof reaper) != (ssize_t)sizeof reaper)
+        reaper = 1;
+    close(ends[0]);
+    return reaper;
+}
+
+int life_init(struct collector *collector)
+{
+    sigset_t set = wanted_signals();
+    collector->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (collector->signal_fd < 0)
+        return -1;
+    collector->signals = event_new(collector->base, collector->signal_fd, EV_READ | EV_PERSIST, read_signals, collector);
+    collector->grace = evtimer_new(collector->base, grace_over, collector);
+    collector->notice = evtimer_new(collector->base, say_who_is_waited_for, collector);
+    if (!collector->signals || !collector->grace || !collector->notice || event_add(collector->signals, NULL) != 0)
+        return -1;
+    process_note_strangers(collector);
+    collector->orphan_parent = find_reaper();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct rlimit files = {collector->old_files.rlim_max, collector->old_files.rlim_max};
+    struct rlimit bytes = {collector->old_bytes.rlim_max, collector->old_bytes.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &files); /* a pidfd for each process */
+    setrlimit(RLIMIT_FSIZE, &bytes);  /* the arenas are files too */
+    return 0;
+}
+
+void life_free(struct collector *collector)
+{
+    if (collector->signals)
+        event_free(collector->signals);
+    if (collector->grace)
+        event_free(collector->grace);
+    if (collector->notice)
+        event_free(collector->notice);
+    if (collector->signal_fd >= 0)
+        close(collector->signal_fd);
+    free(collector->strangers.list);
+}

@@ -1,0 +1,31 @@
+/* The life of a capture: the signals that people and schedulers send, and when it is over.
+ *
+ * It ends with the program (the first process or the whole tree, as --wait says), with the duration or the last range, or
+ * when a signal says so. A program that is still there then gets the kill signal, if there is one, and little time. */
+#ifndef TACHO_COLLECT_CAPTURE_SHUTDOWN_H
+#define TACHO_COLLECT_CAPTURE_SHUTDOWN_H
+
+struct collector;
+
+/* Blocks the signals that we take over, before any thread is started. */
+void life_block_signals(struct collector *collector);
+void life_restore_signals(struct collector *collector);
+
+/* Handlers and limits as they were before us: for the program, between fork and exec, and for our own return. */
+void life_give_back(const struct collector *collector);
+
+/* Listens to them. -1 when that cannot be had. */
+int life_init(struct collector *collector);
+void life_free(struct collector *collector);
+
+/* The process that we started has this wait status. */
+void life_primary_ended(struct collector *collector, int wait_status);
+
+/* Is it over? Leaves the loop if so. */
+void life_check(struct collector *collector);
+
+/* The capture is over though the program may not be: soon the kill signal, a grace period, and out. May be asked for at
+ * any time, also while draining. */
+void life_ask_to_shut_down(struct collector *collector);
+
+#endif

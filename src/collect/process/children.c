@@ -1,0 +1,300 @@
+/* Processes that others tell of: see children.h.
+ *
+ * What others tell may come before a process says hello or long after it has ended. So it is kept for a while: a process that is known by
+ * then needs no more. */
+#include "children.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "collect/core/collector.h"
+#include "unattached.h"
+
+struct child {
+    pid_t pid, parent_pid;
+    int64_t start_ns, end_ns;        /* end: PROCESS_NO_TIME, if it was not heard of */
+    int64_t path_id;
+    uint32_t next_same_hash;         /* as in the buckets */
+    enum wire_cause cause;
+    unsigned heard_at;               /* the tick when something was last heard */
+    int execs, is_borrowed;
+    int is_told;                     /* by an agent */
+    int is_settled;
+    int has_status, status;
+    char name[64];
+};
+
+/* Is this the process that was heard of then, and not one before it in the same pid? */
+static int was_there(const struct process *process, int64_t time_ns)
+{
+    return process && (process->ending == PROCESS_RUNS || process->end_ns == PROCESS_NO_TIME || process->end_ns >= time_ns);
+}
+
+static struct process *find_process(struct collector *collector, pid_t pid, int64_t time_ns)
+{
+    struct process *process = process_find(collector, pid);
+    return was_there(process, time_ns) ? process : NULL;
+}
+
+static uint32_t *bucket(struct children *children, pid_t pid)
+{
+    return &children->buckets[(uint32_t)pid & (CHILDREN_BUCKETS - 1)];
+}
+
+static struct child *find_child(struct collector *collector, pid_t pid)
+{
+    struct children *children = &collector->children;
+    for (uint32_t at = *bucket(children, pid); at; at = children->list[at - 1].next_same_hash)
+        if (children->list[at - 1].pid == pid)
+            return &children->list[at - 1];
+    return NULL;
+}
+
+/* The one at the end of the list. */
+static void link_in(struct children *children)
+{
+    struct child *child = &children->list[children->count - 1];
+    uint32_t *head = bucket(children, child->pid);
+    child->next_same_hash = *head;
+    *head = (uint32_t)children->count;
+}
+
+static struct child *add_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+{
+    struct children *children = &collector->children;
+    if (array_reserve(&children->list, &children->capacity, children->count + 1, sizeof *children->list) != 0)
+        return NULL;
+    struct child *child = &children->list[children->count++];
+    *child = (struct child){.pid = pid, .parent_pid = parent_pid, .start_ns = time_ns, .end_ns = PROCESS_NO_TIME};
+    link_in(children);
+    return child;
+}
+
+static struct child *take_child(struct collector *collector, pid_t pid, pid_t parent_pid, int64_t time_ns)
+{
+    struct child *child = find_child(collector, pid);
+    if (child && child->end_ns != PROCESS_NO_TIME && child->end_ns < time_ns)
+        child = NULL; /* another has its pid now */
+    if (!child)
+        child = add_child(collector, pid, parent_pid, time_ns);
+    if (!child)
+        return NULL;
+    child->heard_at = collector->ticks;
+    if (!child->parent_pid)
+        child->parent_pid = parent_pid;
+    return child;
+}
+
+/* ---- What is heard --------------------------------------------------------------------------------------------------------- */
+
+void children_add(struct collector *collector, const struct child_news *news)
+{
+    struct process *process = find_process(collector, news->pid, news->time_ns);
+    if (process) {
+        process->is_borrowed |= !process->is_recorded && news->what == WIRE_CHILD_BORROWED;
+        process->cause = process->cause ? process->cause : news->cause;
+        if (process->has_left && news->what == WIRE_CHILD_EXECS && news->time_ns > process->left_ns)
+            process->left_ns = news->time_ns;
+        return;
+    }
+    struct child *child = take_child(collector, news->pid, news->parent_pid, news->time_ns);
+    if (!child)
+        return;
+    child->start_ns = news->time_ns < child->start_ns ? news->time_ns : child->start_ns;
+    child->is_borrowed |= news->what == WIRE_CHILD_BORROWED;
+    child->execs |= news->what == WIRE_CHILD_EXECS;
+    child->cause = news->cause ? news->cause : child->cause;
+    child->path_id = news->path_id ? news->path_id : child->path_id;
+    if (news->name && *news->name)
+        snprintf(child->name, sizeof child->name, "%s", news->name);
+}
+
+static void set_end(struct collector *collector, struct child *child, int64_t time_ns)
+{
+    child->heard_at = collector->ticks;
+    if (child->end_ns == PROCESS_NO_TIME || child->end_ns > time_ns)
+        child->end_ns = time_ns;
+}
+
+void children_end(struct collector *collector, pid_t pid, int64_t time_ns)
+{
+    struct child *child = find_child(collector, pid);
+    if (child)
+        set_end(collector, child, time_ns);
+}
+
+/* Where all CPUs are listened to, processes of others are heard of, too: a child is the tree's if its parents lead there. */
+static int is_of_tree(struct collector *collector, const struct child *child)
+{
+    if (!collector->perf.events.choice.system_wide)
+        return 1;
+    for (size_t steps = 0; child && steps <= collector->children.count; steps++) {
+        if (child->is_told || find_process(collector, child->parent_pid, child->start_ns))
+            return 1;
+        child = find_child(collector, child->parent_pid);
+    }
+    return 0;
+}
+
+static int knows(struct collector *collector, pid_t pid)
+{
+    const struct child *child = find_child(collector, pid);
+    return pid == getpid() || process_find(collector, pid) || (child && is_of_tree(collector, child));
+}
+
+void children_add_parents(struct collector *collector, pid_t parent_pid)
+{
+    pid_t parents[64]; /* a daemon may have started it, which is none of the tree */
+    size_t count = 0, most = sizeof parents / sizeof *parents;
+    pid_t pid = parent_pid;
+    for (; pid > 1 && !knows(collector, pid) && count < most; pid = procfs_parent(pid))
+        parents[count++] = pid;
+    if (pid <= 1 || !knows(collector, pid))
+        return;
+    for (; count > 0; pid = parents[count])
+        children_add(collector, &(struct child_news){.pid = parents[--count], .parent_pid = pid, .time_ns = collector_now(collector)});
+}
+
+/* ---- What agents tell -------------------------------------------------------------------------------------------------------- */
+
+static int is_in_our_namespace(const struct process *process)
+{
+    return process->own_pid == (uint32_t)process->pid;
+}
+
+void children_add_from_agent(struct process *parent, struct child_news *news)
+{
+    news->parent_pid = parent->pid;
+    if (!is_in_our_namespace(parent))
+        return;
+    children_add(parent->collector, news);
+    struct process *process = find_process(parent->collector, news->pid, news->time_ns);
+    struct child *child = find_child(parent->collector, news->pid);
+    if (process && !process->is_recorded && news->what == WIRE_CHILD_STAYS)
+        process->cause = WIRE_CAUSE_UNKNOWN;
+    if (child)
+        child->is_told = 1;
+    if (child && news->what == WIRE_CHILD_STAYS) {
+        child->execs = 0;
+        child->cause = WIRE_CAUSE_UNKNOWN;
+        child->path_id = child->name[0] = 0;
+    }
+}
+
+void children_end_from_agent(struct process *parent, pid_t number, int64_t time_ns, int status, int may_be_thread)
+{
+    struct collector *collector = parent->collector;
+    int is_ours = is_in_our_namespace(parent);
+    struct child *child = is_ours ? find_child(collector, number) : NULL;
+    struct process *process = child ? NULL : is_ours ? process_find(collector, number) : process_find_child(parent, (uint32_t)number);
+    if (process && process != parent)
+        process_set_wait_status(process, status);
+    if (!child && !process && is_ours && !may_be_thread)
+        child = take_child(collector, number, parent->pid, time_ns);
+    if (!child)
+        return;
+    set_end(collector, child, time_ns);
+    child->is_told = child->has_status = 1;
+    child->status = status;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+
+static void hand_over(struct process *process, const struct child *child)
+{
+    process->is_borrowed |= !process->is_recorded && child->is_borrowed;
+    process->cause = process->cause ? process->cause : child->cause;
+    if (child->has_status)
+        process_set_wait_status(process, child->status);
+}
+
+static void name_it(struct collector *collector, struct process *process, const struct child *child)
+{
+    const struct process *parent = process_find(collector, child->parent_pid);
+    process->exe_id = child->path_id;
+    if (child->name[0] || parent)
+        snprintf(process->name, sizeof process->name, "%s", child->name[0] ? child->name : parent->name);
+    if (!process->exe_id && child->name[0])
+        process->command_id = collector_string(collector, child->name);
+    if (!child->execs && parent) { /* what it is, its parent was */
+        process->exe_id = parent->exe_id;
+        process->command_id = parent->command_id;
+        process->cause = child->cause ? child->cause : parent->cause;
+        process->filters = parent->filters;
+    }
+}
+
+static void add_process(struct collector *collector, const struct child *child, int is_end)
+{
+    int is_alive = child->end_ns == PROCESS_NO_TIME && procfs_is_alive(child->pid, 0);
+    struct process *process = process_add(collector, child->pid, child->parent_pid, "found");
+    if (!process)
+        return;
+    process->start_ns = child->start_ns;
+    name_it(collector, process, child);
+    hand_over(process, child);
+    if (is_alive) {
+        process_describe_unseen(process);
+        if (!is_end)
+            process_watch(process);
+    }
+    int64_t end_ns = child->end_ns != PROCESS_NO_TIME ? child->end_ns : collector_now(collector);
+    if (!is_alive || is_end)
+        process_end(process, is_alive ? PROCESS_RUNS : PROCESS_LOST, 0, end_ns > process->start_ns ? end_ns : process->start_ns);
+}
+
+/* Where an agent is, it tells of forks and of vfork children that end as such. What is left are those of posix_spawn() that found no
+ * program to become: nobody has asked for a process then. */
+static int is_wanted(struct collector *collector, const struct child *child)
+{
+    const struct process *parent = process_find(collector, child->parent_pid);
+    if (!is_of_tree(collector, child))
+        return 0;
+    if (child->execs)
+        return 1;
+    return collector->options->trace_fork_before_exec && (child->is_told || !parent || !parent->is_recorded || parent->has_left);
+}
+
+void children_settle(struct collector *collector, int is_end)
+{
+    struct children *children = &collector->children;
+    size_t count = children->count;
+    for (size_t i = 0; i < count; i++) {
+        struct child *child = &children->list[i];
+        struct process *process = find_process(collector, child->pid, child->start_ns);
+        child->is_settled = process || is_end || collector->ticks - child->heard_at > 1;
+        if (process)
+            hand_over(process, child);
+        else if (child->is_settled && is_wanted(collector, child))
+            add_process(collector, child, is_end);
+    }
+    memset(children->buckets, 0, sizeof children->buckets);
+    children->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!children->list[i].is_settled) {
+            children->list[children->count++] = children->list[i];
+            link_in(children);
+        }
+}
+
+/* ---- The count ------------------------------------------------------------------------------------------------------------- */
+
+void children_count_unrecorded(struct collector *collector)
+{
+    for (struct process *process = collector->processes.first; process; process = process->next) {
+        if (!process_is_unrecorded(process))
+            continue;
+        enum wire_cause cause = marks_take(collector, process);
+        process_set_unrecorded(process, cause ? cause : process_cause(process));
+        marks_count(collector, process->unrecorded, process);
+    }
+    marks_count_rest(collector);
+}
+
+void children_free(struct collector *collector)
+{
+    free(collector->children.list);
+}

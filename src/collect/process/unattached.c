@@ -1,0 +1,115 @@
+/* Processes that could not attach: see wire/wire_marks.h. What they left is removed and kept here, and counted at the end:
+ * by then it is known which of the processes has left it. */
+#include "unattached.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "collect/core/collector.h"
+
+static const struct { const char *text, *reason; } causes[] = {
+#define CAUSE(name, text, reason) [WIRE_CAUSE_##name] = {text, reason},
+    WIRE_CAUSES(CAUSE)
+#undef CAUSE
+};
+
+enum wire_cause marks_cause(uint32_t word)
+{
+    return word < WIRE_CAUSE_COUNT ? (enum wire_cause)word : WIRE_CAUSE_UNKNOWN;
+}
+
+const char *marks_text(enum wire_cause cause)
+{
+    return causes[cause].text;
+}
+
+void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process)
+{
+    collector->result->unrecorded++;
+    collector->session.unrecorded[cause]++;
+    if (process && !collector->session.first_unrecorded[cause])
+        collector->session.first_unrecorded[cause] = process;
+    if (collector->primary) /* rows of a key add up, and this one is there as long as the capture */
+        process_count_row(collector->primary, "processes", "lost", causes[cause].text, 1);
+}
+
+static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
+{
+    struct session *session = &collector->session;
+    if (array_reserve(&session->marks, &session->mark_capacity, session->mark_count + 1, sizeof *session->marks) == 0)
+        session->marks[session->mark_count++] = (struct mark){.pid = pid, .cause = cause};
+    else
+        marks_count(collector, cause, NULL);
+}
+
+enum wire_cause marks_take(struct collector *collector, const struct process *process)
+{
+    struct session *session = &collector->session;
+    for (size_t i = 0; i < session->mark_count; i++)
+        if (session->marks[i].pid == (process->own_pid ? (pid_t)process->own_pid : process->pid)) {
+            enum wire_cause cause = session->marks[i].cause;
+            session->marks[i] = session->marks[--session->mark_count];
+            return cause;
+        }
+    return WIRE_CAUSE_UNKNOWN;
+}
+
+void marks_count_rest(struct collector *collector)
+{
+    for (size_t i = 0; i < collector->session.mark_count; i++) {
+        const struct mark *mark = &collector->session.marks[i];
+        const struct process *process = process_find(collector, mark->pid);
+        if (!process || !process->unrecorded) /* else it is a second mark, left after exec */
+            marks_count(collector, mark->cause, NULL);
+    }
+    collector->session.mark_count = 0;
+}
+
+static void take_link(struct collector *collector, int folder, const char *name)
+{
+    char text[32] = "";
+    ssize_t length = readlinkat(folder, name, text, sizeof text - 1);
+    if (length <= 0 || unlinkat(folder, name, 0) != 0)
+        return;
+    size_t before = sizeof WIRE_MARK_UNRECORDED - 1 + 16; /* the time stands before the pid, both in so many digits */
+    pid_t pid = strlen(name) > before ? (pid_t)strtoll(name + before, NULL, 16) : 0;
+    for (int i = WIRE_CAUSE_UNKNOWN + 1; i < WIRE_CAUSE_COUNT; i++)
+        if (strcmp(text, causes[i].text) == 0)
+            note(collector, (enum wire_cause)i, pid);
+}
+
+void marks_read(struct collector *collector)
+{
+    const struct folder *folder = &collector->session.folder;
+    DIR *list = folder->path[0] ? opendir(folder->path) : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;) {
+        if (strcmp(entry->d_name, WIRE_MARK_SILENT) == 0)
+            unlinkat(dirfd(list), entry->d_name, 0); /* we are here again */
+        else if (strncmp(entry->d_name, WIRE_MARK_UNRECORDED, sizeof WIRE_MARK_UNRECORDED - 1) == 0)
+            take_link(collector, dirfd(list), entry->d_name);
+    }
+    if (list)
+        closedir(list);
+}
+
+void marks_tell(struct collector *collector)
+{
+    for (int i = 0; i < WIRE_CAUSE_COUNT; i++) {
+        uint64_t count = collector->session.unrecorded[i];
+        const struct process *first = collector->session.first_unrecorded[i];
+        char who[128] = "", error[128] = "";
+        if (count == 1 && first && first == collector->primary && collector->program_cause)
+            continue; /* the warning of program_inspect() says more */
+        if (first)
+            snprintf(who, sizeof who, " First: %s (pid %d).", first->name, (int)first->pid);
+        if (i == WIRE_CAUSE_NO_SHARED_MEMORY)
+            snprintf(error, sizeof error, " (%s)", strerror(collector->session.refusal));
+        if (count)
+            collector_warn(collector, first ? first->global_pid : 0, "%llu process%s not recorded: %s%s.%s", (unsigned long long)count,
+                           count == 1 ? " was" : "es were", causes[i].reason, error, who);
+    }
+}

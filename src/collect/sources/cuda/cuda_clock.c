@@ -1,0 +1,50 @@
+/* CUPTI's timestamps: see cuda_clock.h. */
+#include "cuda_clock.h"
+
+#include "wire/wire_cuda.h"
+
+void cuda_clock_init(struct cuda_clock *clock, const struct clock_map *map, uint64_t ns_per_tick)
+{
+    *clock = (struct cuda_clock){.map = map, .ns_per_tick = ns_per_tick ? ns_per_tick : UINT64_C(1) << WIRE_SCALE_SHIFT};
+}
+
+void cuda_clock_refresh(struct cuda_clock *clock)
+{
+    if (clock->stretch_count == clock->map->count)
+        return;
+    clock->stretch_count = clock->map->count;
+    clock->length_ns = 0; /* nothing is in it: the next timestamp looks for its own */
+}
+
+static uint64_t begin_of(const struct cuda_clock *clock, size_t stretch)
+{
+    return wire_cuda_time(clock->map->stretches[stretch].ticks, clock->ns_per_tick);
+}
+
+static uint64_t ratio_of(const struct cuda_clock *clock, const struct clock_stretch *stretch)
+{
+    unsigned __int128 ratio = ((unsigned __int128)stretch->slope << CUDA_RATIO_SHIFT) / clock->ns_per_tick;
+    return ratio > UINT64_MAX ? UINT64_MAX : (uint64_t)ratio;
+}
+
+void cuda_clock_find(struct cuda_clock *clock, uint64_t ns)
+{
+    size_t low = 0, high = clock->map->count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (ns >= begin_of(clock, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct clock_stretch *stretch = &clock->map->stretches[low];
+    clock->ratio = ratio_of(clock, stretch);
+    clock->from_ns = begin_of(clock, low);
+    clock->base_ns = stretch->time_ns;
+    clock->length_ns = (high < clock->map->count ? begin_of(clock, high) : UINT64_MAX) - clock->from_ns;
+    if (ns < clock->from_ns) { /* before the first: its line goes back to CUPTI's zero */
+        clock->base_ns -= (int64_t)((unsigned __int128)clock->from_ns * clock->ratio >> CUDA_RATIO_SHIFT);
+        clock->length_ns = clock->from_ns;
+        clock->from_ns = 0;
+    }
+}

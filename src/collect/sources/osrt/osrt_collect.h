@@ -1,0 +1,35 @@
+/* OS runtime records become rows of OSRT_API.
+ *
+ * One struct osrt per capture, owned by the thread that owns the writer. Records lie in memory that the program can
+ * overwrite: every word is read once and checked. */
+#ifndef TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
+#define TACHO_COLLECT_SOURCES_OSRT_OSRT_COLLECT_H
+
+#include <stdint.h>
+
+#include "report/writer/writer.h"
+#include "wire/wire_osrt.h"
+#include "wire/wire.h"
+#include "collect/core/call_chains.h"
+#include "collect/core/clock_map.h"
+
+struct osrt {
+    struct writer *writer;
+    const struct clock_map *clock;
+    int64_t name_ids[OSRT_FUNCTION_COUNT]; /* in the writer's string pool; 0: not needed yet */
+};
+
+/* The writer and the clock must outlive it; nothing needs to be freed. */
+void osrt_init(struct osrt *osrt, struct writer *writer, const struct clock_map *clock);
+
+/* A WIRE_OSRT_CALL of `words` words (as the caller read and checked them), and who made it: 0, or -1 if it makes no sense. */
+int osrt_record(struct osrt *osrt, int64_t global_tid, const struct wire_record *record, uint32_t words, struct call_chains chains);
+
+/* The thread died, or the capture ended, inside a call (wire_thread.call_function, .call_ticks): a row that ends at
+ * end_ns and says incomplete. 0, or -1 if the two make no sense. */
+int osrt_incomplete(struct osrt *osrt, int64_t global_tid, uint32_t function, uint64_t start_ticks, int64_t end_ns);
+
+/* The function's name as reports show it, or NULL. */
+const char *osrt_function_name(uint32_t function);
+
+#endif

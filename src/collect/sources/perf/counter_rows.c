@@ -1,0 +1,302 @@
+/* Counters of the CPU and of the kernel: see counter_rows.h. */
+#include "counter_rows.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "collect/core/collector.h"
+#include "perf_events.h"
+
+#define INTERVAL_DEFAULT_MS 10u
+enum { SOURCE_PERF = 0, UNIT_CORE = 1 }; /* PMU_EVENT_REQUESTS: nsys has numbers for the PMUs of Arm's alone; ENUM_PMU_UNIT_TYPE */
+
+#define OS(number, name, about, in_kernel) {name, about, PERF_TYPE_SOFTWARE, number, in_kernel}
+#define CORE(number, name, about) {name, about, PERF_TYPE_HARDWARE, number, 0}
+const struct collect_counter collect_counters[COLLECT_COUNTERS + 1] = {
+    OS(PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", "time on a CPU, ns, by the CPU's clock", 0),
+    OS(PERF_COUNT_SW_TASK_CLOCK, "task-clock", "time on a CPU, ns, by the thread's clock", 0),
+    OS(PERF_COUNT_SW_PAGE_FAULTS, "page-faults", "page faults", 0),
+    OS(PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches", "threads taken off a CPU", 1),
+    OS(PERF_COUNT_SW_CPU_MIGRATIONS, "cpu-migrations", "threads moved to another CPU", 1),
+    OS(PERF_COUNT_SW_PAGE_FAULTS_MIN, "minor-faults", "page faults without reading from a disk", 0),
+    OS(PERF_COUNT_SW_PAGE_FAULTS_MAJ, "major-faults", "page faults that had to read from a disk", 0),
+    OS(PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults", "accesses that the kernel had to align", 0),
+    OS(PERF_COUNT_SW_EMULATION_FAULTS, "emulation-faults", "instructions that the kernel had to emulate", 0),
+    CORE(PERF_COUNT_HW_CPU_CYCLES, "cycles", "cycles of the core"),
+    CORE(PERF_COUNT_HW_INSTRUCTIONS, "instructions", "instructions that were finished"),
+    CORE(PERF_COUNT_HW_CACHE_REFERENCES, "cache-references", "accesses to the last cache"),
+    CORE(PERF_COUNT_HW_CACHE_MISSES, "cache-misses", "accesses that it did not have"),
+    CORE(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branches", "branches"),
+    CORE(PERF_COUNT_HW_BRANCH_MISSES, "branch-misses", "branches that were guessed wrong"),
+    CORE(PERF_COUNT_HW_BUS_CYCLES, "bus-cycles", "cycles of the bus"),
+    CORE(PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled-cycles-frontend", "cycles in which no instruction could be fetched"),
+    CORE(PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stalled-cycles-backend", "cycles in which none could be finished"),
+    CORE(PERF_COUNT_HW_REF_CPU_CYCLES, "ref-cycles", "cycles at the nominal frequency"),
+    {0},
+};
+
+/* Counts nothing, and so never has to share a place in the CPU: how long it ran is how long the program was on that CPU. What the kernel
+ * calls the time enabled is not that: it goes on while the program is on another CPU. */
+static const struct collect_counter presence = {"", "", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0};
+enum { PRESENCE = COLLECT_COUNTERS };
+
+struct counter {
+    int descriptor;
+    uint32_t cpu, event;     /* of the CPUs'; of collect_counters, or PRESENCE, before those that need it */
+    uint64_t value, running; /* when it was read last */
+};
+
+/* ---- Opening ------------------------------------------------------------------------------------------------------------------ */
+
+static int open_counter(const struct collect_counter *event, int with_kernel, int system_wide, pid_t pid, int cpu)
+{
+    struct perf_event_attr attributes = {
+        .type = event->type, .config = event->config, .disabled = !system_wide, .inherit = !system_wide, .enable_on_exec = !system_wide && pid,
+        .exclude_kernel = !with_kernel, .exclude_hv = 1, .read_format = PERF_FORMAT_TOTAL_TIME_RUNNING,
+    };
+    return perf_open(&attributes, system_wide ? -1 : pid, cpu);
+}
+
+/* Without rights there is user space alone, in which some things never happen. */
+int collect_counter_probe(const struct collect_counter *event, int system_wide, int *with_kernel)
+{
+    *with_kernel = 1;
+    int descriptor = open_counter(event, 1, system_wide, 0, system_wide ? 0 : -1);
+    if ((descriptor == -EACCES || descriptor == -EPERM) && !event->in_kernel) {
+        *with_kernel = 0;
+        descriptor = open_counter(event, 0, system_wide, 0, system_wide ? 0 : -1);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor < 0 ? descriptor : 0;
+}
+
+const char *collect_counter_refusal(const struct collect_counter *event, int error)
+{
+    if ((error == -EACCES || error == -EPERM) && event->in_kernel)
+        return "it is counted in the kernel, which perf_event_paranoid above 1 hides";
+    if (error == -EACCES || error == -EPERM)
+        return "perf_event_open is not allowed here (perf_event_paranoid, a container's seccomp profile)";
+    if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
+        return "this CPU, or the machine that it is part of, does not count it";
+    return strerror(-error);
+}
+
+static int add_counter(struct collector *collector, int descriptor, uint32_t cpu, uint32_t event)
+{
+    struct counters *counters = &collector->counters;
+    if (!process_descriptor_is_spare(collector, descriptor)) {
+        close(descriptor);
+        return -EMFILE;
+    }
+    counters->list[counters->count++] = (struct counter){.descriptor = descriptor, .cpu = cpu, .event = event};
+    return 0;
+}
+
+struct plan {
+    uint32_t events[COLLECT_COUNTERS + 1]; /* in their order; PRESENCE before the first of the CPU's own */
+    int with_kernel[COLLECT_COUNTERS + 1];
+    size_t event_count;
+    int system_wide, shares; /* there are counters of the CPU's own */
+};
+
+static void add_to_plan(struct plan *plan, uint32_t event, int with_kernel)
+{
+    plan->events[plan->event_count] = event;
+    plan->with_kernel[plan->event_count++] = with_kernel;
+}
+
+static int open_all(struct collector *collector, const struct plan *plan, pid_t pid)
+{
+    uint32_t cpus[PERF_CPUS_MAX];
+    size_t cpu_count = perf_online_cpus(cpus, PERF_CPUS_MAX);
+    struct counters *counters = &collector->counters;
+    counters->list = calloc(cpu_count * plan->event_count, sizeof *counters->list);
+    if (!counters->list)
+        return -ENOMEM;
+    counters->event_count = plan->event_count;
+    for (size_t i = 0; i < cpu_count; i++)
+        for (size_t j = 0; j < plan->event_count; j++) {
+            const struct collect_counter *event = plan->events[j] == PRESENCE ? &presence : &collect_counters[plan->events[j]];
+            int descriptor = open_counter(event, plan->with_kernel[j], plan->system_wide, pid, (int)cpus[i]);
+            int result = descriptor < 0 ? descriptor : add_counter(collector, descriptor, cpus[i], plan->events[j]);
+            if (result != 0 && result != -ENODEV) /* gone offline meanwhile */
+                return result;
+        }
+    return counters->count ? 0 : -ENODEV;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------------------------------- */
+
+/* How much was counted since the last time; of a counter that shared its place in the CPU with others, what it would have been.
+ * *present_ns: how long the program was on this CPU. */
+static uint64_t counted_since(struct counter *counter, uint64_t *present_ns)
+{
+    uint64_t now[2]; /* value, time running */
+    if (read(counter->descriptor, now, sizeof now) != sizeof now)
+        return 0;
+    uint64_t count = now[0] - counter->value, running = now[1] - counter->running;
+    counter->value = now[0];
+    counter->running = now[1];
+    if (counter->event == PRESENCE)
+        *present_ns = running;
+    else if (collect_counters[counter->event].type == PERF_TYPE_HARDWARE && running && running < *present_ns)
+        return (uint64_t)((double)count * (double)*present_ns / (double)running);
+    return count;
+}
+
+static void write_value(struct collector *collector, const struct counter *counter, uint64_t value)
+{
+    struct row_PMU_EVENT_COUNTERS row = {0};
+    ROW_SET(&row, PMU_EVENT_COUNTERS, id, collector->counters.row_id);
+    ROW_SET(&row, PMU_EVENT_COUNTERS, idx, counter->event);
+    ROW_SET(&row, PMU_EVENT_COUNTERS, value, (int64_t)value);
+    writer_append(collector->writer, TABLE_PMU_EVENT_COUNTERS, &row);
+    collector->result->cpu.counters++;
+}
+
+static void write_cpu(struct collector *collector, uint32_t cpu, int64_t end_ns)
+{
+    struct row_PMU_EVENTS row = {0};
+    ROW_SET(&row, PMU_EVENTS, start, collector->counters.read_ns);
+    ROW_SET(&row, PMU_EVENTS, end, end_ns);
+    ROW_SET(&row, PMU_EVENTS, globalVm, PROCESS_VM_ID);
+    ROW_SET(&row, PMU_EVENTS, cpu, cpu);
+    ROW_SET(&row, PMU_EVENTS, counter_id, ++collector->counters.row_id);
+    writer_append(collector->writer, TABLE_PMU_EVENTS, &row);
+}
+
+/* A CPU on which nothing was counted has no row. */
+static void read_all(struct collector *collector, int is_recorded)
+{
+    struct counters *counters = &collector->counters;
+    int64_t now_ns = collector_now(collector);
+    uint32_t written = UINT32_MAX; /* the CPU whose row is there */
+    uint64_t present_ns = 0;
+    for (size_t i = 0; i < counters->count; i++) {
+        struct counter *counter = &counters->list[i];
+        uint64_t value = counted_since(counter, &present_ns);
+        if (!value || counter->event == PRESENCE || !is_recorded || now_ns <= counters->read_ns)
+            continue;
+        if (written != counter->cpu)
+            write_cpu(collector, written = counter->cpu, now_ns);
+        write_value(collector, counter, value);
+    }
+    counters->read_ns = now_ns;
+}
+
+static void read_now(evutil_socket_t unused, short what, void *argument)
+{
+    struct collector *collector = argument;
+    read_all(collector, collector->capture.on);
+}
+
+void counters_switch(struct collector *collector)
+{
+    if (collector->counters.list)
+        read_all(collector, collector->capture.on);
+}
+
+/* ---- Life ----------------------------------------------------------------------------------------------------------------------- */
+
+void counters_free(struct counters *counters)
+{
+    for (size_t i = 0; i < counters->count; i++)
+        close(counters->list[i].descriptor);
+    free(counters->list);
+    if (counters->timer)
+        event_free(counters->timer);
+    counters->list = NULL;
+    counters->timer = NULL;
+    counters->count = 0;
+}
+
+/* Those that can be had; what cannot is warned of. */
+static void make_plan(struct collector *collector, struct plan *plan)
+{
+    const struct collect_counter_options *options = &collector->options->counters;
+    for (uint32_t i = 0; i < COLLECT_COUNTERS; i++) {
+        int with_kernel, result;
+        if (!(options->events >> i & 1))
+            continue;
+        result = collect_counter_probe(&collect_counters[i], plan->system_wide, &with_kernel);
+        if (result == 0) {
+            if (i >= COLLECT_COUNTERS_OS && !plan->shares)
+                add_to_plan(plan, PRESENCE, with_kernel);
+            plan->shares = i >= COLLECT_COUNTERS_OS;
+            add_to_plan(plan, i, with_kernel);
+        } else if (!(options->by_default >> i & 1)) {
+            collector_warn(collector, 0, "%s is not counted: %s.", collect_counters[i].name, collect_counter_refusal(&collect_counters[i], result));
+        }
+    }
+}
+
+static void describe(struct collector *collector, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->event_count; i++) {
+        if (plan->events[i] == PRESENCE)
+            continue;
+        const struct collect_counter *event = &collect_counters[plan->events[i]];
+        struct row_PMU_EVENT_REQUESTS row = {0};
+        ROW_SET(&row, PMU_EVENT_REQUESTS, id, plan->events[i]);
+        ROW_SET(&row, PMU_EVENT_REQUESTS, eventid, event->config);
+        ROW_SET(&row, PMU_EVENT_REQUESTS, source, SOURCE_PERF);
+        ROW_SET(&row, PMU_EVENT_REQUESTS, unit_type, UNIT_CORE);
+        ROW_SET(&row, PMU_EVENT_REQUESTS, event_name, collector_string(collector, event->name));
+        writer_append(collector->writer, TABLE_PMU_EVENT_REQUESTS, &row);
+    }
+}
+
+static int start_timer(struct collector *collector)
+{
+    uint32_t ms = collector->options->counters.interval_ms ? collector->options->counters.interval_ms : INTERVAL_DEFAULT_MS;
+    struct timeval interval = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    collector->counters.timer = event_new(collector->base, -1, EV_PERSIST, read_now, collector);
+    return collector->counters.timer && event_add(collector->counters.timer, &interval) == 0 ? 0 : -ENOMEM;
+}
+
+/* Whether all that is asked for may be counted on everything: the first refusal says it. */
+static int may_be_system_wide(const struct collect_counter_options *options)
+{
+    int with_kernel;
+    return collect_counter_probe(&collect_counters[__builtin_ctz(options->events)], 1, &with_kernel) == 0;
+}
+
+void counters_start(struct collector *collector, pid_t pid)
+{
+    const struct collect_counter_options *options = &collector->options->counters;
+    struct plan plan = {.system_wide = options->scope == COLLECT_SCOPE_SYSTEM};
+    if (options->scope == COLLECT_SCOPE_NONE || !options->events)
+        return;
+    if (plan.system_wide && !may_be_system_wide(options)) {
+        collector_warn(collector, 0, "--event-sample=system-wide is not allowed here (perf_event_paranoid, CAP_PERFMON): the program's own processes are counted.");
+        plan.system_wide = 0;
+    }
+    if (!pid && !plan.system_wide) {
+        collector_warn(collector, 0, "Nothing is counted: counters cannot follow a process that runs already.");
+        return;
+    }
+    make_plan(collector, &plan);
+    int result = plan.event_count ? open_all(collector, &plan, pid) : 0;
+    if (result == 0 && plan.event_count)
+        result = start_timer(collector);
+    if (result != 0) {
+        collector_warn(collector, 0, "Nothing is counted: %s.", result == -EMFILE ? "counters need more descriptors than there may be (ulimit -n)" : strerror(-result));
+        counters_free(&collector->counters);
+        return;
+    }
+    describe(collector, &plan);
+    collector->counters.read_ns = collector_now(collector);
+}
+
+void counters_finish(struct collector *collector)
+{
+    if (collector->counters.list && collector->primary)
+        process_count_row(collector->primary, "counters", "recorded", "", (int64_t)collector->result->cpu.counters);
+}

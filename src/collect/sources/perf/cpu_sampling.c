@@ -1,0 +1,221 @@
+/* CPU sampling and scheduling as a whole: see cpu_sampling.h. */
+#include "cpu_sampling.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect/core/collector.h"
+
+#define STACK_MAX 32768u         /* one record must fit into a chunk, and leave room */
+
+static const char *const scope_names[] = {[COLLECT_SCOPE_NONE] = "none", [COLLECT_SCOPE_TREE] = "process-tree", [COLLECT_SCOPE_SYSTEM] = "system-wide"};
+static const char *const backtrace_names[] = {[COLLECT_BACKTRACE_NONE] = "none", [COLLECT_BACKTRACE_FP] = "fp",
+                                              [COLLECT_BACKTRACE_DWARF] = "dwarf", [COLLECT_BACKTRACE_LBR] = "lbr"};
+static const char *const method_names[] = {[COLLECT_BY_NOTHING] = "none", [COLLECT_BY_PERF] = "perf", [COLLECT_BY_TIMER] = "timer"};
+
+/* ---- The choice ------------------------------------------------------------------------------------------------------------------ */
+
+/* CPU timers are looked at when the kernel's clock ticks: more often than that is not to be had. */
+static uint64_t timer_period_ns(const struct collect_cpu_options *options)
+{
+    struct timespec tick = {0};
+    uint64_t period = options->period ? options->period : 1000000000u / (options->frequency ? options->frequency : COLLECT_FREQUENCY_USUAL);
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    uint64_t tick_ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
+    return period < tick_ns ? tick_ns : period;
+}
+
+static uint32_t timer_stack_bytes(const struct collect_cpu_options *options)
+{
+    if (options->backtrace == COLLECT_BACKTRACE_NONE)
+        return 0;
+    return options->stack_bytes && options->stack_bytes < STACK_MAX ? options->stack_bytes : STACK_MAX;
+}
+
+struct wire_sample_settings cpu_wire_settings(const struct collector *collector)
+{
+    const struct collect_cpu_options *options = &collector->options->cpu;
+    return (struct wire_sample_settings){
+        .period_ns = timer_period_ns(options), .sums = (uint32_t)collector->sched.wanted,
+        .stack_bytes = timer_stack_bytes(options),
+    };
+}
+
+/* An agent that has made one meanwhile knows better. */
+void cpu_count_timers(struct process *process)
+{
+    if (!(process->collector->sources & WIRE_BIT(SAMPLES)))
+        return;
+    uint32_t before = atomic_load(&process->arena->timers_left);
+    atomic_compare_exchange_strong(&process->arena->timers_left, &before, procfs_spare_signals(process->pid));
+}
+
+static void describe(struct collector *collector, const char *refusal)
+{
+    const struct collect_options *options = collector->options;
+    const struct perf_choice *choice = &collector->perf.events.choice;
+    const struct collect_cpu_result *result = &collector->result->cpu;
+    int by_perf = collector->perf.is_open;
+    struct row_TACHO_SAMPLING row = {0};
+    ROW_SET(&row, TACHO_SAMPLING, timestamp, collector_now(collector));
+    ROW_SET(&row, TACHO_SAMPLING, method, collector_string(collector, method_names[result->method]));
+    if (result->method != COLLECT_BY_NOTHING) {
+        ROW_SET(&row, TACHO_SAMPLING, event, collector_string(collector, by_perf ? choice->event : "thread-cpu-clock"));
+        if (by_perf && !choice->period)
+            ROW_SET(&row, TACHO_SAMPLING, frequency, choice->frequency);
+        else
+            ROW_SET(&row, TACHO_SAMPLING, period, (int64_t)(by_perf ? choice->period : timer_period_ns(&options->cpu)));
+        ROW_SET(&row, TACHO_SAMPLING, scope, collector_string(collector, scope_names[by_perf && choice->system_wide ? options->cpu.samples : COLLECT_SCOPE_TREE]));
+        ROW_SET(&row, TACHO_SAMPLING, backtrace, collector_string(collector, backtrace_names[by_perf ? choice->backtrace : options->cpu.backtrace ? COLLECT_BACKTRACE_DWARF : COLLECT_BACKTRACE_NONE]));
+        if ((by_perf ? choice->backtrace : options->cpu.backtrace) == COLLECT_BACKTRACE_DWARF)
+            ROW_SET(&row, TACHO_SAMPLING, stackBytes, by_perf ? choice->stack_bytes : timer_stack_bytes(&options->cpu));
+        ROW_SET(&row, TACHO_SAMPLING, kernelMode, by_perf && choice->kernel);
+    }
+    ROW_SET(&row, TACHO_SAMPLING, switches, collector_string(collector, result->has_switches ? "perf" : collector->sched.wanted ? "schedstat" : "none"));
+    if (refusal)
+        ROW_SET(&row, TACHO_SAMPLING, refusal, collector_string(collector, refusal));
+    writer_append(collector->writer, TABLE_TACHO_SAMPLING, &row);
+}
+
+/* Who asked for samples by name is warned; for whom they are a default, it is noted. */
+static void tell_refusal(struct collector *collector, const char *refusal, const char *remedy)
+{
+    const struct collect_options *options = collector->options;
+    int is_asked = options->cpu.samples_asked || options->cpu.switches_asked;
+    char text[400];
+    snprintf(text, sizeof text, "%s: %s%s; %s.", refusal,
+             collector->sources & WIRE_BIT(SAMPLES) ? "samples are taken by timers in the program, without the kernel's part" : "there are no CPU samples",
+             options->cpu.switches != COLLECT_SCOPE_NONE ? ", and of context switches there are sums alone" : "", remedy);
+    collector_diagnostic(collector, collector_now(collector), is_asked ? 2 : 1, 0, text);
+}
+
+/* Perf events are refused, or cannot follow what runs already. */
+static void fall_back(struct collector *collector, const char *refusal, const char *remedy)
+{
+    const struct collect_options *options = collector->options;
+    if (options->cpu.samples != COLLECT_SCOPE_NONE && !options->no_preload) {
+        collector->sources |= WIRE_BIT(SAMPLES);
+        collector->result->cpu.method = COLLECT_BY_TIMER;
+    }
+    tell_refusal(collector, refusal, remedy);
+    describe(collector, refusal);
+}
+
+void cpu_start(struct collector *collector, pid_t pid)
+{
+    const struct collect_cpu_options *options = &collector->options->cpu;
+    char refusal[200];
+    counters_start(collector, pid);
+    if (options->samples == COLLECT_SCOPE_NONE && options->switches == COLLECT_SCOPE_NONE)
+        return;
+    collector->sched.wanted = options->switches != COLLECT_SCOPE_NONE;
+    int result = pid ? perf_start(collector, pid) : -EALREADY;
+    if (result == -EMFILE) {
+        fall_back(collector, "perf events need more descriptors than there may be", "a higher ulimit -n allows more");
+        return;
+    }
+    if (result != 0) {
+        snprintf(refusal, sizeof refusal, pid ? "the kernel refuses perf events (%s)" : "perf events cannot follow a process that runs already", strerror(-result));
+        fall_back(collector, refusal, "tacho doctor says how to allow more");
+        return;
+    }
+    const struct perf_choice *choice = &collector->perf.events.choice;
+    collector->result->cpu.method = choice->event ? COLLECT_BY_PERF : COLLECT_BY_NOTHING;
+    collector->result->cpu.has_switches = choice->switches;
+    describe(collector, NULL);
+    sched_tick(collector);
+}
+
+/* ---- What agents say ---------------------------------------------------------------------------------------------------------------- */
+
+int cpu_sample(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collector *collector = origin->collector;
+    uint32_t count = record->a, stack_bytes = record->b;
+    struct symbols_registers registers = {0};
+    if (count == 0 || count > SYMBOLS_REGISTERS || words < WIRE_HEAD_WORDS + 2 + count + (stack_bytes + 7u) / 8)
+        return -1;
+    struct symbols_process *process = origin->process->space;
+    if (!process)
+        return -1;
+    registers.known = (UINT64_C(1) << count) - 1;
+    memcpy(registers.value, record->body + 2, count * sizeof *registers.value);
+    struct symbols_sample sample = {.registers = &registers, .stack = record->body + 2 + count, .stack_bytes = stack_bytes};
+    uint64_t address = registers.value[count - 1]; /* the instruction's */
+    struct symbols_chain chain = {.addresses = &address, .count = 1, .method = SYMBOLS_BY_UNKNOWN};
+    struct samples_event event = {
+        .time_ns = clock_map_time(&collector->clock, record->ticks), .global_tid = process_global_tid(origin->process, origin->reader->tid),
+        .weight = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : 0, .cpu = -1,
+        .python = python_calls_find(origin->process, record->body[1]),
+        .walk = stack_bytes ? symbols_unwind(process, &sample) : symbols_stack_from_chain(process, &chain),
+    };
+    samples_add(collector, &event);
+    return 0;
+}
+
+int cpu_thread_sums(const struct origin *origin, const struct wire_record *record, uint32_t words)
+{
+    if (words < WIRE_HEAD_WORDS + 2)
+        return -1;
+    sched_note_end(origin->collector, process_global_tid(origin->process, origin->reader->tid), record->body[0], record->body[1]);
+    return 0;
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------------------------------- */
+
+void cpu_tick(struct collector *collector)
+{
+    perf_round(collector);
+    sched_tick(collector);
+    for (struct process *process = collector->processes.first_live; process; process = process->next_live)
+        cpu_count_timers(process);
+}
+
+void cpu_end(struct collector *collector)
+{
+    perf_finish(collector);
+    sched_tick(collector);
+}
+
+/* What perf counted is no one process's: it goes to the first. Samples of agents are in their processes' counts. */
+static void count_perf(struct collector *collector)
+{
+    struct collect_cpu_result *cpu = &collector->result->cpu;
+    struct collect_counts *counts = &collector->result->counts[WIRE_SOURCE_SAMPLES];
+    if (cpu->method == COLLECT_BY_PERF) {
+        counts->recorded += cpu->samples;
+        process_count_row(collector->primary, "samples", "recorded", "", (int64_t)cpu->samples);
+    }
+    counts->fates[WIRE_LOST_BUFFER_FULL] += cpu->lost_samples;
+    counts->lost_damaged += collector->perf.damaged;
+    process_count_row(collector->primary, "samples", "lost", "buffer-full", (int64_t)cpu->lost_samples);
+    process_count_row(collector->primary, "perf records", "lost", "ring-full", (int64_t)cpu->lost_records);
+    process_count_row(collector->primary, "samples", "lost", "damaged", (int64_t)collector->perf.damaged);
+    process_count_row(collector->primary, "switches", "recorded", "", (int64_t)cpu->switches);
+}
+
+void cpu_finish(struct collector *collector)
+{
+    struct collect_cpu_result *cpu = &collector->result->cpu;
+    const uint64_t *ends = collector->samples.ends;
+    sched_finish(collector);
+    counters_finish(collector);
+    cpu->cut = ends[SYMBOLS_CUT];
+    cpu->broken = ends[SYMBOLS_BROKEN] + ends[SYMBOLS_TOO_DEEP];
+    if (collector->primary)
+        count_perf(collector);
+    if (cpu->lost_records)
+        collector_warn(collector, 0, "The kernel's rings were full: %" PRIu64 " records were lost; samples, switches and mappings of files may be among them.",
+                       cpu->lost_records);
+}
+
+void cpu_free(struct collector *collector)
+{
+    perf_finish(collector);
+    counters_free(&collector->counters);
+    sched_free(&collector->sched);
+    samples_free(&collector->samples);
+}

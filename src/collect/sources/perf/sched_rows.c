@@ -1,0 +1,191 @@
+/* Scheduling: see sched_rows.h. */
+#include "sched_rows.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "collect/core/collector.h"
+
+#define THREADS_A_LOOK 4096 /* of one process: more would take the collector's time from its other work */
+
+/* ---- Switches ---------------------------------------------------------------------------------------------------------------- */
+
+/* nsys's ENUM_SAMPLING_THREAD_STATE. */
+static const int64_t states[] = {
+    [SCHED_IN] = 1 /* Running */, [SCHED_PREEMPTED] = 6 /* Unscheduled */, [SCHED_WAITS] = 7 /* Waiting */, [SCHED_ENDS] = 5 /* Terminated */,
+};
+
+void sched_switch(struct collector *collector, int64_t time_ns, uint32_t cpu, int64_t global_tid, enum sched_change change)
+{
+    size_t count = 1;
+    struct row_SCHED_EVENTS *row = writer_reserve(collector->writer, TABLE_SCHED_EVENTS, &count);
+    row->present = 0;
+    ROW_SET(row, SCHED_EVENTS, start, time_ns);
+    ROW_SET(row, SCHED_EVENTS, cpu, cpu);
+    ROW_SET(row, SCHED_EVENTS, isSchedIn, change == SCHED_IN);
+    ROW_SET(row, SCHED_EVENTS, globalTid, global_tid);
+    ROW_SET(row, SCHED_EVENTS, threadState, states[change]);
+    writer_commit(collector->writer, TABLE_SCHED_EVENTS, 1);
+    collector->result->cpu.switches++;
+}
+
+/* ---- Sums of threads ------------------------------------------------------------------------------------------------------------ */
+
+struct sched_sums { uint64_t run_ns, queue_ns, slices; };
+
+struct sched_thread {
+    int64_t global_tid; /* 0: free */
+    struct sched_sums sums;
+};
+
+static struct sched_thread *slot_of(struct sched_thread *threads, size_t capacity, int64_t global_tid)
+{
+    size_t at = hash_number((uint64_t)global_tid) >> 20 & (capacity - 1);
+    while (threads[at].global_tid && threads[at].global_tid != global_tid)
+        at = (at + 1) & (capacity - 1);
+    return &threads[at];
+}
+
+static int grow(struct sched *sched)
+{
+    size_t capacity = sched->thread_capacity ? 2 * sched->thread_capacity : 256;
+    struct sched_thread *threads = calloc(capacity, sizeof *threads);
+    if (!threads)
+        return -1;
+    for (size_t i = 0; i < sched->thread_capacity; i++)
+        if (sched->threads[i].global_tid)
+            *slot_of(threads, capacity, sched->threads[i].global_tid) = sched->threads[i];
+    free(sched->threads);
+    sched->threads = threads;
+    sched->thread_capacity = capacity;
+    return 0;
+}
+
+/* NULL without memory. */
+static struct sched_sums *sums_of(struct sched *sched, int64_t global_tid)
+{
+    if (2 * (sched->thread_count + 1) > sched->thread_capacity && grow(sched) != 0)
+        return NULL;
+    struct sched_thread *thread = slot_of(sched->threads, sched->thread_capacity, global_tid);
+    sched->thread_count += thread->global_tid == 0;
+    thread->global_tid = global_tid;
+    return &thread->sums;
+}
+
+void sched_note_end(struct collector *collector, int64_t global_tid, uint64_t run_ns, uint64_t slices)
+{
+    struct sched_sums *sums = collector->sched.wanted && run_ns <= INT64_MAX && slices <= INT64_MAX ? sums_of(&collector->sched, global_tid) : NULL;
+    if (!sums)
+        return;
+    sums->run_ns = run_ns;
+    sums->slices = slices;
+}
+
+static void note_look(struct sched *sched, int64_t global_tid, const struct sched_sums *look)
+{
+    struct sched_sums *sums = look->run_ns <= INT64_MAX && look->queue_ns <= INT64_MAX ? sums_of(sched, global_tid) : NULL;
+    if (sums)
+        *sums = *look;
+}
+
+/* "run queue slices" */
+static int read_sums(const char *path, struct sched_sums *sums)
+{
+    FILE *file = fopen(path, "re");
+    int got = file ? fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums->run_ns, &sums->queue_ns, &sums->slices) : 0;
+    if (file)
+        fclose(file);
+    return got == 3 ? 0 : -1;
+}
+
+void sched_look(struct process *process)
+{
+    char path[64];
+    if (!process->collector->sched.wanted)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    for (int looked = 0; folder && looked < THREADS_A_LOOK && (entry = readdir(folder)) != NULL; looked++) {
+        struct sched_sums sums;
+        unsigned long tid = strtoul(entry->d_name, NULL, 10);
+        if (tid == 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%lu/schedstat", (int)process->pid, tid);
+        if (read_sums(path, &sums) == 0)
+            note_look(&process->collector->sched, process_global_tid(process, (uint32_t)tid), &sums);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- Load of CPUs ---------------------------------------------------------------------------------------------------------------- */
+
+static void cpu_row(struct collector *collector, int64_t now, unsigned cpu, int64_t busy_ns, int64_t idle_ns)
+{
+    struct row_TACHO_CPU_TIME row = {0};
+    ROW_SET(&row, TACHO_CPU_TIME, timestamp, now);
+    ROW_SET(&row, TACHO_CPU_TIME, cpu, cpu);
+    ROW_SET(&row, TACHO_CPU_TIME, busyNs, busy_ns);
+    ROW_SET(&row, TACHO_CPU_TIME, idleNs, idle_ns);
+    writer_append(collector->writer, TABLE_TACHO_CPU_TIME, &row);
+}
+
+/* "cpuN user nice system idle iowait irq softirq steal …", in ticks. */
+static void read_loads(struct collector *collector)
+{
+    struct text text = {0};
+    int64_t now = collector_now(collector), tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    if (procfs_read("/proc/stat", &text) != 0)
+        return;
+    char *rest = text.bytes, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        unsigned cpu;
+        uint64_t user, nice, system, idle, io, interrupt, soft;
+        if (strncmp(line, "cpu", 3) == 0 && line[3] != ' ' && /* that line is the sum */
+            sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &cpu, &user, &nice,
+                   &system, &idle, &io, &interrupt, &soft) == 8)
+            cpu_row(collector, now, cpu, (int64_t)(user + nice + system + interrupt + soft) * tick_ns, (int64_t)(idle + io) * tick_ns);
+    }
+    text_free(&text);
+}
+
+void sched_tick(struct collector *collector)
+{
+    if (!collector->sched.wanted)
+        return;
+    read_loads(collector);
+    for (struct process *process = collector->processes.first; process; process = process->next)
+        if (process->ending == PROCESS_RUNS)
+            sched_look(process);
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------------------------ */
+
+void sched_finish(struct collector *collector)
+{
+    struct sched *sched = &collector->sched;
+    for (size_t i = 0; i < sched->thread_capacity; i++) {
+        const struct sched_thread *thread = &sched->threads[i];
+        struct row_TACHO_THREAD_SCHED row = {0};
+        if (!thread->global_tid)
+            continue;
+        ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, thread->global_tid);
+        ROW_SET(&row, TACHO_THREAD_SCHED, runNs, (int64_t)thread->sums.run_ns);
+        ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, (int64_t)thread->sums.queue_ns);
+        ROW_SET(&row, TACHO_THREAD_SCHED, slices, (int64_t)thread->sums.slices);
+        writer_append(collector->writer, TABLE_TACHO_THREAD_SCHED, &row);
+    }
+    sched_free(sched);
+}
+
+void sched_free(struct sched *sched)
+{
+    free(sched->threads);
+    *sched = (struct sched){0};
+}

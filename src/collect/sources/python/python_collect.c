@@ -1,0 +1,181 @@
+/* Python sampling, the main thread's side: which processes are looked at, and rows of what the sampler has seen. See python_collect.h. */
+#include "python_collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/core/collector.h"
+#include "python_sampler.h"
+
+struct python {
+    struct python_sampler *sampler;
+    struct python_batch batch;                       /* the one that is being written, or empty */
+    struct { int64_t name, file; } *codes;           /* by number: ids of their texts */
+    struct python_place *places;
+    int64_t *chain_ids;                              /* by chain */
+    size_t code_count, code_room, place_count, place_room, chain_count, chain_room;
+};
+
+static const char source[] = "python-sampling"; /* in TACHO_COUNT */
+
+void python_start(struct collector *collector)
+{
+    if (!collector->options->python_frequency)
+        return;
+    struct python *python = calloc(1, sizeof *python);
+    if (python)
+        python->sampler = python_sampler_start(collector->options->python_frequency);
+    if (!python || !python->sampler) {
+        collector_warn(collector, 0, "Python stacks are not sampled: no thread could be started for it (%s).", strerror(errno));
+        free(python);
+        return;
+    }
+    collector->python = python;
+}
+
+void python_switch(struct collector *collector, int on)
+{
+    if (collector->python)
+        python_sampler_switch(collector->python->sampler, on);
+}
+
+/* ---- Processes ------------------------------------------------------------------------------------------------------------------ */
+
+void python_process_begins(struct process *process)
+{
+    struct python *python = process->collector->python;
+    if (python)
+        python_sampler_add(python->sampler, process, process->pid);
+}
+
+void python_process_ends(struct process *process)
+{
+    struct collector *collector = process->collector;
+    struct collect_python_result *result = &collector->result->python;
+    struct python_outcome outcome;
+    if (!collector->python || !python_sampler_remove(collector->python->sampler, process, &outcome))
+        return;
+    result->processes += outcome.is_python != 0;
+    result->samples += outcome.counts.samples;
+    result->torn += outcome.counts.torn;
+    result->cut += outcome.counts.cut;
+    process_count_row(process, source, "recorded", "", (int64_t)(outcome.counts.samples - outcome.counts.cut));
+    process_count_row(process, source, "recorded", "cut", (int64_t)outcome.counts.cut);
+    process_count_row(process, source, "lost", "torn", (int64_t)outcome.counts.torn);
+    if (outcome.refusal && result->refused++ == 0)
+        collector_warn(collector, process->global_pid, "Python stacks of process %d (%s) were not sampled: %s.", (int)process->pid,
+                       process->name, outcome.refusal);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------------------- */
+
+static int take_names(struct collector *collector, struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
+    for (size_t at = 0; at < batch->codes.length;) {
+        const char *name = batch->codes.bytes + at, *file = name + strlen(name) + 1;
+        at = (size_t)(file - batch->codes.bytes) + strlen(file) + 1;
+        if (python_make_room(&python->codes, &python->code_room, python->code_count + 1, sizeof *python->codes) != 0)
+            return -1;
+        python->codes[python->code_count].name = collector_string(collector, name);
+        python->codes[python->code_count++].file = collector_string(collector, file);
+    }
+    if (python_make_room(&python->places, &python->place_room, python->place_count + batch->place_count, sizeof *python->places) != 0)
+        return -1;
+    if (batch->place_count)
+        memcpy(python->places + python->place_count, batch->places, batch->place_count * sizeof *batch->places);
+    python->place_count += batch->place_count;
+    return 0;
+}
+
+void python_write_chain_row(struct collector *collector, const struct python_chain_row *from)
+{
+    struct row_TACHO_PYTHON_CALLCHAINS row = {0};
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, from->id);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, from->symbol);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, from->module);
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, from->depth);
+    if (from->line)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, from->line);
+    if (from->is_entry)
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, calledByC, 1);
+    writer_append(collector->writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
+
+/* Other stacks may have ids in between. */
+static int write_chain(struct collector *collector, struct python *python, const uint32_t *places, uint32_t count)
+{
+    if (python_make_room(&python->chain_ids, &python->chain_room, python->chain_count + 1, sizeof *python->chain_ids) != 0)
+        return -1;
+    int64_t id = python->chain_ids[python->chain_count++] = ++collector->python_chains;
+    for (uint32_t depth = 0; depth < count; depth++) {
+        const struct python_place *place = &python->places[places[depth] & ~PYTHON_ENTRY];
+        struct python_chain_row row = {
+            .id = id, .symbol = python->codes[place->code].name, .module = python->codes[place->code].file, .line = place->line,
+            .depth = depth, .is_entry = (places[depth] & PYTHON_ENTRY) != 0,
+        };
+        python_write_chain_row(collector, &row);
+    }
+    return 0;
+}
+
+static int write_chains(struct collector *collector, struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
+    for (size_t at = 0; at < batch->chain_words; at += 1 + batch->chains[at])
+        if (write_chain(collector, python, batch->chains + at + 1, batch->chains[at]) != 0)
+            return -1;
+    return 0;
+}
+
+static void write_samples(struct collector *collector, const struct python *python)
+{
+    const struct python_batch *batch = &python->batch;
+    for (size_t i = 0; i < batch->sample_count; i++) {
+        const struct python_sample *sample = &batch->samples[i];
+        struct row_TACHO_PYTHON_SAMPLE row = {0};
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, clock_map_monotonic(&collector->clock, sample->monotonic_ns));
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, process_global_tid(sample->process, sample->tid));
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, threadState, sample->state);
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, sample->gil);
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, python->chain_ids[sample->chain]);
+        writer_append(collector->writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+    }
+}
+
+void python_write(struct collector *collector)
+{
+    struct python *python = collector->python;
+    uint64_t late;
+    if (!python)
+        return;
+    python_batch_clear(&python->batch);
+    python_sampler_take(python->sampler, &python->batch, &late);
+    const struct python_batch *batch = &python->batch;
+    if (batch->failed || take_names(collector, python) != 0 || write_chains(collector, python) != 0) { /* numbers would not fit to names any more */
+        collector_warn(collector, 0, "Python sampling has ended early: memory is short.");
+        python_sampler_switch(python->sampler, 0);
+        return;
+    }
+    write_samples(collector, python);
+    collector->result->python.late += late;
+    process_count_row(collector->primary, source, "late", "", (int64_t)late);
+}
+
+void python_stop(struct collector *collector)
+{
+    struct python *python = collector->python;
+    struct collect_python_result *result = &collector->result->python;
+    if (!python)
+        return;
+    collector->python = NULL;
+    python_sampler_stop(python->sampler, &result->cpu_ns);
+    python_batch_free(&python->batch);
+    free(python->codes);
+    free(python->places);
+    free(python->chain_ids);
+    free(python);
+    if (!result->processes && !result->refused && collector->capture.recorded_ns > 0)
+        collector_warn(collector, 0, "No Python was found in the program: no stacks of it were sampled.");
+}

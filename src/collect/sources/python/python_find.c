@@ -1,0 +1,160 @@
+/* Finds the Python interpreter in a process: see python_find.h.
+ *
+ * Symbols are looked up in the memory of the process, by its loader's own tables: no file has to be opened, which may lie in
+ * another container or be gone, and stripping leaves those tables alone. Nothing that they say is trusted. */
+#include "python_find.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/core/procfs.h"
+
+#define SEGMENTS_MAX 64
+#define DYNAMIC_MAX 256
+#define CHAIN_MAX 65536 /* steps along one chain of a hash table */
+#define NAME_MAX_BYTES 32
+
+/* ---- Symbols -------------------------------------------------------------------------------------------------------------------- */
+
+struct tables {
+    uint64_t base;                 /* what is to be added to the file's addresses */
+    uint64_t symbols, strings, gnu_hash;
+};
+
+static int read_at(const struct python_memory *memory, uint64_t address, void *buffer, size_t size)
+{
+    return memory->read_at(memory->context, address, buffer, size);
+}
+
+/* Some loaders put addresses into the table in place, others leave what the file says. */
+static uint64_t loaded(const struct tables *tables, uint64_t value)
+{
+    return value >= tables->base ? value : tables->base + value;
+}
+
+static int read_tables(const struct python_memory *memory, uint64_t dynamic, uint64_t bytes, struct tables *tables)
+{
+    Elf64_Dyn entries[DYNAMIC_MAX];
+    size_t count = bytes / sizeof *entries < DYNAMIC_MAX ? (size_t)(bytes / sizeof *entries) : DYNAMIC_MAX;
+    if (read_at(memory, dynamic, entries, count * sizeof *entries) != 0)
+        return -1;
+    for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
+        uint64_t *place = entries[i].d_tag == DT_SYMTAB ? &tables->symbols : entries[i].d_tag == DT_STRTAB ? &tables->strings
+                          : entries[i].d_tag == DT_GNU_HASH ? &tables->gnu_hash : NULL;
+        if (place)
+            *place = loaded(tables, entries[i].d_un.d_ptr);
+    }
+    return tables->symbols && tables->strings && tables->gnu_hash ? 0 : -1;
+}
+
+/* Where the tables are, from the head of the file. */
+static int find_tables(const struct python_memory *memory, uint64_t address, struct tables *tables)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr segments[SEGMENTS_MAX];
+    const Elf64_Phdr *dynamic = NULL;
+    uint64_t first = UINT64_MAX;
+    if (read_at(memory, address, &head, sizeof head) != 0 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_phentsize != sizeof *segments || head.e_phnum > SEGMENTS_MAX || head.e_phoff > 1 << 20 ||
+        read_at(memory, address + head.e_phoff, segments, head.e_phnum * sizeof *segments) != 0)
+        return -1;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && segments[i].p_vaddr < first)
+            first = segments[i].p_vaddr & ~UINT64_C(4095);
+        if (segments[i].p_type == PT_DYNAMIC)
+            dynamic = &segments[i];
+    }
+    if (!dynamic || first > address)
+        return -1;
+    *tables = (struct tables){.base = address - first};
+    return read_tables(memory, tables->base + dynamic->p_vaddr, dynamic->p_memsz, tables);
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static int is_called(const struct python_memory *memory, const struct tables *tables, const Elf64_Sym *symbol, const char *name)
+{
+    char text[NAME_MAX_BYTES];
+    size_t size = strlen(name) + 1;
+    return size <= sizeof text && read_at(memory, tables->strings + symbol->st_name, text, size) == 0 && memcmp(text, name, size) == 0;
+}
+
+/* The GNU hash table: four numbers, a filter of words, the buckets, and chains that end with an odd hash. */
+static uint64_t look_up(const struct python_memory *memory, const struct tables *tables, const char *name)
+{
+    uint32_t head[4], index, hash = gnu_hash_of(name), found;
+    if (read_at(memory, tables->gnu_hash, head, sizeof head) != 0 || !head[0])
+        return 0;
+    uint64_t buckets = tables->gnu_hash + sizeof head + 8 * (uint64_t)head[2], chains = buckets + 4 * (uint64_t)head[0];
+    if (read_at(memory, buckets + 4 * (uint64_t)(hash % head[0]), &index, sizeof index) != 0 || index < head[1])
+        return 0;
+    for (int steps = 0; steps < CHAIN_MAX; steps++, index++) {
+        Elf64_Sym symbol;
+        if (read_at(memory, chains + 4 * (uint64_t)(index - head[1]), &found, sizeof found) != 0)
+            return 0;
+        if ((found | 1) == (hash | 1) && read_at(memory, tables->symbols + index * sizeof symbol, &symbol, sizeof symbol) == 0 &&
+            symbol.st_shndx != SHN_UNDEF && is_called(memory, tables, &symbol, name))
+            return tables->base + symbol.st_value;
+        if (found & 1)
+            break;
+    }
+    return 0;
+}
+
+int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count, uint64_t *addresses)
+{
+    struct tables tables;
+    int found = 0;
+    if (find_tables(memory, base, &tables) != 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        addresses[i] = look_up(memory, &tables, names[i]);
+        found += addresses[i] != 0;
+    }
+    return found;
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------------------------------------------------- */
+
+/* A line of /proc/PID/maps that begins a file: its address and path. */
+static const char *begins_file(char *line, uint64_t *address)
+{
+    unsigned long long start, offset;
+    int path_at = 0;
+    if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &start, &offset, &path_at) < 2 || offset != 0 || !path_at || line[path_at] != '/')
+        return NULL;
+    *address = start;
+    return line + path_at;
+}
+
+static int may_be_python(const char *path, const char *program)
+{
+    const char *name = strrchr(path, '/') + 1;
+    return strstr(name, "python") != NULL || strcmp(path, program) == 0;
+}
+
+int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT])
+{
+    char file[64], *rest = NULL;
+    struct text maps = {0}, program = {0};
+    snprintf(file, sizeof file, "/proc/%d/maps", (int)pid);
+    int found = procfs_read(file, &maps) != 0 || maps.length == 0 || procfs_exe(pid, &program) != 0 ? -1 : 0;
+    for (char *line = found < 0 ? NULL : strtok_r(maps.bytes, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
+        uint64_t address;
+        const char *path = begins_file(line, &address);
+        if (path && may_be_python(path, text_string(&program)) &&
+            python_find_symbols(memory, address, python_symbols, PYTHON_SYMBOL_COUNT, symbols) > 0)
+            found = symbols[PYTHON_SYMBOL_RUNTIME] != 0;
+    }
+    text_free(&maps);
+    text_free(&program);
+    return found;
+}

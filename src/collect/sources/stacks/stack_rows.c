@@ -1,0 +1,261 @@
+/* Stacks become rows: see stack_rows.h. */
+#include "stack_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/parallel.h"
+#include "collect/core/collector.h"
+
+struct sample { int64_t id; uint32_t stack; };
+
+/* Ids in the writer's string pool, of one line of a frame; symbol 0: not asked for yet. */
+struct line_ids { int64_t symbol, module, file; };
+
+struct stacks {
+    struct symbols *symbols;
+    unsigned char *used;      /* enum stacks_use bits, by stack */
+    size_t used_room;
+    struct sample *samples;
+    size_t sample_count, sample_room;
+    uint64_t unkept;          /* samples whose stack there was no memory for */
+    struct line_ids *ids;     /* by line, once names are known */
+};
+
+/* Innermost frames in these files are not the program's. */
+static const char *const own_files[] = {"libtacho-", "libcupti.so", NULL};
+
+void stacks_start(struct collector *collector)
+{
+    struct stacks *stacks = calloc(1, sizeof *stacks);
+    if (!stacks)
+        return;
+    const struct symbols_settings settings = {.debug_paths = collector->options->debug_paths,
+                                              .no_names = collector->options->no_names};
+    stacks->symbols = symbols_new(&settings);
+    if (stacks->symbols)
+        collector->stacks = stacks;
+    else
+        free(stacks);
+}
+
+void stacks_stop(struct collector *collector)
+{
+    struct stacks *stacks = collector->stacks;
+    if (!stacks)
+        return;
+    symbols_delete(stacks->symbols);
+    free(stacks->used);
+    free(stacks->samples);
+    free(stacks->ids);
+    free(stacks);
+    collector->stacks = NULL;
+}
+
+struct symbols *stacks_symbols(struct collector *collector)
+{
+    return collector->stacks ? collector->stacks->symbols : NULL;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------------------------------------- */
+
+void stacks_process_begins(struct process *process)
+{
+    struct symbols *symbols = stacks_symbols(process->collector);
+    const struct process *parent = strcmp(process->origin, "fork") == 0 ? process_find(process->collector, process->parent_pid) : NULL;
+    if (!symbols || process->space)
+        return;
+    /* The loader tells a forked child nothing anew. */
+    process->space = parent && parent->space ? symbols_process_fork(parent->space, process->pid) : symbols_process_new(symbols, process->pid);
+}
+
+void stacks_process_ends(struct process *process)
+{
+    if (process->space)
+        symbols_process_end(process->space);
+}
+
+void stacks_module(struct process *process, const struct symbols_mapping *mapping)
+{
+    if (process->space)
+        symbols_process_map(process->space, mapping);
+}
+
+void stacks_module_ends(struct process *process, uint64_t address, uint64_t bytes)
+{
+    if (process->space)
+        symbols_process_unmap(process->space, address, bytes);
+}
+
+/* ---- Stacks ---------------------------------------------------------------------------------------------------------------- */
+
+static int note_use(struct stacks *stacks, uint32_t stack, enum stacks_use use)
+{
+    if (stack >= stacks->used_room) {
+        size_t room = 2 * ((size_t)stack + 512);
+        unsigned char *more = realloc(stacks->used, room);
+        if (!more)
+            return -1;
+        memset(more + stacks->used_room, 0, room - stacks->used_room);
+        stacks->used = more;
+        stacks->used_room = room;
+    }
+    stacks->used[stack] |= (unsigned char)use;
+    return 0;
+}
+
+uint32_t stacks_record(struct process *process, const struct wire_record *record, uint32_t words, enum stacks_use use)
+{
+    struct stacks *stacks = process->collector->stacks;
+    struct symbols_registers registers = {0};
+    if (!stacks || !process->space || words < WIRE_HEAD_WORDS + 3)
+        return SYMBOLS_NO_STACK;
+    registers.known = record->body[2] & ((UINT64_C(1) << SYMBOLS_REGISTERS) - 1);
+    const uint64_t *at = record->body + 3, *end = (const uint64_t *)record + words;
+    for (unsigned i = 0; i < SYMBOLS_REGISTERS; i++)
+        if (registers.known >> i & 1) {
+            if (at == end)
+                return SYMBOLS_NO_STACK;
+            registers.value[i] = *at++;
+        }
+    struct symbols_sample sample = {.registers = &registers, .stack = at, .stack_bytes = (size_t)(end - at) * 8, .skip_files = own_files,
+                                    .depth_max = use == STACKS_OSRT ? process->collector->options->osrt_backtrace_depth : 0};
+    uint32_t stack = symbols_unwind(process->space, &sample).stack;
+    return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, use) == 0 ? stack : SYMBOLS_NO_STACK;
+}
+
+void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack)
+{
+    struct stacks *stacks = collector->stacks;
+    if (!stacks || stack == SYMBOLS_NO_STACK)
+        return;
+    if (array_reserve(&stacks->samples, &stacks->sample_room, stacks->sample_count + 1, sizeof *stacks->samples) == 0)
+        stacks->samples[stacks->sample_count++] = (struct sample){sample_id, stack};
+    else
+        stacks->unkept++;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------------------ */
+
+static const struct line_ids *ids_of(struct collector *collector, uint32_t number)
+{
+    struct stacks *stacks = collector->stacks;
+    struct line_ids *ids = &stacks->ids[number];
+    const struct symbols_line *line = symbols_line(stacks->symbols, number);
+    if (!ids->symbol) {
+        ids->symbol = collector_string(collector, *line->name ? line->name : "[Unknown]");
+        ids->module = collector_string(collector, line->module);
+        ids->file = line->file ? collector_string(collector, line->file) : 0;
+    }
+    return ids;
+}
+
+/* One line of a frame of one stack, as every table of chains has it. */
+struct chain_row {
+    int64_t id;
+    uint32_t depth;
+    struct symbols_frame frame;
+    const struct symbols_line *line;
+    const struct line_ids *ids;
+};
+
+#define FILL(table, row, from)                                                                   \
+    do {                                                                                         \
+        ROW_SET(row, table, id, (from)->id);                                                     \
+        ROW_SET(row, table, symbol, (from)->ids->symbol);                                        \
+        ROW_SET(row, table, module, (from)->ids->module);                                        \
+        ROW_SET(row, table, originalIP, (int64_t)(from)->frame.address);                         \
+        ROW_SET(row, table, stackDepth, (from)->depth);                                          \
+        if ((from)->line->flags & SYMBOLS_UNRESOLVED)                                            \
+            ROW_SET(row, table, unresolved, 1);                                                  \
+        if ((from)->line->flags & SYMBOLS_INLINED)                                               \
+            ROW_SET(row, table, inlined, 1);                                                     \
+        if ((from)->ids->file)                                                                   \
+            ROW_SET(row, table, sourceFile, (from)->ids->file);                                  \
+        if ((from)->line->line)                                                                  \
+            ROW_SET(row, table, sourceLine, (from)->line->line);                                 \
+    } while (0)
+#define FILL_KERNEL(table, row, from)                                                            \
+    do {                                                                                         \
+        if ((from)->frame.is_kernel)                                                             \
+            ROW_SET(row, table, kernelMode, 1);                                                  \
+        ROW_SET(row, table, unwindMethod, (from)->frame.method);                                 \
+    } while (0)
+
+static void write_osrt(struct writer *writer, const struct chain_row *from)
+{
+    struct row_OSRT_CALLCHAINS row = {0};
+    FILL(OSRT_CALLCHAINS, &row, from);
+    FILL_KERNEL(OSRT_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_OSRT_CALLCHAINS, &row);
+}
+
+static void write_cuda(struct writer *writer, const struct chain_row *from)
+{
+    struct row_CUDA_CALLCHAINS row = {0};
+    FILL(CUDA_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_CUDA_CALLCHAINS, &row);
+}
+
+static void write_sampled(struct writer *writer, const struct chain_row *from)
+{
+    struct row_SAMPLING_CALLCHAINS row = {0};
+    FILL(SAMPLING_CALLCHAINS, &row, from);
+    FILL_KERNEL(SAMPLING_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &row);
+}
+
+static void write_stack(struct collector *collector, int64_t id, uint32_t stack, void (*write)(struct writer *, const struct chain_row *))
+{
+    const struct symbols *symbols = collector->stacks->symbols;
+    struct chain_row row = {.id = id};
+    while (stack != SYMBOLS_NO_STACK) {
+        struct symbols_node node = symbols_stack(symbols, stack);
+        row.frame = symbols_frame(symbols, node.frame);
+        for (uint32_t i = 0; i < row.frame.line_count; i++, row.depth++) {
+            row.line = symbols_line(symbols, row.frame.first_line + i);
+            row.ids = ids_of(collector, row.frame.first_line + i);
+            write(collector->writer, &row);
+        }
+        stack = node.caller;
+    }
+}
+
+/* How many walks came to which end. */
+static void write_counts(struct collector *collector)
+{
+    static const char *const ends[] = {[SYMBOLS_WHOLE] = "whole", [SYMBOLS_CUT] = "cut", [SYMBOLS_TOO_DEEP] = "too-deep", [SYMBOLS_BROKEN] = "broken"};
+    const struct symbols_counts *counts = symbols_counts(collector->stacks->symbols);
+    for (size_t i = 0; collector->primary && i < sizeof ends / sizeof *ends; i++)
+        process_count_row(collector->primary, "callchains", "recorded", ends[i], (int64_t)counts->by_end[i]);
+    if (collector->primary)
+        process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)collector->stacks->unkept);
+}
+
+void stacks_write(struct collector *collector)
+{
+    struct stacks *stacks = collector->stacks;
+    if (!stacks || symbols_stack_count(stacks->symbols) <= 1)
+        return;
+    struct parallel *pool = parallel_new(0);
+    symbols_resolve(stacks->symbols, pool);
+    parallel_delete(pool);
+    if (symbols_counts(stacks->symbols)->maps_cut)
+        collector_warn(collector, 0, "Names of code that was made at run time may be missing: of /tmp/perf-PID.map only the first 256 MiB are read.");
+    stacks->ids = calloc(symbols_line_count(stacks->symbols) + 1, sizeof *stacks->ids);
+    if (!stacks->ids) {
+        stacks->unkept += stacks->sample_count;
+        write_counts(collector);
+        return;
+    }
+    for (uint32_t stack = 1; stack < stacks->used_room && stack < symbols_stack_count(stacks->symbols); stack++) {
+        if (stacks->used[stack] & STACKS_OSRT)
+            write_stack(collector, stack, stack, write_osrt);
+        if (stacks->used[stack] & STACKS_CUDA)
+            write_stack(collector, stack, stack, write_cuda);
+    }
+    for (size_t i = 0; i < stacks->sample_count; i++)
+        write_stack(collector, stacks->samples[i].id, stacks->samples[i].stack, write_sampled);
+    write_counts(collector);
+}
