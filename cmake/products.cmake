@@ -6,7 +6,7 @@ if(main_source)
   add_executable(tacho ${main_source})
   target_link_libraries(tacho PRIVATE tacho_cmd)
   if(NOT TACHO_SANITIZE)
-    target_sources(tacho PRIVATE src/cmd/static.c src/symbols/names/elfutils_static.c)
+    target_sources(tacho PRIVATE src/cmd/program_static.c src/symbols/names/elfutils_static.c)
     target_link_options(tacho PRIVATE -static
       -Wl,--wrap=dlopen,--wrap=getaddrinfo,--wrap=getnameinfo,--wrap=getprotobynumber,--wrap=getservbyname)
   endif()

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "display.h"
+#include "cmd/print/display.h"
 
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 

@@ -9,10 +9,10 @@
 #include "analyze/engine/table_diff.h"
 #include "base/human.h"
 #include "command.h"
-#include "deliver.h"
-#include "open.h"
+#include "output.h"
+#include "open_report.h"
 #include "stats.h"
-#include "wanted.h"
+#include "selection.h"
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 

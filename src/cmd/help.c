@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "display.h"
+#include "cmd/print/display.h"
 
 enum { LINE_WIDTH = 100, HELP_INDENT = 32 };
 

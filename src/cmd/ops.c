@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "open.h"
-#include "print.h"
-#include "wanted.h"
+#include "open_report.h"
+#include "cmd/print/print.h"
+#include "selection.h"
 
 struct settings {
     const char *sort_by, *format;

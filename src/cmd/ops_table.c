@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "display.h"
+#include "cmd/print/display.h"
 
 #define GAP "  "
 enum { WIDTH = 12, WIDTH_ROOM = 4 };

@@ -6,11 +6,11 @@
 
 #include "query/query.h"
 #include "command.h"
-#include "deliver.h"
-#include "display.h"
+#include "output.h"
+#include "cmd/print/display.h"
 #include "nsys_rep.h"
-#include "open.h"
-#include "print.h"
+#include "open_report.h"
+#include "cmd/print/print.h"
 
 /* Rows after which text is written out, for formats that need not know all of them. */
 enum { ROWS_AT_ONCE = 20000 };

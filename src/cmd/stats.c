@@ -1,7 +1,7 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "stats.h"
 
-#include "show.h"
+#include "run_reports.h"
 
 struct settings {
     struct show_settings show;

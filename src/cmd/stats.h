@@ -3,7 +3,7 @@
 #define TACHO_CMD_STATS_H
 
 #include "analyze/engine/analysis.h"
-#include "print.h"
+#include "cmd/print/print.h"
 
 struct stats_style {
     const struct print_format *format;

@@ -12,9 +12,9 @@
 #include "base/human.h"
 #include "serve/serve.h"
 #include "command.h"
-#include "display.h"
-#include "open.h"
-#include "share.h"
+#include "cmd/print/display.h"
+#include "open_report.h"
+#include "install_paths.h"
 
 #define HOST_MOST 256
 

@@ -13,7 +13,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/model/steps.h"
 #include "analyze/reports/torch_ops.h"
-#include "cmd/print.h"
+#include "cmd/print/print.h"
 #include "export/export.h"
 #include "view/load/view_state.h"
 #include "../unit/hostile_report.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/print.h"
+#include "cmd/print/print.h"
 #include "made_report.h"
 
 static void call(struct writer *writer, int64_t begin, int64_t end, int64_t global_tid, int64_t id, const char *name)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/print.h"
+#include "cmd/print/print.h"
 #include "made_report.h"
 
 /* A row by the names of its columns: "start", 5, "nameId", text("poll"), NULL. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/print.h"
+#include "cmd/print/print.h"
 #include "made_report.h"
 
 enum { OPEN = -1, PUSHPOP = 59, STARTEND = 60, MARK = 34, DOMAIN_CREATE = 75 };

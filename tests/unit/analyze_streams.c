@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/print.h"
+#include "cmd/print/print.h"
 #include "made_report.h"
 
 static int64_t process(int64_t pid)

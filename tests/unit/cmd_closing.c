@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/closing.h"
+#include "cmd/profile/summary.h"
 #include "made_report.h"
 
 #define US INT64_C(1000)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/display.h"
+#include "cmd/print/display.h"
 
 /* What bash makes of the quoted word. */
 static void as_bash_reads_it(const char *quoted, char *out, size_t size)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/doctor.h"
+#include "cmd/doctor/doctor.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
 static struct finding finding;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/info.h"
+#include "cmd/info/info.h"
 #include "made_report.h"
 
 static struct text out;

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/display.h"
-#include "cmd/print.h"
+#include "cmd/print/display.h"
+#include "cmd/print/print.h"
 
 static const struct table_column columns[] = {
     { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 }, { "PID", CELL_INT, UNIT_ID, 0 }, { "Name", CELL_TEXT, UNIT_NONE, 0 },

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/cgroup.h"
-#include "cmd/closing.h"
-#include "cmd/output_name.h"
+#include "cmd/doctor/cgroup.h"
+#include "cmd/profile/summary.h"
+#include "cmd/profile/output_name.h"
 #include "profile_line.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cmd/profile.h"
+#include "cmd/profile/profile.h"
 
 static struct profile_settings settings;
 static const char *program[64];

@@ -1,0 +1,419 @@
+/* tacho import, export and recover: from file to file. */
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/model/filter.h"
+#include "export/export.h"
+#include "import/import.h"
+#include "report/schema/enums.h"
+#include "report/schema/schema.h"
+#include "command.h"
+#include "nsys_rep.h"
+#include "open_report.h"
+#include "install_paths.h"
+#include "selection.h"
+
+struct settings {
+    const char *output, *type, *ts_shift, *samples;
+    const char *file_name; /* of what is exported, without its folder */
+    struct option_list tables, times;
+    struct export_options export;
+    struct part_settings part;
+    int overwrite, quiet;
+};
+
+#define FIELD(name) offsetof(struct settings, name)
+#define OUTPUT_ROW(text)                                                                                             \
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "FILE", .help = text }
+#define OVERWRITE_ROW                                                                                                \
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),                      \
+      .help = "Replace a file that is there already." }
+#define QUIET_ROW                                                                                                    \
+    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = FIELD(quiet), .help = "Say nothing when all is well." }
+
+/* "dir/name.sqlite" to "dir/name.tacho"; allocated. NULL when memory is short. */
+static char *with_ending(const char *path, const char *separator, const char *ending)
+{
+    const char *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    size_t length = dot && dot != (name ? name + 1 : path) ? (size_t)(dot - path) : strlen(path);
+    char *out = malloc(length + strlen(separator) + strlen(ending) + 1);
+
+    if (out)
+        sprintf(out, "%.*s%s%s", (int)length, path, separator, ending);
+    return out;
+}
+
+static int ends_with(const char *name, const char *ending)
+{
+    return strlen(name) > strlen(ending) && strcmp(name + strlen(name) - strlen(ending), ending) == 0;
+}
+
+/* Parses, checks that there is one file, and makes up the output's name where none was given. Returns 1 to go on. */
+static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file, int *status)
+{
+    const char *files[argc];
+    size_t count;
+    struct error err;
+
+    if (!command_options(self, argc, argv, settings, files, &count, status))
+        return 0;
+    if (count != 1) {
+        error_set(&err, ERR_BAD_ARGUMENT, count ? "one file at a time" : "name a file");
+        *status = command_fail(self, &err);
+        return 0;
+    }
+    *file = files[0];
+    return 1;
+}
+
+/* Says where the result is, unless told to be quiet; frees the made-up name. */
+static int finish(const struct command *self, int code, const struct error *err, const struct settings *settings,
+                  const char *output, char *made_up)
+{
+    if (code != 0)
+        command_fail(self, err);
+    else if (!settings->quiet)
+        printf("%s\n", output);
+    free(made_up);
+    return code == 0 ? EXIT_OK : code == ERR_BAD_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* ---- import -------------------------------------------------------------------------------------------------- */
+
+static const struct option import_options[] = {
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
+};
+
+/* What the report says about its own import: how many rows of TACHO_IMPORT give this reason. */
+static size_t count_reason(struct report *report, const char *reason)
+{
+    const struct report_table *table = report_table(report, "TACHO_IMPORT");
+    int column = table ? report_column(table, "reason") : -1;
+    struct report_columns rows;
+    struct error err;
+    size_t count = 0;
+
+    if (!table || report_read(report, table, &column, 1, &rows, &err) != 0)
+        return 0;
+    for (size_t r = 0; r < rows.rows; r++)
+        count += strcmp(report_string(report, rows.values[0][r], NULL), reason) == 0;
+    report_columns_free(&rows);
+    return count;
+}
+
+static void say_what_is_missing(const struct command *self, const char *path)
+{
+    static const struct { const char *reason, *sentence; } words[] = {
+        { "unknown-table", "tables of no name that this version knows were left out" },
+        { "unknown-column", "columns of no name that this version knows were left out" },
+        { "wrong-type", "columns hold values of a wrong type: those are NULL now" },
+        { "no-such-string", "columns refer to strings that are not there: those are NULL now" },
+        { "damaged", "tables are damaged: what could be read of them is there" },
+        { "truncated", "list of events is cut off: what is before that is there" },
+        { "too-many", "kind of event has more arguments than are kept" },
+        { "repaired", "list of events has quotes in strings that should have been escaped: they were taken as part of the string" },
+        { "journal-not-read", "journal beside the file could not be read, so what it holds is missing" },
+    };
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) != 0)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t count = count_reason(report, words[i].reason);
+        if (count)
+            fprintf(stderr, "tacho %s: %zu %s (table TACHO_IMPORT)\n", self->name, count, words[i].sentence);
+    }
+    report_close(report);
+}
+
+static int run_import(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct error err = {0};
+    const char *file;
+    int status;
+
+    if (!prepare(self, argc, argv, &settings, &file, &status))
+        return status;
+    struct text found = {0}; /* what nsys exports a .nsys-rep to, or the file itself */
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho"), *sqlite = with_ending(file, ".", "sqlite");
+    const char *output = settings.output ? settings.output : made_up;
+    int code = output && sqlite ? nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, &err)
+                                : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    const struct importer *importer = code == 0 ? importer_for(text_string(&found)) : NULL;
+    if (code == 0 && !importer)
+        code = error_set(&err, ERR_BAD_FORMAT, "'%s' cannot be read, or is not a file that can be imported (the SQLite "
+                         "export of nsys and traces of torch.profiler are)", file);
+    else if (code == 0)
+        code = importer->import(text_string(&found), output, settings.overwrite, &err);
+    if (code == 0 && !settings.quiet)
+        say_what_is_missing(self, output);
+    text_free(&found);
+    free(sqlite);
+    return finish(self, code, &err, &settings, output, made_up);
+}
+
+const struct command command_import = {
+    .name = "import", .arguments = "FILE", .summary = "make a report from another profiler's file",
+    .about = "Makes a .tacho report from the SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler (.json, "
+             ".json.gz, .json.zst). Other commands read such files directly; an import is smaller and opens faster.",
+    .options = import_options, .files = "sqlite,json,gz,zst", .run = run_import,
+};
+
+/* ---- export -------------------------------------------------------------------------------------------------- */
+
+static const char *const *type_names(void)
+{
+    static const char *names[32];
+
+    for (size_t i = 0; exporters[i] && i + 1 < 32; i++)
+        names[i] = exporters[i]->name;
+    return names;
+}
+
+static const char *const *sample_kinds(void)
+{
+    static const char *const kinds[] = { "cpu", "python", NULL };
+
+    return kinds;
+}
+
+static int take_max_size(void *settings, const char *value, struct error *err)
+{
+    uint64_t bytes = option_size(value, 1000);
+
+    if (bytes == 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-size is a size such as 25MB, not '%s'", value);
+    ((struct settings *)settings)->export.max_bytes = bytes;
+    return 0;
+}
+
+static const struct option export_options[] = {
+    { .name = "type", .letter = 't', .kind = OPTION_TEXT, .offset = FIELD(type), .value = "TYPE", .choices = type_names,
+      .help = "What to make of it: sqlite, csv, json, jsonlines, text, chrome, perfetto, stacks, folded, speedscope, pprof, "
+              "svg, tacho or html. Default: sqlite." },
+    OUTPUT_ROW("The file (csv: the folder) to write. Default: FILE with the ending of the type."),
+    OVERWRITE_ROW,
+    QUIET_ROW,
+    { .name = "tables", .kind = OPTION_LIST, .offset = FIELD(tables), .value = "PATTERN,…",
+      .help = "Only tables that match one of these basic regular expressions; upper and lower case are alike." },
+    { .name = "times", .kind = OPTION_LIST, .offset = FIELD(times), .value = "[START]/[END],…",
+      .help = "Only events that overlap one of these ranges; times in ns, or with us, ms or s behind them." },
+    PART_OPTIONS(struct settings, part),
+    { .name = "ts-shift", .kind = OPTION_TEXT, .offset = FIELD(ts_shift), .value = "TIME",
+      .help = "Add this to every time: ns, or with us, ms or s behind it." },
+    { .name = "ts-normalize", .kind = OPTION_BOOL, .offset = FIELD(export.normalize),
+      .help = "Times count from 1970 in UTC, not from the begin of the capture." },
+    { .name = "lazy", .letter = 'l', .kind = OPTION_BOOL, .offset = FIELD(export.lazy),
+      .help = "Leave out tables without rows. Default: true." },
+    { .name = "gzip", .kind = OPTION_BOOL, .offset = FIELD(export.gzip),
+      .help = "chrome, perfetto, folded, speedscope: pack the file; also if the name of the output ends with .gz." },
+    { .name = "metric", .kind = OPTION_TEXT, .offset = FIELD(export.metric), .value = "NAME",
+      .help = "stacks: self_cpu_time_total or self_cuda_time_total. Default: the first." },
+    { .name = "metadata", .kind = OPTION_TEXT, .offset = FIELD(export.metadata), .value = "OBJECT",
+      .help = "chrome: a JSON object, such as {\"batch\": 64}; its members stand in the trace before the events." },
+    { .name = "samples", .kind = OPTION_CHOICE, .offset = FIELD(samples), .value = "KIND", .choices = sample_kinds,
+      .help = "folded, speedscope, pprof, svg: of the samples of CPUs (cpu) or of Python code (python). Default: cpu, where there are some." },
+    { .name = "waiting", .kind = OPTION_BOOL, .offset = FIELD(export.waiting_samples),
+      .help = "folded, speedscope, pprof, svg: samples of threads that waited count too." },
+    { .name = "max-size", .kind = OPTION_CUSTOM, .take = take_max_size, .value = "SIZE",
+      .help = "html, tacho: cut the middle part out of the report that makes a file of at most this size, such as 25MB." },
+    { .name = "append", .kind = OPTION_BOOL, .offset = FIELD(export.append), .help = "Add to a SQLite file that is there." },
+    { .name = "separate-strings", .kind = OPTION_BOOL, .offset = FIELD(export.separate_strings),
+      .help = "csv, json, jsonlines, text: ids of strings instead of strings, and the table StringIds. SQLite always has them so." },
+    { .name = "csv-guard", .kind = OPTION_BOOL, .offset = FIELD(export.guard_formulas),
+      .help = "csv: prefix text cells that start with =, +, -, @, tab or CR with ', so that spreadsheets do not evaluate them (default: false)." },
+    { .name = "include-blobs", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "binary payloads are always included" },
+    { .name = "include-json", .kind = OPTION_IGNORED, .value = "BOOL",
+      .help = "JSON payloads are always included" },
+    {0},
+};
+
+/* Splits each value at its commas and hands the parts on; a backslash is the pattern's own. */
+static int take_parts(const struct option_list *list, struct export_options *options,
+                      int (*add)(struct export_options *options, const char *part, struct error *err), struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < list->count && code == 0; i++) {
+        char *copy = strdup(list->values[i]), *rest = copy, *part;
+        if (!copy)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        while (code == 0 && (part = strsep(&rest, ",")))
+            if (*part)
+                code = add(options, part, err);
+        free(copy);
+    }
+    return code;
+}
+
+static int take_export_options(struct settings *settings, const struct exporter **exporter, struct error *err)
+{
+    *exporter = exporter_find(settings->type);
+    if (!*exporter) {
+        const char *near = nearest_name(settings->type, type_names());
+        return error_set(err, ERR_BAD_ARGUMENT, "--type %s cannot be written%s%s%s; docs/commands/export.md says how SQLite becomes "
+                         "Parquet or Arrow", settings->type, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    }
+    settings->export.python_samples = settings->samples && strcmp(settings->samples, "python") == 0;
+    int code = take_parts(&settings->tables, &settings->export, export_add_pattern, err);
+    if (code == 0)
+        code = take_parts(&settings->times, &settings->export, export_add_range, err);
+    if (code == 0 && settings->ts_shift)
+        code = export_parse_time(settings->ts_shift, &settings->export.shift_ns, err);
+    return code;
+}
+
+/* A pattern that is misspelt leaves nothing, which is easily taken for a report without data. */
+static int names_a_table(const struct export_options *options, const struct report *report)
+{
+    for (size_t i = 0; i < report_table_count(report); i++)
+        if (export_wants_table(options, report_table_at(report, i)->name))
+            return 1;
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        if (export_wants_table(options, schema_tables[i].name))
+            return 1;
+    for (size_t i = 0; i < ENUM_COUNT; i++)
+        if (export_wants_table(options, schema_enums[i].name))
+            return 1;
+    return 0;
+}
+
+/* All of it, or the part that was asked for. */
+static int write_part(struct report *report, const char *output, const struct exporter *exporter, const struct settings *settings, struct error *err)
+{
+    struct export_options options = settings->export;
+    const struct wanted no_report = {0};
+    struct part part = {0};
+    struct filter filter = {0};
+    struct text note = {0};
+    int code = part_find(&settings->part, report, &part, err);
+
+    if (code == 0) {
+        struct analysis_request request = part_request(&part, &no_report);
+        code = filter_open(&filter, report, &request, err);
+    }
+    options.filter = filter.only.only || filter.span ? &filter : NULL;
+    options.page_folder = share_page_folder();
+    options.name = settings->file_name;
+    options.note = &note;
+    if (code == 0)
+        code = export_file(exporter, report, output, settings->overwrite, &options, err);
+    if (code == 0 && note.length && !settings->quiet)
+        fprintf(stderr, "tacho export: %s\n", text_string(&note));
+    text_free(&note);
+    filter_close(&filter);
+    part_free(&part);
+    return code;
+}
+
+static int write_export(const char *file, const char *output, const struct exporter *exporter, const struct settings *settings,
+                        struct error *err)
+{
+    struct report *report;
+
+    struct stat from, to;
+    if (stat(file, &from) == 0 && stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+        return error_set(err, ERR_BAD_ARGUMENT, "the output would replace '%s' itself; name another with -o", file);
+    int code = open_report(file, &report, err);
+    if (code == 0) {
+        if (names_a_table(&settings->export, report))
+            code = write_part(report, output, exporter, settings, err);
+        else
+            code = error_set(err, ERR_BAD_ARGUMENT, "no table has a name that --tables matches; 'tacho sql FILE .tables' lists them");
+        close_report(report, file);
+    }
+    return code;
+}
+
+static int run_export(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { .type = "sqlite", .export.lazy = 1 };
+    const struct exporter *exporter;
+    struct error err = {0};
+    const char *file, *output = NULL;
+    char *made_up = NULL;
+    int status;
+
+    if (!prepare(self, argc, argv, &settings, &file, &status))
+        return status;
+    const char *slash = strrchr(file, '/');
+    settings.file_name = slash ? slash + 1 : file;
+    int code = take_export_options(&settings, &exporter, &err);
+    if (code == 0) {
+        char ending[64];
+        snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
+        made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
+        output = settings.output ? settings.output : made_up;
+        settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
+        code = output ? write_export(file, output, exporter, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    }
+    export_options_free(&settings.export);
+    return finish(self, code, &err, &settings, output, made_up);
+}
+
+const struct command command_export = {
+    .name = "export", .arguments = "FILE", .summary = "make a file for other tools from a report",
+    .about = "Writes a report in another format. SQLite has the tables and columns of nsys's own export, so that scripts written "
+             "for it work unchanged; the other types hold the same tables as text.",
+    .options = export_options, .files = "tacho,sqlite", .run = run_export,
+};
+
+/* ---- recover ------------------------------------------------------------------------------------------------- */
+
+static const struct option recover_options[] = {
+    OUTPUT_ROW("The report to write. Default: FILE with the ending .recovered.tacho."), OVERWRITE_ROW, QUIET_ROW, {0},
+};
+
+/* What a repair cannot bring back, such as events that a full disk had no room for. */
+static void say_what_was_lost(const char *path)
+{
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) == 0)
+        close_report(report, path);
+}
+
+static int run_recover(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct report_health health = {0};
+    struct error err = {0};
+    const char *file;
+    int status;
+
+    if (!prepare(self, argc, argv, &settings, &file, &status))
+        return status;
+    char *made_up = settings.output ? NULL : with_ending(file, ".", "recovered.tacho");
+    const char *output = settings.output ? settings.output : made_up;
+    int code = output ? report_recover(file, output, settings.overwrite, &health, &err)
+                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    if (code == 0 && !settings.quiet) {
+        if (health.damaged_chunks)
+            printf("%llu damaged chunk%s (%llu bytes) %s left out.\n", (unsigned long long)health.damaged_chunks,
+                   health.damaged_chunks == 1 ? "" : "s", (unsigned long long)health.damaged_bytes,
+                   health.damaged_chunks == 1 ? "was" : "were");
+        if (health.cut_bytes)
+            printf("%llu bytes of a chunk at the end that was not whole were left out.\n", (unsigned long long)health.cut_bytes);
+        if (health.complete && !health.damaged_chunks)
+            printf("The file was whole.\n");
+        else if (!health.damaged_chunks)
+            printf("Nothing was damaged; the report lacked its end.\n");
+    }
+    if (code == 0)
+        say_what_was_lost(output);
+    return finish(self, code, &err, &settings, output, made_up);
+}
+
+const struct command command_recover = {
+    .name = "recover", .arguments = "FILE", .summary = "make a whole report of a damaged or unfinished one",
+    .about = "Copies all that can be read of a report to a new one. Other commands open such reports too; this makes the repair last.",
+    .options = recover_options, .files = "tacho", .run = run_recover,
+};

@@ -1,0 +1,391 @@
+/* tacho info: what is in a report, how it came to be, and what is not in it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/model/losses.h"
+#include "base/human.h"
+#include "cmd/command.h"
+#include "cmd/print/display.h"
+#include "info.h"
+#include "cmd/open_report.h"
+#include "cmd/print/print.h"
+#include "cmd/small_tables.h"
+
+struct settings { int all, output; };
+
+static const struct option options[] = {
+    { .name = "all", .letter = 'a', .kind = OPTION_FLAG, .offset = offsetof(struct settings, all),
+      .help = "Every process, table and message, however many there are." },
+    { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
+      .help = "Only what the program wrote, where `tacho profile -w false` hid it: its stdout to stdout, its stderr to stderr." },
+    {0},
+};
+
+enum { FEW = 40, LABEL_WIDTH = 18, WIDEST_VALUE = 160 };
+
+static void add_label(struct text *out, const char *label)
+{
+    text_addf(out, "%s", label);
+    size_t length = strlen(label);
+    text_add_repeat(out, ' ', length < LABEL_WIDTH ? LABEL_WIDTH - length : 1);
+}
+
+static void add_heading(struct text *out, const char *heading)
+{
+    text_addf(out, "\n%s\n", heading);
+}
+
+static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
+{
+    struct losses losses;
+
+    report_check(report);
+    if (losses_read(&losses, report, err) != 0)
+        return err->code;
+    struct report_health health = report_health(report);
+
+    add_label(out, "File");
+    display_add(out, path, strlen(path), 0);
+    text_add(out, ", ");
+    human_bytes(out, health.file_bytes);
+    text_add_char(out, '\n');
+    add_label(out, "Health");
+    if (health.damaged_chunks) {
+        text_add(out, "damaged: ");
+        human_count(out, health.damaged_chunks);
+        text_add(out, health.damaged_chunks == 1 ? " chunk, " : " chunks, ");
+        human_bytes(out, health.damaged_bytes);
+        text_add(out, " could not be read; all else is here\n");
+    } else if (!health.complete) {
+        text_add(out, "unfinished: still being written, or its writer was killed; all that was written is here\n");
+    } else if (losses.total || losses.processes) {
+        text_add(out, "incomplete: ");
+        open_add_losses(out, &losses);
+        text_add(out, health.recovered ? "; recovered from a damaged or unfinished report\n" : "; the file itself is whole\n");
+    } else {
+        text_add(out, health.recovered ? "recovered from a damaged or unfinished report: what was not in it is missing here\n" : "complete\n");
+    }
+    return 0;
+}
+
+static void add_as_it_is(struct text *out, const char *value)
+{
+    display_add(out, value, strlen(value), WIDEST_VALUE);
+}
+
+static void add_as_time(struct text *out, const char *value)
+{
+    human_time(out, strtoll(value, NULL, 10));
+}
+
+static void add_as_bytes(struct text *out, const char *value)
+{
+    human_bytes(out, strtoull(value, NULL, 10));
+}
+
+/* "24682740 kB", as the kernel has it: its kB are of 1024 bytes. */
+static void add_as_memory(struct text *out, const char *value)
+{
+    char *unit;
+    unsigned long long number = strtoull(value, &unit, 10);
+
+    if (strcmp(unit, " kB") == 0 && number < UINT64_MAX / 1024)
+        human_bytes(out, number * 1024);
+    else
+        add_as_it_is(out, value);
+}
+
+static void add_as_clock(struct text *out, const char *value)
+{
+    if (strcmp(value, "counter") == 0)
+        text_add(out, "the CPU's counter");
+    else
+        add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
+}
+
+/* What the names in the report's tables are called here, and how the value is shown (NULL: as it is); without a label it is
+ * not. Others are shown as they are. */
+static const struct label { const char *name, *label; void (*add)(struct text *out, const char *value); } labels[] = {
+    { "TACHO_VERSION", "Made by Tacho", NULL }, { "COMMAND_LINE", "Command", NULL }, { "PROGRAM", NULL, NULL },
+    { "SOURCES", "Traced", NULL }, { "WORKING_DIRECTORY", "Folder", NULL }, { "OSRT_THRESHOLD_NS", "Threshold", add_as_time },
+    { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes }, { "CLOCK", "Clock", add_as_clock }, { "CpuCores", "Cores", NULL },
+    { "CpuArchitecture", "Architecture", NULL }, { "CpuDescription", "CPU", NULL }, { "HardwarePlatform", NULL, NULL },
+    { "OsDescription", "System", NULL }, { "KernelVersion", "Kernel", NULL }, { "MemoryTotal", "Memory", add_as_memory },
+    { "Hostname", "Host", NULL }, { "NvDriverVersion", "NVIDIA driver", NULL }, { "CudaDriverVersion", "CUDA driver", NULL },
+};
+
+static struct label label_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+        if (strcmp(labels[i].name, name) == 0)
+            return labels[i];
+    return (struct label){ name, name, NULL };
+}
+
+/* Rows of name and value, as label and text. */
+static int add_pairs(struct text *out, struct report *report, const char *table, const char *name, const char *value,
+                     struct error *err)
+{
+    const char *const names[] = { name, value, NULL };
+    struct rows rows;
+    int code = rows_read(&rows, report, table, names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        struct text shown = {0};
+        struct label label = label_of(rows_text(&rows, i, 0, NULL));
+        if (!label.label)
+            continue;
+        display_add(&shown, label.label, strlen(label.label), 40);
+        add_label(out, text_string(&shown));
+        text_free(&shown);
+        (label.add ? label.add : add_as_it_is)(out, rows_text(&rows, i, 1, NULL));
+        text_add_char(out, '\n');
+    }
+    rows_free(&rows);
+    return code;
+}
+
+/* Of reports that another profiler's file became. */
+static int add_origin(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "name", NULL };
+    struct rows rows;
+    int ours = 0, code = rows_read(&rows, report, "META_DATA_CAPTURE", names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
+        ours |= strcmp(rows_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
+    rows_free(&rows);
+    /* Where something is missing, that may be what says that it is ours. */
+    struct report_health health = report_health(report);
+    if (code == 0 && !ours && health.complete && !health.recovered && !health.damaged_chunks) {
+        add_label(out, "Made by");
+        text_add(out, "another profiler; imported\n");
+    }
+    return code;
+}
+
+static int add_times(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const start_names[] = { "utcTime", "localTime", NULL };
+    static const char *const details_names[] = { "duration", NULL };
+    struct rows start, details;
+    size_t length;
+    int code = rows_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err);
+
+    if (code == 0 && start.columns.rows) {
+        const char *utc = rows_text(&start, 0, 0, &length);
+        add_label(out, "Started");
+        display_add(out, utc, length, WIDEST_VALUE);
+        text_add(out, " UTC\n");
+    }
+    rows_free(&start);
+    if (code == 0)
+        code = rows_read(&details, report, "ANALYSIS_DETAILS", details_names, err);
+    else
+        return code;
+    if (code == 0 && details.columns.rows) {
+        add_label(out, "Duration");
+        human_time(out, rows_number(&details, 0, 0, 0));
+        text_add_char(out, '\n');
+    }
+    rows_free(&details);
+    return code;
+}
+
+static int add_ranges(struct text *out, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "start", "end", "cause", NULL };
+    struct rows rows;
+    size_t length;
+    int code = rows_read(&rows, report, "TACHO_RANGE", names, err);
+
+    if (code == 0 && rows.columns.rows)
+        add_heading(out, "Capture ranges");
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        const char *cause = rows_text(&rows, i, 2, &length);
+        text_add(out, "  ");
+        human_time(out, rows_number(&rows, i, 0, 0));
+        text_add(out, " – ");
+        if (rows_is_null(&rows, i, 1))
+            text_add(out, "(not ended)");
+        else
+            human_time(out, rows_number(&rows, i, 1, 0));
+        text_add(out, "  begun by ");
+        display_add(out, cause, length, WIDEST_VALUE);
+        text_add_char(out, '\n');
+    }
+    rows_free(&rows);
+    return code;
+}
+
+/* What the profiler had to say: notes with a severity. */
+static int add_messages(struct text *out, struct report *report, int all, struct error *err)
+{
+    static const char *const names[] = { "severity", "text", NULL };
+    enum { SEVERITY_WARNING = 2 };
+    struct rows rows;
+    size_t length, shown = 0, left = 0;
+    int code = rows_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
+
+    for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
+        if (!all && (rows_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
+            add_heading(out, "Messages");
+        const char *bytes = rows_text(&rows, i, 1, &length);
+        text_add(out, "  ");
+        display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
+        text_add_char(out, '\n');
+    }
+    if (shown && left)
+        text_addf(out, "  … %zu more: tacho info --all\n", left);
+    rows_free(&rows);
+    return code;
+}
+
+/* What an import found in its file and could not take over. */
+static int add_import_notes(struct text *out, struct report *report, size_t limit, struct error *err)
+{
+    static const char *const names[] = { "tableName", "columnName", "reason", "count", NULL };
+    struct rows rows;
+    size_t length;
+    int code = rows_read(&rows, report, "TACHO_IMPORT", names, err);
+
+    if (code == 0 && rows.columns.rows)
+        add_heading(out, "Not imported");
+    for (size_t i = 0; code == 0 && i < rows.columns.rows && i < limit; i++) {
+        text_add(out, "  ");
+        for (size_t c = 0; c < 2; c++) {
+            const char *name = rows_text(&rows, i, c, &length);
+            if (c && length)
+                text_add_char(out, '.');
+            display_add(out, name, length, WIDEST_VALUE);
+        }
+        text_addf(out, "  %s", rows_text(&rows, i, 2, &length));
+        if (rows_number(&rows, i, 3, -1) >= 0)
+            text_addf(out, ", %lld", (long long)rows_number(&rows, i, 3, -1));
+        text_add_char(out, '\n');
+    }
+    if (code == 0 && rows.columns.rows > limit)
+        text_addf(out, "  … %zu more: tacho info --all\n", rows.columns.rows - limit);
+    rows_free(&rows);
+    return code;
+}
+
+static void add_tables(struct text *out, struct report *report)
+{
+    static const struct table_column columns[] = {
+        { "Table", CELL_TEXT, UNIT_NONE, 0 }, { "Rows", CELL_INT, UNIT_NONE, 0 }, { "Bytes", CELL_INT, UNIT_NONE, 0 },
+    };
+    struct table *table = table_new(columns, 3);
+    const struct print_request request = { .time = &time_unit_ns, .to_terminal = 1 };
+
+    for (size_t i = 0; table && i < report_table_count(report); i++) {
+        const struct report_table *at = report_table_at(report, i);
+        struct table_cell *row = at->rows ? table_add_row(table) : NULL;
+        if (!row)
+            continue;
+        cell_set_text(table, &row[0], at->name, strlen(at->name));
+        cell_set_int(&row[1], (int64_t)at->rows);
+        cell_set_int(&row[2], (int64_t)at->packed_bytes);
+    }
+    if (table && table_row_count(table)) {
+        add_heading(out, "Tables");
+        print_column.table(out, table, &request);
+    }
+    table_delete(table);
+}
+
+int info_print(struct text *out, struct report *report, const char *path, int all, struct error *err)
+{
+    size_t limit = all ? SIZE_MAX : FEW;
+
+    if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", "name", "value", err) != 0 ||
+        add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
+        info_add_sampling(out, report, err) != 0 || info_add_cuda(out, report, err) != 0 || info_add_processes(out, report, limit, err) != 0 || add_ranges(out, report, err) != 0 ||
+        add_messages(out, report, all, err) != 0 || add_import_notes(out, report, limit, err) != 0)
+        return err->code;
+    if (report_table(report, "TARGET_INFO_SYSTEM_ENV")) {
+        add_heading(out, "Machine");
+        if (add_pairs(out, report, "TARGET_INFO_SYSTEM_ENV", "name", "value", err) != 0)
+            return err->code;
+    }
+    if (all)
+        add_tables(out, report);
+    return 0;
+}
+
+/* ---- what the program wrote ---- */
+
+/* Bytes as they were written; whoever asks for them knows the program. */
+static int write_streams(const struct command *self, struct report *report, const char *path, struct error *err)
+{
+    static const char *const names[] = { "filenameId", "contentId", NULL };
+    struct rows rows;
+    size_t length;
+    int status = EXIT_OK, code = rows_read(&rows, report, "ProcessStreams", names, err);
+
+    if (code == 0 && !rows.columns.rows)
+        code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
+    for (size_t i = 0; code == 0 && i < rows.columns.rows && status == EXIT_OK; i++) {
+        int is_error = strstr(rows_text(&rows, i, 0, NULL), "stderr") != NULL;
+        const char *bytes = rows_text(&rows, i, 1, &length);
+        struct text content = {0};
+        if (is_error) {
+            fwrite(bytes, 1, length, stderr);
+        } else {
+            text_add_bytes(&content, bytes, length);
+            status = command_write(self, &content);
+        }
+        text_free(&content);
+    }
+    rows_free(&rows);
+    return code != 0 ? command_fail(self, err) : status;
+}
+
+static int print_info(const struct command *self, struct report *report, const char *path, int is_first, int all, struct error *err)
+{
+    struct text out = {0};
+
+    if (!is_first)
+        text_add_char(&out, '\n');
+    int status = info_print(&out, report, path, all, err) != 0 ? command_fail(self, err) : command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct error err = {0};
+    const char *files[argc];
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &count, &status))
+        return status;
+    if (count == 0) {
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho info report1.tacho");
+        return command_fail(self, &err);
+    }
+    for (size_t i = 0; i < count && status == EXIT_OK; i++) {
+        struct report *report;
+        if (open_report(files[i], &report, &err) != 0)
+            return command_fail(self, &err);
+        status = settings.output ? write_streams(self, report, files[i], &err)
+                                 : print_info(self, report, files[i], i == 0, settings.all, &err);
+        report_close(report);
+    }
+    return status;
+}
+
+const struct command command_info = {
+    .name = "info", .arguments = "FILE …", .summary = "what is in a report, and what was lost",
+    .about = "Shows where a report comes from (command, machine, processes, ranks), what each source recorded and lost, and whether the "
+             "file is whole.",
+    .options = options, .files = "tacho,sqlite", .run = run,
+};

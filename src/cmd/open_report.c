@@ -1,0 +1,167 @@
+/* Foreign files become a report in a temporary file that has no name any more once it is open. What is wrong with a report
+ * is said on stderr, so that it reaches whoever reads the tables and disturbs no program that does. */
+#include "open_report.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/model/losses.h"
+#include "base/human.h"
+#include "import/import.h"
+#include "cmd/print/display.h"
+#include "nsys_rep.h"
+#include "small_tables.h"
+
+static int import_to_temporary(const char *path, const struct importer *importer, struct report **out, struct error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    char name[4096];
+
+    if (snprintf(name, sizeof name, "%s/tacho-import-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)sizeof name)
+        return error_set(err, ERR_BAD_ARGUMENT, "TMPDIR is too long");
+    int fd = mkstemp(name);
+    if (fd < 0)
+        return error_set_errno(err, "cannot make a temporary file in %s for the import", folder && *folder ? folder : "/tmp");
+    close(fd);
+    int code = importer->import(path, name, 1, err);
+    if (code == 0)
+        code = report_open(name, out, err);
+    unlink(name);
+    return code;
+}
+
+int open_report(const char *path, struct report **out, struct error *err)
+{
+    struct text found = {0};
+    int code = nsys_rep_find(path, NULL, &found, err);
+
+    if (code == 0) {
+        const struct importer *importer = importer_for(text_string(&found));
+        code = importer ? import_to_temporary(text_string(&found), importer, out, err) : report_open(text_string(&found), out, err);
+    }
+    text_free(&found);
+    return code;
+}
+
+static void add_damage(struct text *out, const struct report_health *health)
+{
+    text_add(out, "is damaged: ");
+    human_count(out, health->damaged_chunks);
+    text_add(out, health->damaged_chunks == 1 ? " chunk (" : " chunks (");
+    human_bytes(out, health->damaged_bytes);
+    text_add(out, health->damaged_chunks == 1 ? ") could not be read and is left out" : ") could not be read and are left out");
+    text_add(out, "; figures may be too low");
+}
+
+/* "2 nvtx events (buffer-full), 1 osrt event (in-signal)", or processes: how many in all. */
+static uint64_t add_kind(struct text *out, const struct losses *losses, int is_of_processes)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < losses->count; i++) {
+        const struct loss *loss = &losses->items[i];
+        if (loss_is_of_processes(loss) != is_of_processes)
+            continue;
+        text_add(out, total ? ", " : "");
+        human_count(out, loss->count);
+        text_add_char(out, ' ');
+        if (!is_of_processes) {
+            display_add(out, loss->source, strlen(loss->source), 40);
+            text_add_char(out, ' ');
+        }
+        text_add(out, is_of_processes ? "process" : "event");
+        text_add(out, loss->count == 1 ? "" : is_of_processes ? "es" : "s");
+        text_add(out, " (");
+        display_add(out, loss->cause, strlen(loss->cause), 40);
+        text_add_char(out, ')');
+        total += loss->count;
+    }
+    return total;
+}
+
+void open_add_losses(struct text *out, const struct losses *losses)
+{
+    uint64_t events = add_kind(out, losses, 0);
+    if (events)
+        text_add(out, events == 1 ? " was lost" : " were lost");
+    if (events && losses->processes)
+        text_add(out, " and ");
+    uint64_t processes = add_kind(out, losses, 1);
+    if (processes)
+        text_add(out, processes == 1 ? " was not recorded" : " were not recorded");
+}
+
+/* What an import could not take over. Names that we do not know are no loss to any table of ours, and not told here. */
+static void add_import(struct text *out, struct report *report)
+{
+    static const char *const names[] = { "reason", NULL };
+    static const struct { const char *reason, *one, *more; } words[] = {
+        { "damaged", "damaged table", "damaged tables" },
+        { "truncated", "list of events that is cut off", "lists of events that are cut off" },
+        { "too-many", "argument list that is too long", "argument lists that are too long" },
+        { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
+        { "no-such-string", "column with names that are not there", "columns with names that are not there" },
+        { "journal-not-read", "journal beside the file", "journals beside the file" },
+    };
+    struct rows rows;
+    struct error err;
+    size_t told = 0;
+
+    if (rows_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t count = 0;
+        for (size_t r = 0; r < rows.columns.rows; r++)
+            count += strcmp(rows_text(&rows, r, 0, NULL), words[i].reason) == 0;
+        if (count)
+            text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count, count == 1 ? words[i].one : words[i].more);
+    }
+    if (told)
+        text_add(out, "; figures may be wrong (tacho info lists them)");
+    rows_free(&rows);
+}
+
+/* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */
+static void say(const char *path, struct text *sentence)
+{
+    struct text clean = {0};
+
+    display_add(&clean, path, strlen(path), 0);
+    text_add_char(&clean, ' ');
+    display_add(&clean, text_string(sentence), sentence->length, 0);
+    fprintf(stderr, "tacho: %s\n", text_string(&clean));
+    text_free(&clean);
+    text_clear(sentence);
+}
+
+void close_report(struct report *report, const char *path)
+{
+    struct text sentence = {0};
+    struct losses losses;
+    struct error err;
+    int lost = losses_read(&losses, report, &err) == 0 && losses.count;
+    struct report_health health = report_health(report);
+
+    fflush(stdout);
+    if (health.damaged_chunks) {
+        add_damage(&sentence, &health);
+        say(path, &sentence);
+    }
+    add_import(&sentence, report);
+    if (sentence.length)
+        say(path, &sentence);
+    if (lost) {
+        text_add(&sentence, "is incomplete: ");
+        open_add_losses(&sentence, &losses);
+        text_add(&sentence, "; figures are too low");
+        say(path, &sentence);
+    }
+    if (!health.complete) {
+        text_add(&sentence, "is unfinished (still being written, or its writer was killed); what was written is shown");
+        say(path, &sentence);
+    }
+    text_free(&sentence);
+    report_close(report);
+}

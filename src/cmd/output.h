@@ -1,0 +1,71 @@
+/* Where tables go and in what format: -f and -o of `stats` and `analyze`, several of each, paired in order.
+ *
+ * An output is "-" (stdout), "@CMD" (the standard input of a command), "." (files named after the input) or the base of
+ * the files' names. */
+#ifndef TACHO_CMD_OUTPUT_H
+#define TACHO_CMD_OUTPUT_H
+
+#include "command.h"
+#include "cmd/print/print.h"
+
+enum { DELIVER_MOST = 64 };
+
+/* What the options fill; a command has it as a member of its settings. */
+struct deliver_settings {
+    struct option_list formats, outputs;
+    const char *time_unit;
+    int quiet, force_overwrite;
+};
+
+/* Their rows in a table of options: DELIVER_OPTIONS(struct settings, deliver). */
+#define DELIVER_OPTIONS(type, member)                                                                                     \
+    { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                     \
+      .value = "NAME[:ARGUMENT…]", .choices = deliver_format_names,                                                       \
+      .help = "column, table, csv, tsv, json, hdoc or htable; '.' is column on the terminal and csv elsewhere (the "      \
+              "default). Several with commas, paired with what is shown in order; the last one counts on." },             \
+    { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME",    \
+      .help = "'-' is the terminal (the default), '@CMD' a command that reads it, '.' files named after FILE, and "       \
+              "anything else the start of the files' names. Several with commas, as formats." },                          \
+    { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",               \
+      .choices = deliver_time_unit_names,                                                                                 \
+      .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },                       \
+    { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                        \
+      .help = "Tables only, without titles and notes." },                                                                 \
+    { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                   \
+      .help = "Write over files that exist." }
+const char *const *deliver_format_names(void);
+const char *const *deliver_time_unit_names(void);
+
+/* One format and one output. */
+struct destination {
+    const struct print_format *format;
+    struct print_request request; /* without title and name, which the caller adds */
+    const char *output;           /* "-", "@CMD", "." or a base name */
+};
+
+struct delivery {
+    struct destination list[DELIVER_MOST];
+    size_t count; /* at least 1 */
+    int quiet, overwrite;
+    char **texts[2 * DELIVER_MOST]; /* what the list points into */
+    size_t text_count;
+};
+
+int delivery_parse(struct delivery *delivery, const struct deliver_settings *settings, struct error *err);
+void delivery_free(struct delivery *delivery);
+/* The place-th; the last one counts on. */
+const struct destination *delivery_at(const struct delivery *delivery, size_t place);
+int destination_is_console(const struct destination *destination);
+
+/* The file that a table goes to: BASE_WHAT.csv. what is the report and its arguments; colons and slashes in it become
+ * _ and -. With "." the base is the input without its ending. */
+void destination_file(struct text *out, const struct destination *destination, const char *input, const char *what);
+
+/* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
+int deliver(const struct delivery *delivery, const struct destination *destination, const char *file, const struct text *text,
+            struct error *err);
+
+/* Prints --help-formats. */
+void deliver_help(struct text *out);
+
+#endif

@@ -1,0 +1,323 @@
+/* tacho profile: runs a program, records it, and ends as the program ended.
+ *
+ * All that it says itself goes to stderr, so that the program's output stays what it was. */
+#include "profile.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "export/export.h"
+#include "summary.h"
+#include "cmd/command.h"
+#include "cmd/print/display.h"
+#include "cmd/open_report.h"
+#include "output_name.h"
+#include "profile_counters.h"
+#include "cmd/stats.h"
+
+/* One argument as a shell would need it. */
+static void add_quoted(struct text *out, const char *argument)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+
+    if (*argument && strspn(argument, safe) == strlen(argument)) {
+        text_add(out, argument);
+        return;
+    }
+    text_add_char(out, '\'');
+    for (; *argument; argument++) {
+        if (*argument == '\'')
+            text_add(out, "'\\''");
+        else
+            text_add_char(out, *argument);
+    }
+    text_add_char(out, '\'');
+}
+
+static void print_warnings(const struct command *self, const struct text *warnings)
+{
+    for (const char *line = text_string(warnings); *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "tacho %s: %.*s\n", self->name, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void tell(void *context, const char *sentence)
+{
+    struct text out = {0};
+
+    text_add(&out, "tacho: ");
+    display_add(&out, sentence, strlen(sentence), 0);
+    text_add_char(&out, '\n');
+    fwrite(text_string(&out), 1, out.length, stderr);
+    text_free(&out);
+}
+
+/* What the caller needs to load the agent, a line each. */
+static void announce(void *context, const char *session, const char *agent_path)
+{
+    printf("%s\n%s\n", session, agent_path);
+    fflush(stdout);
+}
+
+struct naming {
+    const struct profile_settings *settings;
+    struct text *path;
+    unsigned number;
+    int uses_number;
+};
+
+/* The report's path with another ending, as export names its files. */
+static void add_export_name(struct text *name, const char *path, const struct exporter *exporter)
+{
+    text_add_bytes(name, path, strlen(path) - strlen(".tacho"));
+    text_addf(name, exporter->folder ? "_%s" : ".%s", exporter->extension);
+}
+
+/* What --export is to write must not be there either: better said now than after the run. */
+static int check_exports(const struct profile_settings *settings, const char *path, struct error *err)
+{
+    for (size_t i = 0; i < settings->exports.count && !settings->overwrite; i++) {
+        struct text name = {0};
+        add_export_name(&name, path, exporter_find(settings->exports.values[i]));
+        if (access(text_string(&name), F_OK) == 0)
+            error_set(err, ERR_EXISTS, "%.400s exists already: choose another name, or overwrite it with -f true", text_string(&name));
+        text_free(&name);
+    }
+    return err->code;
+}
+
+static int name_output(void *context, int pid, const char **path, struct error *err)
+{
+    struct naming *naming = context;
+    int code = output_name_free(naming->path, naming->settings->output, pid, &naming->number, &naming->uses_number, err);
+
+    *path = text_string(naming->path);
+    return code ? code : check_exports(naming->settings, *path, err);
+}
+
+/* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the
+ * next. */
+static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result, struct error *err)
+{
+    struct naming naming = { .settings = settings, .path = path, .number = 1 };
+    int code;
+
+    settings->collect.name_output = name_output;
+    settings->collect.name_context = &naming;
+    do {
+        err->code = 0;
+        code = collect_run(&settings->collect, result, err);
+        naming.number++;
+    } while (code == ERR_EXISTS && naming.uses_number && !settings->overwrite);
+    return code;
+}
+
+static void print_stats(const struct command *self, struct report *report, const char *path)
+{
+    const struct analysis *wanted[64];
+    struct stats_style style = { .format = print_formats[0], .by_default = 1,
+                                 .request = { .time = &time_unit_ns, .to_terminal = isatty(STDOUT_FILENO) } };
+    struct text out = {0};
+    struct error err;
+
+    analysis_defaults(report, wanted, sizeof wanted / sizeof wanted[0]);
+    for (const struct analysis **at = wanted; *at; at++) {
+        struct analysis_request request = {0};
+        if (stats_print(&out, report, path, *at, &request, &style, &err) != 0)
+            command_fail(self, &err);
+    }
+    command_write(self, &out);
+    text_free(&out);
+}
+
+/* The names of what could be written; each is the caller's to free. */
+static size_t write_exports(const struct command *self, const struct profile_settings *settings, struct report *report,
+                            const char *path, struct text *names)
+{
+    size_t written = 0;
+
+    for (size_t i = 0; i < settings->exports.count; i++) {
+        const struct exporter *exporter = exporter_find(settings->exports.values[i]);
+        struct text name = {0};
+        struct error err = {0};
+        add_export_name(&name, path, exporter);
+        if (export_file(exporter, report, text_string(&name), settings->overwrite, NULL, &err) == 0) {
+            names[written++] = name;
+        } else {
+            command_fail(self, &err);
+            text_free(&name);
+        }
+    }
+    return written;
+}
+
+/* Everything after the capture. None of it may change the exit status: that is the program's. */
+static void conclude(const struct command *self, const struct profile_settings *settings,
+                     const struct collect_result *result, const char *path)
+{
+    struct report *report = NULL;
+    struct error err = {0};
+    struct text out = {0}, names[PROFILE_EXPORTS_MAX];
+    const char *exports[PROFILE_EXPORTS_MAX];
+    size_t export_count = 0;
+
+    if (report_open(path, &report, &err) != 0)
+        command_fail(self, &err);
+    if (report && settings->stats)
+        print_stats(self, report, path);
+    if (report)
+        export_count = write_exports(self, settings, report, path, names);
+    for (size_t i = 0; i < export_count; i++)
+        exports[i] = text_string(&names[i]);
+    if (!settings->quiet) {
+        /* A program without CUDA or PyTorch need not be told that it has none, unless it was asked for. */
+        uint32_t sources = settings->collect.sources & ~(settings->has_sources ? 0 : WIRE_BIT(CUDA)) &
+                           ~(settings->pytorch.mode == PROFILE_PYTORCH_ON ? 0 : WIRE_BIT(TORCH));
+        if (result->cpu.method != COLLECT_BY_NOTHING)
+            sources |= WIRE_BIT(SAMPLES);
+        struct closing closing = { .result = result, .report = report, .report_path = path, .program = settings->collect.argv[0],
+                                   .sources = sources, .python = settings->collect.python_frequency != 0, .output_hidden = settings->collect.hide_output,
+                                   .exports = exports, .export_count = export_count,
+                                   .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
+        closing_add(&out, &closing);
+        fwrite(text_string(&out), 1, out.length, stderr);
+        text_free(&out);
+    }
+    for (size_t i = 0; i < export_count; i++)
+        text_free(&names[i]);
+    if (report)
+        report_close(report);
+}
+
+/* Ends the way the program did, so that whoever waits for us sees the same. The first process of a container cannot be
+ * killed by its own signals. */
+static int end_like(const struct collect_result *result)
+{
+    if (result->kill_sent && result->over != COLLECT_OVER_PROGRAM && !result->interrupted)
+        return EXIT_OK; /* it ended because the capture did, which is what was asked for */
+    if (result->ending == COLLECT_SIGNALLED && getpid() != 1) {
+        sigset_t only;
+        setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+        signal(result->signal, SIG_DFL);
+        sigemptyset(&only);
+        sigaddset(&only, result->signal);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+        raise(result->signal);
+    }
+    return result->exit_status;
+}
+
+/* `-w maybe sleep 1` takes maybe for the program: say so. */
+static void explain_operand(const struct command *self, int argc, char **argv, const char *program)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i] != program || argv[i - 1][0] != '-' || strchr(argv[i - 1], '=') || strcmp(argv[i - 1], "--") == 0)
+            continue;
+        fprintf(stderr, "tacho %s: '", self->name);
+        struct text word = {0};
+        display_add(&word, program, strlen(program), 60);
+        fprintf(stderr, "%s' was taken for the program: %s needs no value, or one of true and false\n", text_string(&word), argv[i - 1]);
+        text_free(&word);
+    }
+}
+
+/* The caller would, but may have been killed. The folder stays if there is anything else in it. */
+static void remove_with_folder(const char *path)
+{
+    struct text folder = {0};
+    const char *slash = strrchr(path, '/');
+
+    unlink(path);
+    if (slash && slash > path) {
+        text_add_bytes(&folder, path, (size_t)(slash - path));
+        rmdir(text_string(&folder));
+    }
+    text_free(&folder);
+}
+
+static int run_program(const struct command *self, struct profile_settings *settings, struct text *path, int *found)
+{
+    struct collect_result result = {0};
+    struct error err = {0};
+    int status;
+
+    int code = capture(settings, path, &result, &err);
+    if (code != 0) {
+        status = command_fail(self, &err);
+        if (result.ending == COLLECT_NOT_STARTED && result.start_errno)
+            status = result.exit_status;
+        *found = code != ERR_NOT_FOUND;
+    } else {
+        conclude(self, settings, &result, text_string(path));
+        if (settings->attach && strcmp(settings->attach, "caller-temporary") == 0)
+            remove_with_folder(text_string(path));
+        fflush(NULL);
+        status = end_like(&result);
+    }
+    collect_result_free(&result);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct profile_settings *settings = malloc(sizeof *settings);
+    struct text command_line = {0}, path = {0}, list = {0};
+    struct error err = {0};
+    const char *program[argc + 1];
+    size_t count = 0;
+    int status = EXIT_OK, found = 1;
+
+    if (!settings)
+        return EXIT_FAILED;
+    profile_settings_init(settings);
+    if (command_options(self, argc, argv, settings, program, &count, &status)) {
+        program[count] = NULL;
+        text_add(&command_line, "tacho");
+        for (int i = 0; i < argc; i++) {
+            text_add_char(&command_line, ' ');
+            add_quoted(&command_line, argv[i]);
+        }
+        settings->collect.argv = (char *const *)program;
+        settings->collect.command_line = text_string(&command_line);
+        if (settings->attach) {
+            settings->collect.announce = announce;
+            settings->quiet = 1;
+        }
+        if (!settings->quiet)
+            settings->collect.tell = tell;
+        if (profile_counters_help(settings, &list)) {
+            fputs(text_string(&list), stdout);
+            goto done;
+        }
+        if (count && settings->attach)
+            error_set(&err, ERR_BAD_ARGUMENT, "--attach=caller takes no program: it records the process that runs tacho");
+        else if (count == 0 && !settings->attach)
+            error_set(&err, ERR_BAD_ARGUMENT, "name a program: tacho profile PROGRAM …");
+        else
+            profile_settings_finish(settings, &err);
+        print_warnings(self, &settings->warnings);
+        status = err.code ? command_fail(self, &err) : run_program(self, settings, &path, &found);
+        if (!found)
+            explain_operand(self, argc, argv, program[0]);
+    }
+done:
+    profile_settings_free(settings);
+    free(settings);
+    text_free(&command_line);
+    text_free(&path);
+    text_free(&list);
+    return status;
+}
+
+const struct command command_profile = {
+    .name = "profile", .arguments = "PROGRAM …", .summary = "run a program and record what it does in time",
+    .about = "Runs PROGRAM with its arguments, follows every process that it starts, writes a report and ends with the program's own exit "
+             "status. The program's input, output and signals are its own. Ctrl-C ends the capture in good order.",
+    .options = profile_options, .takes_program = 1, .run = run,
+};

@@ -1,0 +1,197 @@
+/* Values of the options for counters: names as perf has them, or their numbers in the lists that "help" shows. */
+#include "profile_counters.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/cpu_metrics.h"
+#include "cmd/option.h"
+#include "profile_cpu.h"
+
+enum { LEAST_INTERVAL_MS = 1, MOST_INTERVAL_MS = 1000 };
+
+/* The part of collect_counters that an option is about. */
+struct part { const char *option; size_t first, count; };
+static const struct part os_part = { "os-events", 0, COLLECT_COUNTERS_OS };
+static const struct part core_part = { "cpu-core-events", COLLECT_COUNTERS_OS, COLLECT_COUNTERS - COLLECT_COUNTERS_OS };
+
+static struct profile_counters *counters_of(void *settings)
+{
+    return &((struct profile_settings *)settings)->counters;
+}
+
+int profile_counters_take_scope(void *settings, const char *value, struct error *err)
+{
+    counters_of(settings)->scope_given = 1;
+    return profile_cpu_read_scope("event-sample", value, &counters_of(settings)->scope, err);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------------------- */
+
+/* The place of a name or number among `count` names; -1: there is none. */
+static int find(const char *text, size_t count, const char *(*name_of)(size_t place))
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (isdigit((unsigned char)*text) && !*end)
+        return number < count ? (int)number : -1;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name_of(i), text) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *os_name(size_t place) { return collect_counters[place].name; }
+static const char *core_name(size_t place) { return collect_counters[COLLECT_COUNTERS_OS + place].name; }
+static const char *metric_name(size_t place) { return cpu_metrics[place].name; }
+
+/* Calls take() with the place of each item; "none" is no item, and "help" is not one either. */
+static int take_list(const char *option, const char *value, size_t count, const char *(*name_of)(size_t place), uint32_t *places, int *help,
+                     struct error *err)
+{
+    char **names = option_split(value, NULL);
+
+    if (!names)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    *places = 0;
+    for (char **name = names; *name && err->code == 0; name++) {
+        int place = find(*name, count, name_of);
+        if (strcmp(*name, "help") == 0)
+            *help = 1;
+        else if (place >= 0)
+            *places |= 1u << place;
+        else if (strcmp(*name, "none") != 0)
+            error_set(err, ERR_BAD_ARGUMENT, "--%s does not know '%s'; --%s=help lists what it knows", option, *name, option);
+    }
+    free(names);
+    return err->code;
+}
+
+int profile_counters_take_os(void *settings, const char *value, struct error *err)
+{
+    struct profile_counters *counters = counters_of(settings);
+
+    return take_list(os_part.option, value, os_part.count, os_name, &counters->os, &counters->help_os, err);
+}
+
+int profile_counters_take_core(void *settings, const char *value, struct error *err)
+{
+    struct profile_counters *counters = counters_of(settings);
+
+    return take_list(core_part.option, value, core_part.count, core_name, &counters->core, &counters->help_core, err);
+}
+
+int profile_counters_take_metrics(void *settings, const char *value, struct error *err)
+{
+    struct profile_counters *counters = counters_of(settings);
+    uint32_t places;
+    int code = take_list("cpu-core-metrics", value, CPU_METRICS, metric_name, &places, &counters->help_metrics, err);
+
+    counters->metrics = 0;
+    for (size_t i = 0; i < CPU_METRICS && code == 0; i++)
+        if (places >> i & 1)
+            for (size_t j = 0; j < core_part.count; j++)
+                if (strcmp(core_name(j), cpu_metrics[i].of) == 0 || strcmp(core_name(j), cpu_metrics[i].per) == 0)
+                    counters->metrics |= 1u << j;
+    return code;
+}
+
+static int take_number(const char *option, const char *unit, const char *value, unsigned long most, unsigned long *out, struct error *err)
+{
+    char *end;
+
+    *out = strtoul(value, &end, 10);
+    if (!isdigit((unsigned char)*value) || *end || *out < 1 || *out > most)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is a number of %s from 1 to %lu, not '%s'", option, unit, most, value);
+    return 0;
+}
+
+int profile_counters_take_interval(void *settings, const char *value, struct error *err)
+{
+    unsigned long ms;
+    int code = take_number("event-sampling-interval", "milliseconds", value, MOST_INTERVAL_MS, &ms, err);
+
+    counters_of(settings)->interval_ms = (uint32_t)ms;
+    return code;
+}
+
+int profile_counters_take_frequency(void *settings, const char *value, struct error *err)
+{
+    unsigned long frequency;
+    int code = take_number("event-sampling-frequency", "times a second", value, 1000 / LEAST_INTERVAL_MS, &frequency, err);
+
+    counters_of(settings)->interval_ms = code ? 0 : 1000 / (uint32_t)frequency;
+    return code;
+}
+
+/* ---- help ------------------------------------------------------------------------------------------------------------- */
+
+static void list_part(struct text *out, const struct part *part)
+{
+    text_addf(out, "--%s takes a list of these, by name or by number:\n\n", part->option);
+    for (size_t i = 0; i < part->count; i++) {
+        const struct collect_counter *event = &collect_counters[part->first + i];
+        int with_kernel, error = collect_counter_probe(event, 0, &with_kernel);
+        text_addf(out, "  %2zu  %-24s %s", i, event->name, event->about);
+        text_addf(out, error ? "\n      %-24s not here: %s\n" : with_kernel ? "\n" : "; in user space alone\n", "",
+                  error ? collect_counter_refusal(event, error) : "");
+    }
+    text_add_char(out, '\n');
+}
+
+static void list_metrics(struct text *out)
+{
+    text_add(out, "--cpu-core-metrics takes a list of these, by name or by number:\n\n");
+    for (size_t i = 0; i < CPU_METRICS; i++)
+        text_addf(out, "  %2zu  %-24s %s / %s\n", i, cpu_metrics[i].name, cpu_metrics[i].of, cpu_metrics[i].per);
+    text_add_char(out, '\n');
+}
+
+int profile_counters_help(const struct profile_settings *settings, struct text *out)
+{
+    const struct profile_counters *counters = &settings->counters;
+
+    if (counters->help_os)
+        list_part(out, &os_part);
+    if (counters->help_core)
+        list_part(out, &core_part);
+    if (counters->help_metrics)
+        list_metrics(out);
+    return out->length > 0;
+}
+
+/* ---- what it comes to ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t bits_of(const char *const *names)
+{
+    uint32_t bits = 0;
+
+    for (; *names; names++)
+        for (size_t i = 0; i < COLLECT_COUNTERS; i++)
+            bits |= strcmp(collect_counters[i].name, *names) == 0 ? 1u << i : 0;
+    return bits;
+}
+
+void profile_counters_finish(struct profile_settings *settings, struct collect_options *collect)
+{
+    static const char *const usual[] = { "page-faults", "context-switches", "cpu-migrations", "cycles", "instructions", NULL };
+    const struct profile_counters *counters = &settings->counters;
+    uint32_t asked = counters->os | (counters->core | counters->metrics) << COLLECT_COUNTERS_OS;
+
+    if (counters->scope_given && counters->scope == COLLECT_SCOPE_NONE) {
+        if (asked)
+            text_add(&settings->warnings, "--event-sample=none: nothing is counted\n");
+        return;
+    }
+    if (!asked && !counters->scope_given) {
+        if (counters->interval_ms)
+            text_add(&settings->warnings, "--event-sampling-interval has no effect without --event-sample, --os-events or --cpu-core-events\n");
+        return;
+    }
+    collect->counters = (struct collect_counter_options){
+        .scope = counters->scope_given ? counters->scope : COLLECT_SCOPE_TREE, .events = asked ? asked : bits_of(usual),
+        .by_default = asked ? 0 : bits_of(usual), .interval_ms = counters->interval_ms,
+    };
+}

@@ -1,0 +1,199 @@
+/* Values of the CUDA options, old spellings included, and the flags that the agent gets for them. */
+#include "profile_cuda.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/cuda_calls.h"
+#include "cmd/option.h"
+
+enum { DEFAULT_BACKTRACE_NS = 80000, LONGEST_FLUSH_MS = 3600000 };
+#define LONGEST_BACKTRACE_NS UINT64_C(3600000000000)
+
+const char *const *profile_cuda_graph_traces(void)
+{
+    static const char *const names[] = { "graph", "node", "graph:host-only", "graph:host-and-device", "node:host-only", "node:host-and-device", NULL };
+
+    return names;
+}
+
+const char *const *profile_cuda_event_traces(void)
+{
+    static const char *const names[] = { "auto", "true", "false", NULL };
+
+    return names;
+}
+
+const char *const *profile_cuda_backtraces(void)
+{
+    static const char *const names[] = { "all", "none", "kernel", "memory", "sync", "other", NULL };
+
+    return names;
+}
+
+static struct profile_cuda *cuda_of(void *settings)
+{
+    return &((struct profile_settings *)settings)->cuda;
+}
+
+void profile_cuda_init(struct profile_cuda *cuda)
+{
+    *cuda = (struct profile_cuda){ .flush_on_stop = 1, .backtrace_ns = DEFAULT_BACKTRACE_NS, .least_ns = UINT64_MAX };
+}
+
+/* A whole number of at most so much; 0, or ERR_BAD_ARGUMENT without a sentence. */
+static int read_number(const char *text, uint64_t most, uint64_t *out)
+{
+    char *end;
+    unsigned long long number = (errno = 0, strtoull(text, &end, 10));
+
+    if (!isdigit((unsigned char)*text) || *end || errno || number > most)
+        return ERR_BAD_ARGUMENT;
+    *out = number;
+    return 0;
+}
+
+int profile_cuda_take_graph_trace(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+    size_t length = strcspn(value, ":");
+    const char *origin = value[length] ? value + length + 1 : "host-only";
+    int is_node = length == 4 && strncmp(value, "node", 4) == 0, is_graph = length == 5 && strncmp(value, "graph", 5) == 0;
+
+    if ((!is_node && !is_graph) || (strcmp(origin, "host-only") != 0 && strcmp(origin, "host-and-device") != 0))
+        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-graph-trace is graph or node, with :host-only or :host-and-device behind it, "
+                         "not '%s'", value);
+    if (strcmp(origin, "host-and-device") == 0)
+        text_add(&settings->warnings, "--cuda-graph-trace=…:host-and-device is taken as host-only: graphs that the GPU launches itself are not told "
+                                      "apart from what they run\n");
+    settings->cuda.graph_nodes = is_node;
+    return 0;
+}
+
+int profile_cuda_take_event_trace(void *settings, const char *value, struct error *err)
+{
+    int wanted = strcmp(value, "auto") == 0 ? 1 : option_bool(value);
+
+    if (wanted < 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-event-trace is auto, true or false, not '%s'", value);
+    cuda_of(settings)->events = wanted;
+    return 0;
+}
+
+int profile_cuda_take_flush_interval(void *settings, const char *value, struct error *err)
+{
+    uint64_t ms;
+
+    if (read_number(value, LONGEST_FLUSH_MS, &ms) != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--cuda-flush-interval is a number of milliseconds, at most an hour, not '%s'", value);
+    cuda_of(settings)->flush_interval_ms = (uint32_t)ms;
+    return 0;
+}
+
+static uint32_t group_bits(const char *name, size_t length)
+{
+    static const struct { const char *name; uint32_t bits; } groups[] = {
+        { "kernel", CUDA_GROUP_BIT(KERNEL) }, { "memory", CUDA_GROUP_BIT(MEMORY) }, { "sync", CUDA_GROUP_BIT(SYNC) },
+        { "other", CUDA_GROUP_BIT(OTHER) }, { "all", (1u << CUDA_GROUP_COUNT) - 1 },
+    };
+
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        if (strlen(groups[i].name) == length && memcmp(groups[i].name, name, length) == 0)
+            return groups[i].bits;
+    return 0;
+}
+
+/* kernel, or kernel:500 */
+static int take_group(struct profile_cuda *cuda, const char *text, struct error *err)
+{
+    size_t length = strcspn(text, ":");
+    uint32_t bits = group_bits(text, length);
+    uint64_t ns;
+
+    if (!bits)
+        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace is all, none, or a list of kernel, memory, sync and other, not '%s'", text);
+    cuda->backtrace_groups |= bits;
+    if (!text[length]) {
+        cuda->backtrace_unset = 1;
+        return 0;
+    }
+    if (read_number(text + length + 1, LONGEST_BACKTRACE_NS, &ns) != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "the threshold of --cudabacktrace is a number of nanoseconds, not '%s'", text + length + 1);
+    cuda->least_ns = ns < cuda->least_ns ? ns : cuda->least_ns;
+    cuda->most_ns = ns > cuda->most_ns ? ns : cuda->most_ns;
+    return 0;
+}
+
+int profile_cuda_take_backtrace(void *settings, const char *value, struct error *err)
+{
+    int truth = option_bool(value); /* the old spelling */
+    char **groups = option_split(truth < 0 ? value : truth ? "all" : "none", NULL);
+    struct profile_cuda fresh = *cuda_of(settings);
+
+    if (!groups)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    fresh.backtrace_given = 1;
+    fresh.backtrace_groups = 0;
+    fresh.backtrace_unset = 0;
+    fresh.least_ns = UINT64_MAX;
+    fresh.most_ns = 0;
+    for (char **group = groups; *group && err->code == 0; group++)
+        if (strcmp(*group, "none") != 0)
+            take_group(&fresh, *group, err);
+    if (err->code == 0 && !groups[0])
+        error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace needs a value: all, none, or a list of kernel, memory, sync and other");
+    free(groups);
+    *cuda_of(settings) = fresh;
+    return err->code;
+}
+
+int profile_cuda_take_backtrace_threshold(void *settings, const char *value, struct error *err)
+{
+    if (read_number(value, LONGEST_BACKTRACE_NS, &cuda_of(settings)->backtrace_ns) != 0)
+        return error_set(err, ERR_BAD_ARGUMENT, "--cudabacktrace-threshold is a number of nanoseconds, not '%s'", value);
+    return 0;
+}
+
+/* An agent knows one threshold. The smallest keeps every chain that was asked for, and some more. */
+static uint64_t backtrace_threshold(const struct profile_cuda *cuda, struct text *warnings)
+{
+    uint64_t least = cuda->least_ns, most = cuda->most_ns;
+
+    if (cuda->backtrace_unset) {
+        least = cuda->backtrace_ns < least ? cuda->backtrace_ns : least;
+        most = cuda->backtrace_ns > most ? cuda->backtrace_ns : most;
+    }
+    if (least < most)
+        text_addf(warnings, "--cudabacktrace has one threshold for all groups: the smallest of those given, %llu ns, is used\n",
+                  (unsigned long long)least);
+    return least;
+}
+
+void profile_cuda_finish(struct profile_settings *settings, struct collect_options *collect)
+{
+    struct profile_cuda *cuda = &settings->cuda;
+    const struct { int given; uint32_t flag; } flags[] = {
+        { cuda->all_calls, WIRE_CUDA_ALL_CALLS }, { cuda->graph_nodes, WIRE_CUDA_GRAPH_NODES }, { cuda->events, WIRE_CUDA_EVENTS },
+        { cuda->memory_usage, WIRE_CUDA_MEMORY }, { cuda->cpu_faults, WIRE_CUDA_CPU_FAULTS }, { cuda->gpu_faults, WIRE_CUDA_GPU_FAULTS },
+        { cuda->flush_on_stop, WIRE_CUDA_FLUSH_ON_STOP }, { cuda->yield, WIRE_CUDA_YIELD },
+    };
+    const uint32_t unasked = WIRE_CUDA_FLUSH_ON_STOP; /* by default */
+
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        collect->cuda_flags |= flags[i].given ? flags[i].flag : 0;
+    if (!(collect->sources & WIRE_BIT(CUDA))) {
+        if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms)
+            text_add(&settings->warnings, "the options for CUDA have no effect: --trace does not name cuda\n");
+        return;
+    }
+    if (settings->python.backtrace && !cuda->backtrace_given) { /* Python frames stand beside the native ones */
+        cuda->backtrace_groups = group_bits("all", strlen("all"));
+        cuda->backtrace_unset = 1;
+    }
+    collect->cuda_flush_interval_ms = cuda->flush_interval_ms;
+    collect->cuda_backtrace_groups = cuda->backtrace_groups;
+    if (cuda->backtrace_groups)
+        collect->cuda_backtrace_ns = backtrace_threshold(cuda, &settings->warnings);
+}

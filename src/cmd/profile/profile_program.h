@@ -1,0 +1,16 @@
+/* The options of `tacho profile` about the program itself. */
+#ifndef TACHO_CMD_PROFILE_PROFILE_PROGRAM_H
+#define TACHO_CMD_PROFILE_PROFILE_PROGRAM_H
+
+#include "profile.h"
+
+/* Each reads one option's value into a struct profile_settings. */
+int profile_program_take_kill(void *settings, const char *value, struct error *err);
+int profile_program_take_wait(void *settings, const char *value, struct error *err);
+int profile_program_take_variables(void *settings, const char *value, struct error *err);
+
+/* For completion. */
+const char *const *profile_program_signals(void);
+const char *const *profile_program_waits(void);
+
+#endif

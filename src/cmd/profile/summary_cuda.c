@@ -1,0 +1,270 @@
+/* GPUs in the last lines: how busy they were, copies, gaps, and what the report cannot vouch for. */
+#include "summary_cuda.h"
+
+#include <string.h>
+
+#include "analyze/reports/idle_layers.h"
+#include "base/human.h"
+#include "base/number.h"
+#include "cmd/print/display.h"
+#include "cmd/print/print.h"
+
+enum { MOST_GAPS = 3, MOST_KINDS = 3 };
+
+/* Columns of cuda_gpu_mem_time_sum and cuda_gpu_mem_size_sum; what it is about stands last. */
+enum { TIME_TOTAL = 1, SIZE_TOTAL = 0 };
+
+static struct table *run(struct report *report, const char *name, const struct analysis_request *request)
+{
+    struct table *table = NULL;
+    struct error err;
+
+    if (analysis_run(analysis_find(name), report, request, &table, &err) != 0)
+        return NULL;
+    if (table_row_count(table))
+        return table;
+    table_delete(table);
+    return NULL;
+}
+
+void closing_cuda_read(struct closing_cuda *cuda, struct report *report)
+{
+    static const struct analysis_option base = { "base", NULL };
+    struct analysis_request all = {0}, by_short_name = { .options = &base, .option_count = 1 };
+    struct error err;
+
+    *cuda = (struct closing_cuda){0};
+    if (!report || gpu_busy_read(&cuda->busy, report, &all, MOST_GAPS, &err) != 0)
+        return;
+    cuda->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
+    cuda->times = run(report, "cuda_gpu_mem_time_sum", &all);
+    cuda->sizes = run(report, "cuda_gpu_mem_size_sum", &all);
+    cuda->idle = cuda->busy.gap_count ? run(report, "gpu_idle_sum", &all) : NULL;
+}
+
+void closing_cuda_free(struct closing_cuda *cuda)
+{
+    gpu_busy_free(&cuda->busy);
+    table_delete(cuda->kernels);
+    table_delete(cuda->times);
+    table_delete(cuda->sizes);
+    table_delete(cuda->idle);
+}
+
+static void add_share(struct text *out, int64_t part_ns, double whole_ns)
+{
+    number_add_fixed(out, whole_ns > 0 ? 100.0 * (double)part_ns / whole_ns : 0, 1, 0);
+    text_add(out, " %");
+}
+
+/* All GPUs together, over the time from the first work on any to the last; the one that did least beside it. */
+static void add_several(struct text *out, const struct gpu_busy *busy, int64_t span_ns, int64_t sum_ns)
+{
+    const struct gpu_busy_device *least = &busy->devices[0];
+
+    for (size_t i = 1; i < busy->device_count; i++)
+        least = busy->devices[i].busy_ns < least->busy_ns ? &busy->devices[i] : least;
+    text_addf(out, "  %zu GPUs busy ", busy->device_count);
+    add_share(out, sum_ns, (double)span_ns * (double)busy->device_count);
+    text_addf(out, " on average, least GPU %lld with ", (long long)least->gpu);
+    add_share(out, least->busy_ns, (double)span_ns);
+    text_add(out, ", of the ");
+    human_time(out, span_ns);
+    text_add(out, " from their first work to their last");
+}
+
+static void add_one(struct text *out, const struct gpu_busy_device *device, struct report *report, int64_t span_ns)
+{
+    size_t length;
+    const char *name = gpu_name(report, device->gpu, &length);
+
+    text_addf(out, "  GPU %lld ", (long long)device->gpu);
+    if (length) {
+        text_add_char(out, '(');
+        display_add(out, name, length, 40);
+        text_add(out, ") ");
+    }
+    text_add(out, "busy ");
+    add_share(out, device->busy_ns, (double)span_ns);
+    text_add(out, " of the ");
+    human_time(out, span_ns);
+    text_add(out, " from its first work to its last");
+}
+
+void closing_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns)
+{
+    const struct gpu_busy *busy = &cuda->busy;
+    int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
+
+    for (size_t i = 0; i < busy->device_count; i++) {
+        first = busy->devices[i].first_ns < first ? busy->devices[i].first_ns : first;
+        last = busy->devices[i].last_ns > last ? busy->devices[i].last_ns : last;
+        sum += busy->devices[i].busy_ns;
+    }
+    if (busy->device_count > 1)
+        add_several(out, busy, last - first, sum);
+    else
+        add_one(out, &busy->devices[0], report, last - first);
+    if (captured_ns > last - first) {
+        text_add(out, "; ");
+        add_share(out, sum, (double)captured_ns * (double)busy->device_count);
+        text_add(out, " of the ");
+        human_time(out, captured_ns);
+        text_add(out, " recorded");
+    }
+    text_add_char(out, '\n');
+}
+
+/* "Host-to-Device" of "[CUDA memcpy Host-to-Device]", "fills" of "[CUDA memset]". */
+static void add_kind(struct text *out, const struct table_cell *name)
+{
+    static const char copy[] = "[CUDA memcpy ";
+    size_t skipped = sizeof copy - 1;
+
+    if (name->text.length > skipped + 1 && memcmp(name->text.bytes, copy, skipped) == 0)
+        text_add_bytes(out, name->text.bytes + skipped, name->text.length - skipped - 1);
+    else
+        text_add(out, "fills");
+}
+
+/* Bytes of the same kind; -1 if they are not known. */
+static double megabytes_of(const struct table *sizes, const struct table_cell *name)
+{
+    for (size_t i = 0; sizes && i < table_row_count(sizes); i++) {
+        const struct table_cell *row = table_row(sizes, i), *other = &row[table_column_count(sizes) - 1];
+        if (cell_compare_text(name, other) == 0)
+            return row[SIZE_TOTAL].real;
+    }
+    return -1;
+}
+
+void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
+{
+    size_t count = table_row_count(cuda->times), name = table_column_count(cuda->times) - 1;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += table_row(cuda->times, i)[TIME_TOTAL].integer;
+    text_add(out, "  copies and fills ");
+    human_time(out, sum);
+    for (size_t i = 0; i < count && i < MOST_KINDS; i++) {
+        const struct table_cell *row = table_row(cuda->times, i);
+        double megabytes = megabytes_of(cuda->sizes, &row[name]);
+        text_add(out, i ? "; " : ": ");
+        add_kind(out, &row[name]);
+        text_add_char(out, ' ');
+        human_time(out, row[TIME_TOTAL].integer);
+        if (megabytes >= 0) {
+            text_add(out, ", ");
+            human_bytes(out, (uint64_t)(megabytes * 1e6 + 0.5));
+        }
+    }
+    text_add(out, count > MOST_KINDS ? "; …\n" : "\n");
+}
+
+void closing_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda)
+{
+    const struct gpu_busy *busy = &cuda->busy;
+
+    text_add(out, "  without work for longest:");
+    for (size_t i = 0; i < busy->gap_count; i++) {
+        text_add(out, i ? ", " : " ");
+        human_time(out, busy->gaps[i].length_ns);
+        text_add(out, " at ");
+        human_time(out, busy->gaps[i].start_ns);
+        if (busy->device_count > 1)
+            text_addf(out, " (GPU %lld)", (long long)busy->gaps[i].gpu);
+    }
+    text_add_char(out, '\n');
+}
+
+static int is_unknown(const struct table_cell *row)
+{
+    const char *unknown = idle_cause_names[IDLE_UNKNOWN];
+
+    return row[IDLE_CAUSE].text.length == strlen(unknown) && memcmp(row[IDLE_CAUSE].text.bytes, unknown, strlen(unknown)) == 0;
+}
+
+/* The largest cause that is one; NULL: there is none. */
+static const struct table_cell *largest_cause(const struct table *idle)
+{
+    for (size_t i = 0; idle && i < table_row_count(idle) && i < 2; i++)
+        if (!is_unknown(table_row(idle, i)))
+            return table_row(idle, i);
+    return NULL;
+}
+
+int closing_cuda_has_idle(const struct closing_cuda *cuda)
+{
+    return largest_cause(cuda->idle) != NULL;
+}
+
+/* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s without work" */
+void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
+{
+    const struct table_cell *row = largest_cause(cuda->idle);
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < table_row_count(cuda->idle); i++)
+        sum += table_row(cuda->idle, i)[IDLE_TOTAL].integer;
+    text_add(out, "  idle mostly for: ");
+    display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
+    text_add(out, row[IDLE_WHAT].text.length ? " " : "");
+    display_add(out, row[IDLE_WHAT].text.bytes, row[IDLE_WHAT].text.length, 60);
+    text_add(out, row[IDLE_WHERE].text.length ? " in " : "");
+    display_add(out, row[IDLE_WHERE].text.bytes, row[IDLE_WHERE].text.length, 60);
+    text_add(out, ", ");
+    number_add_fixed(out, row[IDLE_SHARE].real, 1, 0);
+    text_add(out, " % of the ");
+    human_time(out, sum);
+    text_add(out, " without work (tacho stats -r gpu_idle_sum)\n");
+}
+
+/* Whether a note of the capture says it already. */
+static int is_said(const struct collect_result *result, const char *sentence)
+{
+    for (size_t i = 0; i < result->warning_count; i++)
+        if (strstr(result->warnings[i], sentence))
+            return 1;
+    return 0;
+}
+
+/* "note: CUDA is not recorded. Another profiler has CUPTI …": the agent's own words. */
+static void add_refusal(struct text *out, const struct collect_result *result)
+{
+    const struct collect_cuda_result *cuda = &result->cuda;
+
+    if (!cuda->refused || is_said(result, cuda->refusal))
+        return;
+    text_add(out, "  note: ");
+    display_add(out, cuda->refusal, strlen(cuda->refusal), 0);
+    if (cuda->refused > 1 || cuda->processes)
+        text_addf(out, " (%llu process%s)", (unsigned long long)cuda->refused, cuda->refused == 1 ? "" : "es");
+    text_add_char(out, '\n');
+}
+
+void closing_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work)
+{
+    const struct collect_cuda_result *cuda = &result->cuda;
+    const struct { uint64_t count; const char *one, *more; } findings[] = {
+        { cuda->launches_without_kernel, "launch has no kernel", "launches have no kernel" },
+        { cuda->kernels_without_launch, "kernel has no launch", "kernels have no launch" },
+        { cuda->kernels_before_launch, "kernel began before its launch", "kernels began before their launch" },
+        { cuda->recovered, "record was found in memory that CUPTI had not handed over", "records were found in memory that CUPTI had not handed over" },
+    };
+    const char *before = "  GPU records: ";
+
+    add_refusal(out, result);
+    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
+        if (!findings[i].count)
+            continue;
+        text_add(out, before);
+        human_count(out, findings[i].count);
+        text_addf(out, " %s", findings[i].count == 1 ? findings[i].one : findings[i].more);
+        before = ", ";
+    }
+    if (*before == ',')
+        text_add_char(out, '\n');
+    else if (cuda->processes && !has_work)
+        text_add(out, "  CUDA was used, but no work on a GPU was recorded\n");
+}

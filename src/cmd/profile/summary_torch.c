@@ -1,0 +1,62 @@
+/* Operators of PyTorch in the last lines: those that took most time themselves. Annotations and the kernels that torch's table has beside
+ * them are no operators. */
+#include "summary_torch.h"
+
+#include "analyze/reports/torch_ops.h"
+#include "base/saturating.h"
+
+enum { MOST_COUNTED = 2000000 }; /* about two seconds */
+enum { SHARE, TOTAL, COUNT, NAME, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 }, [TOTAL] = { "Self Time", CELL_INT, UNIT_NS, 0 }, [COUNT] = { "Calls", CELL_INT, UNIT_NONE, 0 },
+    [NAME] = { "Operator", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+/* NULL: the row is none. */
+static const struct table_cell *time_of(const struct table_cell *row, int by_gpu)
+{
+    const struct table_cell *time = &row[by_gpu ? TORCH_SELF_DEVICE : TORCH_SELF_CPU];
+
+    return row[TORCH_ON_DEVICE].integer || row[TORCH_IS_ANNOTATION].integer || time->real <= 0 ? NULL : time;
+}
+
+static int fill(struct table *table, const struct table *all, int by_gpu)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < table_row_count(all); i++) {
+        const struct table_cell *time = time_of(table_row(all, i), by_gpu);
+        sum += time ? time->real : 0;
+    }
+    for (size_t i = 0; i < table_row_count(all); i++) {
+        const struct table_cell *from = table_row(all, i), *time = time_of(from, by_gpu);
+        if (!time)
+            continue;
+        struct table_cell *row = table_add_row(table);
+        if (!row || cell_set_text(table, &row[NAME], from[TORCH_KEY].text.bytes, from[TORCH_KEY].text.length) != 0)
+            return ERR_NO_MEMORY;
+        cell_set_real(&row[SHARE], 100 * time->real / sum);
+        cell_set_int(&row[TOTAL], saturating_from_double(time->real * 1000 + 0.5));
+        cell_set_int(&row[COUNT], from[TORCH_COUNT].integer);
+    }
+    return 0;
+}
+
+struct table *closing_operators(struct report *report, int by_gpu)
+{
+    const struct torch_ops_request request = { .sort_by = by_gpu ? "self_device_time_total" : "self_cpu_time_total" };
+    const struct analysis_request everything = {0};
+    const struct report_table *recorded = report ? report_table(report, "TACHO_TORCH_OP") : NULL;
+    struct torch_ops ops;
+    struct error err;
+
+    if (!recorded || !recorded->rows || recorded->rows > MOST_COUNTED || torch_ops(&ops, report, &everything, &request, &err) != 0)
+        return NULL;
+    struct table *table = table_new(columns, COLUMNS);
+    int code = table ? fill(table, ops.table, by_gpu) : ERR_NO_MEMORY;
+    table_delete(ops.table);
+    if (code == 0 && table_row_count(table))
+        return table;
+    table_delete(table);
+    return NULL;
+}

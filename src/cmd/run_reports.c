@@ -1,0 +1,268 @@
+/* Tables of reports and rules on their way to where they are wanted: what `stats` and `analyze` share. */
+#include "run_reports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/print/display.h"
+#include "open_report.h"
+#include "stats.h"
+
+/* Where it comes from, what makes it, where it goes. */
+static void add_processing(struct text *out, const char *path, const struct analysis *analysis, const char *where)
+{
+    text_add(out, "Processing [");
+    display_add(out, path, strlen(path), 0);
+    text_addf(out, "] with [%s]", analysis->name);
+    if (where) {
+        text_add(out, " to [");
+        display_add(out, where, strlen(where), 0);
+        text_add(out, "]");
+    }
+    text_add(out, "... \n");
+}
+
+/* Tables that a report needs are not there; or they are, and hold nothing for it. */
+static void add_skipped(struct text *out, const char *path, const struct analysis *analysis, struct report *report, const struct error *why)
+{
+    const struct analysis_need *missing = analysis_missing(analysis, report);
+
+    text_add(out, "SKIPPED: ");
+    display_add(out, path, strlen(path), 0);
+    if (missing)
+        text_addf(out, " does not contain %s.\n\n", missing->data);
+    else
+        text_addf(out, ": %s.\n\n", why->text);
+}
+
+static void add_table(struct text *out, const struct table *table, const struct analysis *analysis, const struct stats_style *style)
+{
+    struct print_request request = style->request;
+
+    request.title = analysis->title;
+    request.name = analysis->name;
+    style->format->table(out, table, &request);
+}
+
+int stats_print(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
+                const struct analysis_request *request, const struct stats_style *style, struct error *err)
+{
+    struct table *table = NULL;
+    int code = analysis_run(analysis, report, request, &table, err);
+
+    if (code != 0 && code != ERR_NO_DATA)
+        return code;
+    if (!style->quiet)
+        add_processing(out, path, analysis, NULL);
+    if (code == ERR_NO_DATA) {
+        if (!style->quiet)
+            add_skipped(out, path, analysis, report, err);
+        return 0;
+    }
+    if (!style->quiet && style->format->title)
+        style->format->title(out, analysis->title, analysis->name);
+    size_t rows = table_row_count(table), shown = style->by_default && !style->quiet ? analysis->default_rows : 0;
+    if (shown)
+        table_limit(table, shown);
+    if (rows || style->quiet)
+        add_table(out, table, analysis, style);
+    else
+        display_add_wrapped(out, analysis->praise ? analysis->praise : "Report was successfully run, but no data was returned.", 0, 0);
+    if (shown && rows > shown)
+        text_addf(out, "\n%zu rows more: -r %s shows all.\n", rows - shown, analysis->name);
+    if (!style->quiet && analysis->advice && rows) {
+        text_add_char(out, '\n');
+        display_add_wrapped(out, analysis->advice, 0, 0);
+    }
+    if (!style->quiet)
+        text_add_char(out, '\n');
+    table_delete(table);
+    return 0;
+}
+
+/* One report of one file, on its way to one destination. */
+struct job {
+    struct report *report;
+    const char *path;
+    const struct wanted *wanted;
+    const struct part_settings *part;
+    struct analysis_request request;
+    const struct delivery *delivery;
+    const struct destination *destination;
+    int by_default;
+};
+
+/* Notes about what is done, on the terminal; never into a table. */
+static void note(const struct delivery *delivery, const struct text *notes)
+{
+    const struct destination console = { .output = "-" };
+
+    if (!delivery->quiet)
+        deliver(delivery, &console, NULL, notes, NULL);
+}
+
+static void note_part(const struct delivery *delivery, const struct part *part)
+{
+    struct text notes = {0};
+
+    part_note(&notes, part);
+    note(delivery, &notes);
+    text_free(&notes);
+}
+
+/* The table goes to a file or a command; the notes about it stay on the terminal. */
+static int send_away(const struct job *job, struct error *err)
+{
+    const struct analysis *analysis = job->wanted->analysis;
+    struct stats_style style = { .format = job->destination->format, .request = job->destination->request, .quiet = 1 };
+    struct text what = {0}, file = {0}, out = {0}, notes = {0};
+    struct table *table = NULL;
+    int code = analysis_run(analysis, job->report, &job->request, &table, err);
+
+    wanted_name(&what, job->wanted, job->part);
+    if (job->destination->output[0] == '@')
+        text_add(&file, job->destination->output);
+    else
+        destination_file(&file, job->destination, job->path, text_string(&what));
+    add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
+    if (code == ERR_NO_DATA)
+        add_skipped(&notes, job->path, analysis, job->report, err);
+    note(job->delivery, &notes);
+    if (code == 0) {
+        add_table(&out, table, analysis, &style);
+        code = deliver(job->delivery, job->destination, text_string(&file), &out, err);
+        table_delete(table);
+    }
+    text_free(&what);
+    text_free(&file);
+    text_free(&out);
+    text_free(&notes);
+    return code == ERR_NO_DATA ? 0 : code;
+}
+
+static int print_here(const struct job *job, struct error *err)
+{
+    const struct stats_style style = { job->destination->format, job->destination->request, job->delivery->quiet, job->by_default };
+    struct text out = {0};
+    int code = stats_print(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+
+    if (code == 0)
+        code = deliver(job->delivery, job->destination, NULL, &out, err);
+    text_free(&out);
+    return code;
+}
+
+/* What is wanted of a report that is open, one table after another. */
+static int show_report(struct report *report, const char *path, const struct show_settings *settings, const struct wanted_list *wanted,
+                       int by_default, const struct delivery *delivery, struct error *err)
+{
+    struct part part = {0};
+    size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
+    int code = part_find(&settings->part, report, &part, err);
+
+    if (code == 0 && part.steps.count)
+        note_part(delivery, &part);
+    for (size_t i = 0; i < jobs && code == 0; i++) {
+        const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        struct job job = { .report = report, .path = path, .wanted = one, .part = &settings->part, .request = part_request(&part, one),
+                           .delivery = delivery, .destination = delivery_at(delivery, i), .by_default = by_default };
+        code = destination_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
+    }
+    part_free(&part);
+    return code;
+}
+
+static int show_file(const struct command *self, const char *path, const struct show_settings *settings, const struct show_registry *registry,
+                     const struct wanted_list *wanted, const struct delivery *delivery)
+{
+    struct report *report = NULL;
+    struct error err = {0};
+    struct text found = {0};
+    struct wanted_list *defaults = wanted->count ? NULL : calloc(1, sizeof *defaults);
+    int code = nsys_rep_find(path, &settings->input, &found, &err);
+
+    if (code == 0)
+        code = open_report(text_string(&found), &report, &err);
+    if (code == 0 && !wanted->count)
+        code = defaults ? registry->add_defaults(defaults, report, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    if (code == 0)
+        code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL, delivery, &err);
+    if (defaults)
+        wanted_free(defaults);
+    free(defaults);
+    if (report)
+        close_report(report, text_string(&found));
+    text_free(&found);
+    return code == 0 ? EXIT_OK : command_fail(self, &err);
+}
+
+const char *const *show_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first)
+{
+    size_t count = 0;
+
+    if (first)
+        names[count++] = first;
+    for (; *known && count + 1 < SHOW_MOST_NAMES; known++)
+        names[count++] = (*known)->name;
+    names[count] = NULL;
+    return names;
+}
+
+static int explain(const struct show_registry *registry, const char *name, struct text *out, struct error *err)
+{
+    int all = strcmp(name, "ALL") == 0;
+    const struct analysis *one = *name && !all ? registry->find(name) : NULL;
+
+    if (*name && !all && !one)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", registry->noun, name,
+                         registry->noun);
+    for (const struct analysis *const *at = registry->known; *at; at++) {
+        if (one && *at != one)
+            continue;
+        text_addf(out, "%s%s -- %s\n", (*at)->name, (*at)->usage, (*at)->title);
+        if (*name)
+            text_addf(out, "    %s\n\n", (*at)->help);
+    }
+    return 0;
+}
+
+int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
+{
+    struct text out = {0};
+    struct error err = {0};
+    int status;
+
+    if (formats)
+        deliver_help(&out);
+    if (names && explain(registry, names, &out, &err) != 0)
+        status = command_fail(self, &err);
+    else
+        status = command_write(self, &out);
+    text_free(&out);
+    return status;
+}
+
+int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
+               const char *const *files, size_t file_count)
+{
+    struct delivery delivery = {0};
+    struct error err = {0};
+    struct wanted_list *wanted = calloc(1, sizeof *wanted);
+
+    if (!wanted)
+        error_set(&err, ERR_NO_MEMORY, "out of memory");
+    else if (file_count == 0)
+        error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
+    else if (delivery_parse(&delivery, &settings->deliver, &err) == 0)
+        wanted_parse(wanted, &settings->names, registry->known, registry->noun, &err);
+    int status = err.code ? command_fail(self, &err) : EXIT_OK;
+    for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
+        status = show_file(self, files[i], settings, registry, wanted, &delivery);
+    if (status == EXIT_OK && wanted->unknown.code)
+        status = command_fail(self, &wanted->unknown);
+    if (wanted)
+        wanted_free(wanted);
+    free(wanted);
+    delivery_free(&delivery);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* Showing what was asked for of one file after another: what `stats` and `analyze` share. */
+#ifndef TACHO_CMD_RUN_REPORTS_H
+#define TACHO_CMD_RUN_REPORTS_H
+
+#include "command.h"
+#include "output.h"
+#include "nsys_rep.h"
+#include "selection.h"
+
+/* The settings of such a command, as its options fill them. */
+struct show_settings {
+    struct option_list names;
+    struct deliver_settings deliver;
+    struct part_settings part;
+    struct nsys_rep_settings input;
+};
+
+/* What there is to show, and what is shown when no name is given. */
+struct show_registry {
+    const struct analysis *const *known;
+    const struct analysis *(*find)(const char *name);
+    const char *noun; /* "report", "rule" */
+    int (*add_defaults)(struct wanted_list *list, struct report *report, struct error *err);
+};
+
+/* The names of all that is known, for completion, behind `first` where that is not NULL; NULL-terminated. Returns names. */
+enum { SHOW_MOST_NAMES = WANTED_MOST + 2 };
+const char *const *show_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first);
+
+/* What --help-reports and --help-rules print: all with their titles for "", one or (for "ALL") all of them explained; not if
+ * names is NULL. Before it the formats, if asked for. The exit status. */
+int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats);
+
+/* Runs all that is wanted on each of the files and delivers it; the exit status, after a word on stderr. */
+int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
+               const char *const *files, size_t file_count);
+
+#endif

@@ -1,0 +1,201 @@
+/* Reports, rules, their options and the part of a file, from the words of a command line. */
+#include "selection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/human.h"
+
+static const struct analysis *find(const struct analysis *const *registry, const char *name)
+{
+    for (; *registry; registry++)
+        if (strcmp((*registry)->name, name) == 0 || ((*registry)->old_name && strcmp((*registry)->old_name, name) == 0))
+            return *registry;
+    return NULL;
+}
+
+static int complain(const struct analysis *const *registry, const char *noun, const char *name, struct error *err)
+{
+    const char *names[WANTED_MOST];
+    size_t count = 0;
+
+    for (; registry[count] && count + 1 < WANTED_MOST; count++)
+        names[count] = registry[count]->name;
+    names[count] = NULL;
+    const char *nearest = nearest_name(name, names);
+    if (nearest)
+        return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; did you mean %s?", noun, name, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", noun, name, noun);
+}
+
+int wanted_add(struct wanted_list *list, const struct analysis *analysis, struct error *err)
+{
+    if (list->count == WANTED_MOST)
+        return error_set(err, ERR_BAD_ARGUMENT, "more than %d tables at once", WANTED_MOST);
+    list->items[list->count++] = (struct wanted){ .analysis = analysis };
+    return 0;
+}
+
+static int parse_one(struct wanted_list *list, char *text, const struct analysis *const *registry, const char *noun, struct error *err)
+{
+    char *rest = strchr(text, ':');
+
+    if (rest)
+        *rest++ = 0;
+    const struct analysis *analysis = find(registry, text);
+    if (!analysis) {
+        if (!list->unknown.code)
+            complain(registry, noun, text, &list->unknown);
+        return 0;
+    }
+    if (wanted_add(list, analysis, err) != 0)
+        return err->code;
+    struct wanted *wanted = &list->items[list->count - 1];
+    while (rest && *rest && wanted->option_count < WANTED_MOST_OPTIONS) {
+        struct analysis_option *option = &wanted->options[wanted->option_count++];
+        char *name = strsep(&rest, ":"), *value = strchr(name, '=');
+        if (value)
+            *value++ = 0;
+        *option = (struct analysis_option){ name, value };
+    }
+    return 0;
+}
+
+int wanted_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
+                 struct error *err)
+{
+    for (size_t i = 0; i < names->count && list->text_count < sizeof list->texts / sizeof list->texts[0]; i++) {
+        size_t count;
+        char **split = option_split(names->values[i], &count);
+        if (!split)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        list->texts[list->text_count++] = split;
+        for (size_t j = 0; j < count; j++)
+            if (parse_one(list, split[j], registry, noun, err) != 0)
+                return err->code;
+    }
+    if (list->unknown.code && list->count == 0) {
+        *err = list->unknown;
+        return err->code;
+    }
+    return 0;
+}
+
+void wanted_free(struct wanted_list *list)
+{
+    for (size_t i = 0; i < list->text_count; i++)
+        free(list->texts[i]);
+    list->text_count = list->count = 0;
+}
+
+void wanted_name(struct text *out, const struct wanted *wanted, const struct part_settings *part)
+{
+    const struct { const char *name, *value; } words[] = {
+        { "time", part->time }, { "nvtx", part->nvtx }, { "pid", part->pid },
+        { "tid", part->tid },   { "device", part->device }, { "stream", part->stream },
+        { "steps", part->steps }, { "step-range", part->step_range }, { "step-op", part->step_operator },
+    };
+
+    text_add(out, wanted->analysis->name);
+    for (size_t i = 0; i < wanted->option_count; i++) {
+        text_addf(out, ":%s", wanted->options[i].name);
+        if (wanted->options[i].value)
+            text_addf(out, "=%s", wanted->options[i].value);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].value)
+            text_addf(out, ":%s=%s", words[i].name, words[i].value);
+}
+
+/* ---- the part of a file ---- */
+
+static int parse_span(const char *text, struct report_span *out, struct error *err)
+{
+    const char *slash = strchr(text, '/');
+
+    *out = (struct report_span){ INT64_MIN, INT64_MAX };
+    if (!slash || (slash > text && !human_read_time(text, (size_t)(slash - text), &out->from_ns)) ||
+        (slash[1] && !human_read_time(slash + 1, strlen(slash + 1), &out->to_ns)))
+        return error_set(err, ERR_BAD_ARGUMENT, "--filter-time is START/END in ns or with a unit (1.5s/2s), not '%s'", text);
+    if (out->from_ns > out->to_ns)
+        return error_set(err, ERR_BAD_ARGUMENT, "--filter-time '%s' ends before it starts", text);
+    return 0;
+}
+
+static int parse_number(const char *option, const char *text, int bit, int64_t *out, struct analysis_filter *filter, struct error *err)
+{
+    char *end;
+
+    if (!text)
+        return 0;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    if (end == text || *end || errno)
+        return error_set(err, ERR_BAD_ARGUMENT, "--filter-%s is a number, not '%s'", option, text);
+    filter->only |= bit;
+    return 0;
+}
+
+static int find_steps(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+{
+    const struct steps_request request = { settings->step_range, settings->step_operator };
+
+    if (!settings->steps && !request.range && !request.operator)
+        return 0;
+    if (settings->steps && steps_check(settings->steps, err) != 0) /* wrong, whether or not the report has any */
+        return err->code;
+    if (steps_read(&out->steps, report, &request, err) != 0 || (settings->steps && steps_choose(&out->steps, settings->steps, err) != 0))
+        return err->code;
+    out->filter.only |= settings->steps ? ONLY_STEPS : 0;
+    out->filter.steps = &out->steps;
+    return 0;
+}
+
+void part_free(struct part *part)
+{
+    steps_free(&part->steps);
+}
+
+void part_note(struct text *out, const struct part *part)
+{
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < part->steps.count; i++)
+        chosen += (size_t)part->steps.list[i].is_chosen;
+    if (part->steps.count)
+        text_addf(out, "Counting %zu of %zu %s.\n", chosen, part->steps.count, part->steps.source);
+}
+
+int part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+{
+    struct report_span range;
+    struct analysis_filter *filter = &out->filter;
+
+    *out = (struct part){ .span = { INT64_MIN, INT64_MAX } };
+    if (parse_number("pid", settings->pid, ONLY_PID, &filter->pid, filter, err) != 0 ||
+        parse_number("tid", settings->tid, ONLY_TID, &filter->tid, filter, err) != 0 ||
+        parse_number("device", settings->device, ONLY_DEVICE, &filter->device, filter, err) != 0 ||
+        parse_number("stream", settings->stream, ONLY_STREAM, &filter->stream, filter, err) != 0)
+        return err->code;
+    if (find_steps(settings, report, out, err) != 0)
+        return err->code;
+    if (settings->time && parse_span(settings->time, &out->span, err) != 0)
+        return err->code;
+    out->has_span = settings->time || settings->nvtx;
+    if (!settings->nvtx)
+        return 0;
+    if (analysis_nvtx_span(report, settings->nvtx, &range, err) != 0)
+        return err->code;
+    out->span.from_ns = range.from_ns > out->span.from_ns ? range.from_ns : out->span.from_ns;
+    out->span.to_ns = range.to_ns < out->span.to_ns ? range.to_ns : out->span.to_ns;
+    return 0;
+}
+
+struct analysis_request part_request(const struct part *part, const struct wanted *wanted)
+{
+    return (struct analysis_request){
+        .options = wanted->options, .option_count = wanted->option_count, .span = part->has_span ? &part->span : NULL,
+        .filter = part->filter.only || part->filter.steps ? &part->filter : NULL,
+    };
+}

@@ -1,8 +1,0 @@
-/* Where the files are that come with the program. */
-#ifndef TACHO_CMD_SHARE_H
-#define TACHO_CMD_SHARE_H
-
-/* The folder of the timeline's page, share/tacho/view beside bin, whether it is there or not; TACHO_PAGE names another. Static. */
-const char *share_page_folder(void);
-
-#endif
