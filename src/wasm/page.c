@@ -7,7 +7,7 @@
 
 #include "import/import.h"
 #include "view/timeline.h"
-#include "host.h"
+#include "page_host.h"
 
 #define IMPORTED "/imported.tacho"
 

@@ -1,5 +1,5 @@
 /* The host of a reader inside a page: a file in the page's memory, unpacked by the page, one thread. */
-#include "host.h"
+#include "page_host.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

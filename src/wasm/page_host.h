@@ -1,6 +1,6 @@
 /* A report in the page's memory. */
-#ifndef TACHO_WASM_HOST_H
-#define TACHO_WASM_HOST_H
+#ifndef TACHO_WASM_PAGE_HOST_H
+#define TACHO_WASM_PAGE_HOST_H
 
 #include "base/error.h"
 #include "report/reader/reader.h"
