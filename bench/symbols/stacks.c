@@ -92,13 +92,13 @@ static void take_function(void *context, const struct names_symbol *symbol)
 static size_t pick(const char *path, uint64_t *addresses, size_t limit)
 {
     struct image image;
-    if (image_open(&image, open(path, O_RDONLY | O_CLOEXEC)) != 0)
+    if (elf_image_open(&image, open(path, O_RDONLY | O_CLOEXEC)) != 0)
         return 0;
     struct picked counted = {.step = 1};
-    names_visit_image(&image, take_function, &counted);
-    struct picked picked = {.addresses = addresses, .first = image_first_address(&image), .limit = limit, .step = 1 + counted.seen / limit};
-    names_visit_image(&image, take_function, &picked);
-    image_close(&image);
+    symbol_names_visit_image(&image, take_function, &counted);
+    struct picked picked = {.addresses = addresses, .first = elf_image_first_address(&image), .limit = limit, .step = 1 + counted.seen / limit};
+    symbol_names_visit_image(&image, take_function, &picked);
+    elf_image_close(&image);
     return picked.count;
 }
 

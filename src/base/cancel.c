@@ -3,12 +3,12 @@
 
 static _Thread_local const _Atomic int *watched;
 
-void stop_watch(const _Atomic int *flag)
+void cancel_watch(const _Atomic int *flag)
 {
     watched = flag;
 }
 
-const _Atomic int *stop_flag(void)
+const _Atomic int *cancel_flag(void)
 {
     return watched;
 }

@@ -9,7 +9,7 @@
 #define EACH UINT64_C(0x0101010101010101)
 #define HIGH UINT64_C(0x8080808080808080)
 
-void scan_space(struct scan *scan)
+void json_scan_space(struct scan *scan)
 {
     while ((unsigned char)(*scan->at - 1) < ' ') /* also control characters; not the zeros behind the end */
         scan->at++;
@@ -67,7 +67,7 @@ static int may_end(const struct scan *scan, const char *at, enum place place)
     return *at == '"' || *at == '}' ? SCAN_OK : SCAN_BAD;
 }
 
-int scan_string(struct scan *scan, enum place place, struct slice *out)
+int json_scan_string(struct scan *scan, enum place place, struct slice *out)
 {
     const char *first = scan->at, *at = first + 1;
     uint64_t inner = 0;
@@ -112,7 +112,7 @@ static int scan_nested(struct scan *scan)
             scan->at++;
             break;
         case QUOTE:
-            found = scan_string(scan, key ? PLACE_KEY : objects & 1 ? PLACE_OBJECT : PLACE_ARRAY, &string);
+            found = json_scan_string(scan, key ? PLACE_KEY : objects & 1 ? PLACE_OBJECT : PLACE_ARRAY, &string);
             if (found != SCAN_OK)
                 return found;
             break;
@@ -158,22 +158,22 @@ static int scan_word(struct scan *scan)
     return scan->at > first ? SCAN_OK : SCAN_BAD;
 }
 
-int scan_value(struct scan *scan, enum place place, struct slice *out)
+int json_scan_value(struct scan *scan, enum place place, struct slice *out)
 {
-    scan_space(scan);
+    json_scan_space(scan);
     if (scan->at >= scan->end)
         return SCAN_CUT;
     if (*scan->at == '"')
-        return scan_string(scan, place, out);
+        return json_scan_string(scan, place, out);
     const char *first = scan->at;
     int found = *first == '{' || *first == '[' ? scan_nested(scan) : scan_word(scan);
     *out = (struct slice){ first, (size_t)(scan->at - first) };
     return found;
 }
 
-int scan_mark(struct scan *scan, char mark)
+int json_scan_mark(struct scan *scan, char mark)
 {
-    scan_space(scan);
+    json_scan_space(scan);
     if (scan->at >= scan->end)
         return SCAN_CUT;
     if (*scan->at != mark)
@@ -182,23 +182,23 @@ int scan_mark(struct scan *scan, char mark)
     return SCAN_OK;
 }
 
-struct scan slice_parts(struct slice slice)
+struct scan json_slice_parts(struct slice slice)
 {
     return (struct scan){ .at = slice.bytes + 1, .end = slice.bytes + slice.length, .whole = 1 };
 }
 
-int scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
+int json_scan_part(struct scan *scan, int is_object, struct slice *name, struct slice *value)
 {
-    scan_space(scan);
+    json_scan_space(scan);
     if (scan->at < scan->end && *scan->at == ',') {
         scan->at++;
-        scan_space(scan);
+        json_scan_space(scan);
     }
     if (scan->at >= scan->end - 1)
         return 0;
-    if (is_object && (*scan->at != '"' || scan_string(scan, PLACE_KEY, name) != SCAN_OK || scan_mark(scan, ':') != SCAN_OK))
+    if (is_object && (*scan->at != '"' || json_scan_string(scan, PLACE_KEY, name) != SCAN_OK || json_scan_mark(scan, ':') != SCAN_OK))
         return 0;
-    return scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
+    return json_scan_value(scan, is_object ? PLACE_OBJECT : PLACE_ARRAY, value) == SCAN_OK;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
@@ -233,9 +233,9 @@ static int by_double(struct slice slice, double factor, int64_t *out)
     return 1;
 }
 
-int slice_integer(struct slice slice, int64_t *out)
+int json_slice_integer(struct slice slice, int64_t *out)
 {
-    struct slice inside = slice_inside(slice);
+    struct slice inside = json_slice_inside(slice);
     const char *at = inside.bytes, *end = at + inside.length;
     int negative = at < end && *at == '-';
     uint64_t number = 0;
@@ -252,9 +252,9 @@ int slice_integer(struct slice slice, int64_t *out)
     return 1;
 }
 
-int slice_ns(struct slice slice, int64_t *out)
+int json_slice_ns(struct slice slice, int64_t *out)
 {
-    struct slice inside = slice_inside(slice);
+    struct slice inside = json_slice_inside(slice);
     const char *at = inside.bytes, *end = at + inside.length;
     int negative = at < end && *at == '-', decimals = 0;
     uint64_t number = 0;
@@ -329,15 +329,15 @@ static const char *add_unicode(struct text *out, const char *at, const char *end
     return at;
 }
 
-struct slice slice_text(struct slice slice, struct text *scratch)
+struct slice json_slice_text(struct slice slice, struct text *scratch)
 {
     static const char letters[] = "bfnrt/\\\"", meant[] = "\b\f\n\r\t/\\\"";
-    struct slice inside = slice_inside(slice);
+    struct slice inside = json_slice_inside(slice);
 
     if (!inside.bytes)
         return (struct slice){ "", 0 };
     const char *at = inside.bytes, *end = at + inside.length, *escape = memchr(at, '\\', inside.length);
-    if (!escape || !slice_is_string(slice))
+    if (!escape || !json_slice_is_string(slice))
         return inside;
     text_clear(scratch);
     while (escape && escape + 1 < end) {

@@ -6,7 +6,7 @@
 #include "human.h"
 
 #ifdef SEEK_HOLE
-int hole_check(int fd, const char *path, struct error *err)
+int sparse_file_check(int fd, const char *path, struct error *err)
 {
     enum { MOST_LOOKS = 10000 }; /* a file of more pieces than this is slow to read for another reason */
     const off_t longest = (off_t)1 << 30;
@@ -31,7 +31,7 @@ int hole_check(int fd, const char *path, struct error *err)
     return code;
 }
 #else
-int hole_check(int fd, const char *path, struct error *err)
+int sparse_file_check(int fd, const char *path, struct error *err)
 {
     return 0;
 }

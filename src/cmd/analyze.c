@@ -12,14 +12,14 @@ static const char *const *rule_names(void)
 {
     static const char *names[SHOW_MOST_NAMES];
 
-    return show_names(names, rules, NULL);
+    return run_reports_names(names, rules, NULL);
 }
 
 static const char *const *help_names(void)
 {
     static const char *names[SHOW_MOST_NAMES];
 
-    return show_names(names, rules, "ALL");
+    return run_reports_names(names, rules, "ALL");
 }
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -42,10 +42,10 @@ static int add_all(struct wanted_list *list, struct report *report, struct error
 {
     const struct analysis *sum = analysis_find("advice_sum"); /* what to read first */
 
-    if (!analysis_missing(sum, report) && wanted_add(list, sum, err) != 0)
+    if (!analysis_missing(sum, report) && selection_add(list, sum, err) != 0)
         return err->code;
     for (const struct analysis *const *at = rules; *at; at++)
-        if (wanted_add(list, *at, err) != 0)
+        if (selection_add(list, *at, err) != 0)
             return err->code;
     return 0;
 }
@@ -61,8 +61,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_rules || settings.help_formats)
-        return show_help(self, &registry, settings.help_rules, settings.help_formats);
-    return show_files(self, &settings.show, &registry, files, file_count);
+        return run_reports_help(self, &registry, settings.help_rules, settings.help_formats);
+    return run_reports_files(self, &settings.show, &registry, files, file_count);
 }
 
 const struct command command_analyze = {

@@ -293,14 +293,14 @@ static int write_part(struct report *report, const char *output, const struct ex
     struct part part = {0};
     struct filter filter = {0};
     struct text note = {0};
-    int code = part_find(&settings->part, report, &part, err);
+    int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0) {
-        struct analysis_request request = part_request(&part, &no_report);
+        struct analysis_request request = selection_part_request(&part, &no_report);
         code = filter_open(&filter, report, &request, err);
     }
     options.filter = filter.only.only || filter.span ? &filter : NULL;
-    options.page_folder = share_page_folder();
+    options.page_folder = install_page_folder();
     options.name = settings->file_name;
     options.note = &note;
     if (code == 0)
@@ -309,7 +309,7 @@ static int write_part(struct report *report, const char *output, const struct ex
         fprintf(stderr, "tacho export: %s\n", text_string(&note));
     text_free(&note);
     filter_close(&filter);
-    part_free(&part);
+    selection_part_free(&part);
     return code;
 }
 

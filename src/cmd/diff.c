@@ -161,7 +161,7 @@ static void forget_tables(struct job *job)
 static int make_tables(struct job *job, const struct wanted *wanted, struct error *err)
 {
     for (size_t i = 0; i < job->before + job->after; i++) {
-        const struct analysis_request request = part_request(&job->runs[i].part, wanted);
+        const struct analysis_request request = selection_part_request(&job->runs[i].part, wanted);
         int code = analysis_run(wanted->analysis, job->runs[i].report, &request, &job->runs[i].table, err);
         if (code != 0 && code != ERR_NO_DATA)
             return code;
@@ -232,7 +232,7 @@ static int show(struct job *job, const struct wanted *wanted, const struct desti
     struct print_request request = destination->request;
     struct text out = {0}, file = {0}, what = {0};
     struct diff diff;
-    int notes = destination_is_console(destination) && !job->delivery->quiet;
+    int notes = output_is_console(destination) && !job->delivery->quiet;
     int code = compare(job, job->settings->column, &diff, err);
 
     if (code != 0)
@@ -245,8 +245,8 @@ static int show(struct job *job, const struct wanted *wanted, const struct desti
     if (notes && destination->format->title)
         add_overall(&out, &diff, job, request.time);
     text_add(&what, "diff_");
-    wanted_name(&what, wanted, &job->settings->part);
-    destination_file(&file, destination, job->runs[0].path, text_string(&what));
+    selection_name(&what, wanted, &job->settings->part);
+    output_file(&file, destination, job->runs[0].path, text_string(&what));
     code = deliver(job->delivery, destination, text_string(&file), &out, err);
     diff_free(&diff);
     text_free(&out);
@@ -285,7 +285,7 @@ static int open_runs(struct job *job, struct error *err)
         if (settings->ranges.count)
             part.nvtx = settings->ranges.values[i];
         if (open_report(job->runs[i].path, &job->runs[i].report, err) != 0 ||
-            part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0)
+            selection_part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0)
             return err->code;
     }
     return 0;
@@ -370,19 +370,19 @@ static int run(const struct command *self, int argc, char **argv)
         job->delivery = &delivery;
         if (take_files(job, files, file_count, second, second_count, &err) == 0 && take_conditions(job, &err) == 0 &&
             delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
-            wanted_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0)
+            selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0)
             compare_all(job, wanted, &err);
     }
     status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
     for (size_t i = 0; job && i < job->before + job->after; i++) {
-        part_free(&job->runs[i].part);
+        selection_part_free(&job->runs[i].part);
         if (job->runs[i].report)
             close_report(job->runs[i].report, job->runs[i].path);
     }
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)
-        wanted_free(wanted);
+        selection_free(wanted);
     free(wanted);
     free(job);
     delivery_free(&delivery);

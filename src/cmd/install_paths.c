@@ -8,7 +8,7 @@
 
 #define PAGE_PLACE "share/tacho/view" /* from the folder above bin */
 
-const char *share_page_folder(void)
+const char *install_page_folder(void)
 {
     static char folder[4096 + sizeof PAGE_PLACE];
     const char *chosen = getenv("TACHO_PAGE");

@@ -109,18 +109,18 @@ static void add_import(struct text *out, struct report *report)
     struct error err;
     size_t told = 0;
 
-    if (rows_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
+    if (small_tables_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
         return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t count = 0;
         for (size_t r = 0; r < rows.columns.rows; r++)
-            count += strcmp(rows_text(&rows, r, 0, NULL), words[i].reason) == 0;
+            count += strcmp(small_tables_text(&rows, r, 0, NULL), words[i].reason) == 0;
         if (count)
             text_addf(out, "%s%zu %s", told++ ? ", " : "could not be imported whole: ", count, count == 1 ? words[i].one : words[i].more);
     }
     if (told)
         text_add(out, "; figures may be wrong (tacho info lists them)");
-    rows_free(&rows);
+    small_tables_free(&rows);
 }
 
 /* "tacho: FILE sentence", and the sentence is empty again. Names in it may be a stranger's. */

@@ -163,13 +163,13 @@ static int print_ops(struct text *out, struct report *report, struct settings *s
     const struct wanted no_report = {0};
     struct torch_ops ops;
     struct part part = {0};
-    int code = part_find(&settings->part, report, &part, err);
+    int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0) {
-        struct analysis_request part_of = part_request(&part, &no_report);
+        struct analysis_request part_of = selection_part_request(&part, &no_report);
         code = torch_ops(&ops, report, &part_of, &request, err);
     }
-    part_free(&part);
+    selection_part_free(&part);
     if (code != 0)
         return code;
     note_missing(&ops, settings);

@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-const char *const *deliver_format_names(void)
+const char *const *output_format_names(void)
 {
     static const char *names[16];
 
@@ -24,14 +24,14 @@ const char *const *deliver_format_names(void)
     return names;
 }
 
-const char *const *deliver_time_unit_names(void)
+const char *const *output_time_unit_names(void)
 {
     static const char *const names[] = { "nsec", "usec", "msec", "seconds", NULL };
 
     return names;
 }
 
-void deliver_help(struct text *out)
+void output_help(struct text *out)
 {
     for (const struct print_format *const *at = print_formats; *at; at++)
         text_addf(out, "%s%s\n    %s (.%s)\n\n", (*at)->name, (*at)->usage, (*at)->help, (*at)->extension);
@@ -60,7 +60,7 @@ static int split_all(struct delivery *delivery, const struct option_list *list, 
 static int parse_destination(struct destination *out, char *format, const char *output, const struct time_unit *unit, struct error *err)
 {
     out->output = output ? output : "-";
-    int console = destination_is_console(out);
+    int console = output_is_console(out);
     out->request.time = unit;
     out->request.to_terminal = console && isatty(STDOUT_FILENO);
     out->request.terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0;
@@ -114,12 +114,12 @@ const struct destination *delivery_at(const struct delivery *delivery, size_t pl
     return &delivery->list[place < delivery->count ? place : delivery->count - 1];
 }
 
-int destination_is_console(const struct destination *destination)
+int output_is_console(const struct destination *destination)
 {
     return strcmp(destination->output, "-") == 0;
 }
 
-void destination_file(struct text *out, const struct destination *destination, const char *input, const char *what)
+void output_file(struct text *out, const struct destination *destination, const char *input, const char *what)
 {
     const char *base = destination->output;
     size_t length = strlen(base);
@@ -239,7 +239,7 @@ int deliver(const struct delivery *delivery, const struct destination *destinati
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (destination->output[0] == '@')
         return pipe_to(destination->output + 1, text, err);
-    if (!destination_is_console(destination))
+    if (!output_is_console(destination))
         return write_file(file, delivery->overwrite, text, err);
     fflush(stdout);
     return write_all(STDOUT_FILENO, text) == 0 ? 0 : error_set_errno(err, "cannot write the output");

@@ -20,21 +20,21 @@ struct deliver_settings {
 /* Their rows in a table of options: DELIVER_OPTIONS(struct settings, deliver). */
 #define DELIVER_OPTIONS(type, member)                                                                                     \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                     \
-      .value = "NAME[:ARGUMENT…]", .choices = deliver_format_names,                                                       \
+      .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                       \
       .help = "column, table, csv, tsv, json, hdoc or htable; '.' is column on the terminal and csv elsewhere (the "      \
               "default). Several with commas, paired with what is shown in order; the last one counts on." },             \
     { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME",    \
       .help = "'-' is the terminal (the default), '@CMD' a command that reads it, '.' files named after FILE, and "       \
               "anything else the start of the files' names. Several with commas, as formats." },                          \
     { .name = "timeunit", .kind = OPTION_TEXT, .offset = offsetof(type, member.time_unit), .value = "UNIT",               \
-      .choices = deliver_time_unit_names,                                                                                 \
+      .choices = output_time_unit_names,                                                                                 \
       .help = "nsec (the default), usec, msec or seconds; any beginning of these words will do." },                       \
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = offsetof(type, member.quiet),                        \
       .help = "Tables only, without titles and notes." },                                                                 \
     { .name = "force-overwrite", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_overwrite),                   \
       .help = "Write over files that exist." }
-const char *const *deliver_format_names(void);
-const char *const *deliver_time_unit_names(void);
+const char *const *output_format_names(void);
+const char *const *output_time_unit_names(void);
 
 /* One format and one output. */
 struct destination {
@@ -55,17 +55,17 @@ int delivery_parse(struct delivery *delivery, const struct deliver_settings *set
 void delivery_free(struct delivery *delivery);
 /* The place-th; the last one counts on. */
 const struct destination *delivery_at(const struct delivery *delivery, size_t place);
-int destination_is_console(const struct destination *destination);
+int output_is_console(const struct destination *destination);
 
 /* The file that a table goes to: BASE_WHAT.csv. what is the report and its arguments; colons and slashes in it become
  * _ and -. With "." the base is the input without its ending. */
-void destination_file(struct text *out, const struct destination *destination, const char *input, const char *what);
+void output_file(struct text *out, const struct destination *destination, const char *input, const char *what);
 
 /* Hands the text over: prints it, writes the file, or runs the command and waits for it. */
 int deliver(const struct delivery *delivery, const struct destination *destination, const char *file, const struct text *text,
             struct error *err);
 
 /* Prints --help-formats. */
-void deliver_help(struct text *out);
+void output_help(struct text *out);
 
 #endif

@@ -105,7 +105,7 @@ static void note_part(const struct delivery *delivery, const struct part *part)
 {
     struct text notes = {0};
 
-    part_note(&notes, part);
+    selection_part_note(&notes, part);
     note(delivery, &notes);
     text_free(&notes);
 }
@@ -119,11 +119,11 @@ static int send_away(const struct job *job, struct error *err)
     struct table *table = NULL;
     int code = analysis_run(analysis, job->report, &job->request, &table, err);
 
-    wanted_name(&what, job->wanted, job->part);
+    selection_name(&what, job->wanted, job->part);
     if (job->destination->output[0] == '@')
         text_add(&file, job->destination->output);
     else
-        destination_file(&file, job->destination, job->path, text_string(&what));
+        output_file(&file, job->destination, job->path, text_string(&what));
     add_processing(&notes, job->path, analysis, code == 0 ? text_string(&file) : NULL);
     if (code == ERR_NO_DATA)
         add_skipped(&notes, job->path, analysis, job->report, err);
@@ -158,17 +158,17 @@ static int show_report(struct report *report, const char *path, const struct sho
 {
     struct part part = {0};
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
-    int code = part_find(&settings->part, report, &part, err);
+    int code = selection_part_find(&settings->part, report, &part, err);
 
     if (code == 0 && part.steps.count)
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs && code == 0; i++) {
         const struct wanted *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
-        struct job job = { .report = report, .path = path, .wanted = one, .part = &settings->part, .request = part_request(&part, one),
+        struct job job = { .report = report, .path = path, .wanted = one, .part = &settings->part, .request = selection_part_request(&part, one),
                            .delivery = delivery, .destination = delivery_at(delivery, i), .by_default = by_default };
-        code = destination_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
+        code = output_is_console(job.destination) ? print_here(&job, err) : send_away(&job, err);
     }
-    part_free(&part);
+    selection_part_free(&part);
     return code;
 }
 
@@ -188,7 +188,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     if (code == 0)
         code = show_report(report, text_string(&found), settings, defaults ? defaults : wanted, defaults != NULL, delivery, &err);
     if (defaults)
-        wanted_free(defaults);
+        selection_free(defaults);
     free(defaults);
     if (report)
         close_report(report, text_string(&found));
@@ -196,7 +196,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     return code == 0 ? EXIT_OK : command_fail(self, &err);
 }
 
-const char *const *show_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first)
+const char *const *run_reports_names(const char *names[SHOW_MOST_NAMES], const struct analysis *const *known, const char *first)
 {
     size_t count = 0;
 
@@ -226,14 +226,14 @@ static int explain(const struct show_registry *registry, const char *name, struc
     return 0;
 }
 
-int show_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
+int run_reports_help(const struct command *self, const struct show_registry *registry, const char *names, int formats)
 {
     struct text out = {0};
     struct error err = {0};
     int status;
 
     if (formats)
-        deliver_help(&out);
+        output_help(&out);
     if (names && explain(registry, names, &out, &err) != 0)
         status = command_fail(self, &err);
     else
@@ -242,7 +242,7 @@ int show_help(const struct command *self, const struct show_registry *registry, 
     return status;
 }
 
-int show_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
+int run_reports_files(const struct command *self, const struct show_settings *settings, const struct show_registry *registry,
                const char *const *files, size_t file_count)
 {
     struct delivery delivery = {0};
@@ -254,14 +254,14 @@ int show_files(const struct command *self, const struct show_settings *settings,
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "name a report: tacho %s report1.tacho", self->name);
     else if (delivery_parse(&delivery, &settings->deliver, &err) == 0)
-        wanted_parse(wanted, &settings->names, registry->known, registry->noun, &err);
+        selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
     for (size_t i = 0; i < file_count && status == EXIT_OK; i++)
         status = show_file(self, files[i], settings, registry, wanted, &delivery);
     if (status == EXIT_OK && wanted->unknown.code)
         status = command_fail(self, &wanted->unknown);
     if (wanted)
-        wanted_free(wanted);
+        selection_free(wanted);
     free(wanted);
     delivery_free(&delivery);
     return status;

@@ -29,7 +29,7 @@ static int complain(const struct analysis *const *registry, const char *noun, co
     return error_set(err, ERR_BAD_ARGUMENT, "there is no %s '%s'; --help-%ss lists those that there are", noun, name, noun);
 }
 
-int wanted_add(struct wanted_list *list, const struct analysis *analysis, struct error *err)
+int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err)
 {
     if (list->count == WANTED_MOST)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d tables at once", WANTED_MOST);
@@ -49,7 +49,7 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
             complain(registry, noun, text, &list->unknown);
         return 0;
     }
-    if (wanted_add(list, analysis, err) != 0)
+    if (selection_add(list, analysis, err) != 0)
         return err->code;
     struct wanted *wanted = &list->items[list->count - 1];
     while (rest && *rest && wanted->option_count < WANTED_MOST_OPTIONS) {
@@ -62,7 +62,7 @@ static int parse_one(struct wanted_list *list, char *text, const struct analysis
     return 0;
 }
 
-int wanted_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
+int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
                  struct error *err)
 {
     for (size_t i = 0; i < names->count && list->text_count < sizeof list->texts / sizeof list->texts[0]; i++) {
@@ -82,14 +82,14 @@ int wanted_parse(struct wanted_list *list, const struct option_list *names, cons
     return 0;
 }
 
-void wanted_free(struct wanted_list *list)
+void selection_free(struct wanted_list *list)
 {
     for (size_t i = 0; i < list->text_count; i++)
         free(list->texts[i]);
     list->text_count = list->count = 0;
 }
 
-void wanted_name(struct text *out, const struct wanted *wanted, const struct part_settings *part)
+void selection_name(struct text *out, const struct wanted *wanted, const struct part_settings *part)
 {
     const struct { const char *name, *value; } words[] = {
         { "time", part->time }, { "nvtx", part->nvtx }, { "pid", part->pid },
@@ -152,12 +152,12 @@ static int find_steps(const struct part_settings *settings, struct report *repor
     return 0;
 }
 
-void part_free(struct part *part)
+void selection_part_free(struct part *part)
 {
     steps_free(&part->steps);
 }
 
-void part_note(struct text *out, const struct part *part)
+void selection_part_note(struct text *out, const struct part *part)
 {
     size_t chosen = 0;
 
@@ -167,7 +167,7 @@ void part_note(struct text *out, const struct part *part)
         text_addf(out, "Counting %zu of %zu %s.\n", chosen, part->steps.count, part->steps.source);
 }
 
-int part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
+int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err)
 {
     struct report_span range;
     struct analysis_filter *filter = &out->filter;
@@ -192,7 +192,7 @@ int part_find(const struct part_settings *settings, struct report *report, struc
     return 0;
 }
 
-struct analysis_request part_request(const struct part *part, const struct wanted *wanted)
+struct analysis_request selection_part_request(const struct part *part, const struct wanted *wanted)
 {
     return (struct analysis_request){
         .options = wanted->options, .option_count = wanted->option_count, .span = part->has_span ? &part->span : NULL,

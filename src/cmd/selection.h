@@ -26,14 +26,14 @@ struct wanted_list {
 /* Adds those that the values of an option name, several in each with commas. registry is `analyses` or `rules`, noun what
  * an error calls one of it: "report", "rule". Starts from {0}.
  * Names that are not known fail only if no other is; else list->unknown says which, for a command to fail with at its end. */
-int wanted_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
+int selection_parse(struct wanted_list *list, const struct option_list *names, const struct analysis *const *registry, const char *noun,
                  struct error *err);
-int wanted_add(struct wanted_list *list, const struct analysis *analysis, struct error *err);
-void wanted_free(struct wanted_list *list);
+int selection_add(struct wanted_list *list, const struct analysis *analysis, struct error *err);
+void selection_free(struct wanted_list *list);
 
 /* The name with its options as they were given, and the filter: um_sum:rows=5:nvtx=step. */
 struct part_settings;
-void wanted_name(struct text *out, const struct wanted *wanted, const struct part_settings *part);
+void selection_name(struct text *out, const struct wanted *wanted, const struct part_settings *part);
 
 /* Which part of a file; what the options fill. */
 struct part_settings {
@@ -74,11 +74,11 @@ struct part {
     struct steps steps; /* owned */
 };
 /* Either way the part is to be freed, before the report is closed. */
-int part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err);
-void part_free(struct part *part);
+int selection_part_find(const struct part_settings *settings, struct report *report, struct part *out, struct error *err);
+void selection_part_free(struct part *part);
 /* Which steps count, in a line; nothing where none were asked for. */
-void part_note(struct text *out, const struct part *part);
+void selection_part_note(struct text *out, const struct part *part);
 /* A request for one of those wanted and that part; it points into both. */
-struct analysis_request part_request(const struct part *part, const struct wanted *wanted);
+struct analysis_request selection_part_request(const struct part *part, const struct wanted *wanted);
 
 #endif

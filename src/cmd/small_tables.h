@@ -10,13 +10,13 @@ struct rows {
 };
 
 /* names ends with NULL; column c of the result is names[c]. A table that is not there has no rows. */
-int rows_read(struct rows *rows, struct report *report, const char *table, const char *const *names, struct error *err);
-void rows_free(struct rows *rows);
+int small_tables_read(struct rows *rows, struct report *report, const char *table, const char *const *names, struct error *err);
+void small_tables_free(struct rows *rows);
 
-int rows_is_null(const struct rows *rows, size_t row, size_t column);
+int small_tables_is_null(const struct rows *rows, size_t row, size_t column);
 /* The number, or fallback for NULL. */
-int64_t rows_number(const struct rows *rows, size_t row, size_t column, int64_t fallback);
+int64_t small_tables_number(const struct rows *rows, size_t row, size_t column, int64_t fallback);
 /* The text of a TEXT or STRING column; "" for NULL. Never NULL; ends with a NUL. */
-const char *rows_text(const struct rows *rows, size_t row, size_t column, size_t *length);
+const char *small_tables_text(const struct rows *rows, size_t row, size_t column, size_t *length);
 
 #endif

@@ -22,7 +22,7 @@ struct settings {
 
 #define FIELD(name) offsetof(struct settings, name)
 static const struct option options[] = {
-    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]", .choices = deliver_format_names,
+    { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]", .choices = output_format_names,
       .help = "column (the default), table, csv, tsv, json, hdoc or htable." },
     NSYS_REP_OPTIONS(struct settings, input),
     {0},

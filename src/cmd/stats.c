@@ -13,14 +13,14 @@ static const char *const *report_names(void)
 {
     static const char *names[SHOW_MOST_NAMES];
 
-    return show_names(names, analyses, NULL);
+    return run_reports_names(names, analyses, NULL);
 }
 
 static const char *const *help_names(void)
 {
     static const char *names[SHOW_MOST_NAMES];
 
-    return show_names(names, analyses, "ALL");
+    return run_reports_names(names, analyses, "ALL");
 }
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -46,7 +46,7 @@ static int add_defaults(struct wanted_list *list, struct report *report, struct 
     size_t count = analysis_defaults(report, defaults, WANTED_MOST);
 
     for (size_t i = 0; i < count; i++)
-        if (wanted_add(list, defaults[i], err) != 0)
+        if (selection_add(list, defaults[i], err) != 0)
             return err->code;
     return 0;
 }
@@ -62,8 +62,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
     if (settings.help_reports || settings.help_formats)
-        return show_help(self, &registry, settings.help_reports, settings.help_formats);
-    return show_files(self, &settings.show, &registry, files, file_count);
+        return run_reports_help(self, &registry, settings.help_reports, settings.help_formats);
+    return run_reports_files(self, &settings.show, &registry, files, file_count);
 }
 
 const struct command command_stats = {

@@ -139,7 +139,7 @@ static int serve(const struct command *self, struct view *view, const char *file
     if (settings->host && *own_name)
         hosts[count++] = own_name;
     text_addf(&notes, "%s.notes.json", file);
-    struct serve_settings wanted = { .view = view, .page_folder = share_page_folder(), .notes_path = text_string(&notes),
+    struct serve_settings wanted = { .view = view, .page_folder = install_page_folder(), .notes_path = text_string(&notes),
                                      .address = settings->host, .port = settings->port, .allowed_hosts = hosts, .allowed_host_count = count,
                                      .far = is_under_ssh() || count > 0 };
     int code = serve_open(&wanted, &server, err);

@@ -148,12 +148,12 @@ static void tick(evutil_socket_t unused, short what, void *argument)
         process_find_unseen(collector);
     children_settle(collector, 0);
     cpu_tick(collector);
-    marks_read(collector);
-    streams_read(&collector->streams);
+    unattached_read(collector);
+    program_output_read(&collector->streams);
     python_write(collector);
     flush(collector);
     process_reap(collector);
-    life_check(collector);
+    shutdown_check(collector);
 }
 
 static int start_timers(struct collector *collector)
@@ -288,7 +288,7 @@ static void finish(struct collector *collector)
 {
     struct collect_result *result = collector->result;
     int64_t end_ns = collector_now(collector);
-    capture_end(collector, end_ns);
+    recording_end(collector, end_ns);
     cpu_end(collector);
     calibrate(collector, LAST_CALIBRATION_NS);
     finish_processes(collector);
@@ -297,7 +297,7 @@ static void finish(struct collector *collector)
     stacks_write(collector);
     cpu_finish(collector);
     machine_describe_cuda(collector);
-    streams_store(collector);
+    program_output_store(collector);
     write_details(collector, end_ns);
     if (result->ending == COLLECT_RUNNING) {
         result->wall_ns = end_ns - collector->launch_ns;
@@ -308,14 +308,14 @@ static void finish(struct collector *collector)
     result->captured_ns = collector->capture.recorded_ns;
     result->process_count = collector->processes.count;
     result->thread_count = collector->processes.threads;
-    result->cost_ns = cost_estimate(result);
+    result->cost_ns = overhead_estimate(result);
     tell_if_nothing_was_recorded(collector);
-    marks_read(collector);
+    unattached_read(collector);
     children_count_unrecorded(collector);
-    marks_tell(collector);
+    unattached_tell(collector);
     python_stop(collector);
     flush(collector); /* so that all losses are known; the counts themselves have room in reserve */
-    disk_count_losses(collector);
+    disk_losses_count(collector);
 }
 
 static void close_report(struct collector *collector)
@@ -353,9 +353,9 @@ static int set_up(struct collector *collector, struct error *err)
     int failed = session_open(collector, err);
     if (failed)
         return failed;
-    if (capture_init(collector) != 0 || drain_init(collector) != 0 || life_init(collector) != 0)
+    if (recording_init(collector) != 0 || drain_init(collector) != 0 || shutdown_init(collector) != 0)
         return error_set_errno(err, "the capture could not be set up");
-    if (collector->options->hide_output && streams_open(&collector->streams) != 0)
+    if (collector->options->hide_output && program_output_open(&collector->streams) != 0)
         return error_set_errno(err, "no memory file could be made for the program's output");
     return 0;
 }
@@ -387,8 +387,8 @@ static int run(struct collector *collector, struct launch *launch, struct error 
     stacks_start(collector);
     python_start(collector);
     cpu_start(collector, launch ? launch->pid : 0);
-    capture_begin(collector);
-    int failed = launch ? start_program(collector, launch, err) : caller_start(collector, err);
+    recording_begin(collector);
+    int failed = launch ? start_program(collector, launch, err) : self_capture_start(collector, err);
     if (!failed && start_timers(collector) != 0)
         failed = error_set(err, ERR_NO_MEMORY, "out of memory while the program was started");
     if (failed) {
@@ -469,10 +469,10 @@ static void take_down(struct collector *collector)
     stacks_stop(collector);
     python_calls_free(collector);
     session_close(collector);
-    capture_free(collector);
+    recording_free(collector);
     drain_free(collector);
-    life_free(collector);
-    streams_close(&collector->streams);
+    shutdown_free(collector);
+    program_output_close(&collector->streams);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i])
             event_free(events[i]);
@@ -480,17 +480,17 @@ static void take_down(struct collector *collector)
         event_base_free(collector->base);
     clock_map_free(&collector->clock);
     free(collector->absolute_path);
-    life_restore_signals(collector);
+    shutdown_restore_signals(collector);
 }
 
 static int find_program(struct program *program, const struct collect_options *options, struct collect_result *result, struct error *err)
 {
     const char *search_path = environment_value(options, "PATH");
-    int failed = program_find(program, options->argv[0], search_path, &result->exit_status, err);
+    int failed = program_file_find(program, options->argv[0], search_path, &result->exit_status, err);
     if (failed)
         result->start_errno = failed == ERR_NOT_FOUND ? ENOENT : EACCES;
     else
-        program_inspect(program, search_path);
+        program_file_inspect(program, search_path);
     return failed;
 }
 
@@ -512,7 +512,7 @@ int collect_run(const struct collect_options *options, struct collect_result *re
     collector->result = result;
     collector->session.listener = collector->session.file_listener = collector->signal_fd = -1;
     collector->streams.out.descriptor = collector->streams.err.descriptor = -1;
-    life_block_signals(collector); /* before the writer's threads, which inherit it */
+    shutdown_block_signals(collector); /* before the writer's threads, which inherit it */
     failed = options->announce ? capture_caller(collector, agent_path, err) : capture_program(collector, &program, agent_path, err);
     take_down(collector);
     free(collector);

@@ -177,7 +177,7 @@ static void add_mended(struct text *out, struct slice value, int depth);
 static void add_mended_string(struct text *out, struct slice value)
 {
     struct text scratch = {0};
-    struct slice text = slice_text(value, &scratch);
+    struct slice text = json_slice_text(value, &scratch);
 
     json_add_text(out, text.bytes, text.length);
     text_free(&scratch);
@@ -186,10 +186,10 @@ static void add_mended_string(struct text *out, struct slice value)
 /* What is inside the brackets of an object or an array. */
 static void add_mended_parts(struct text *out, struct slice value, int is_object, int depth)
 {
-    struct scan scan = slice_parts(value);
+    struct scan scan = json_slice_parts(value);
     struct slice name, part;
 
-    for (int count = 0; scan_part(&scan, is_object, &name, &part); count++) {
+    for (int count = 0; json_scan_part(&scan, is_object, &name, &part); count++) {
         if (count)
             text_add(out, ", ");
         if (is_object) {
@@ -204,7 +204,7 @@ static void add_mended(struct text *out, struct slice value, int depth)
 {
     if (json_is_value(value.bytes, value.length))
         text_add_bytes(out, value.bytes, value.length);
-    else if (slice_is_string(value))
+    else if (json_slice_is_string(value))
         add_mended_string(out, value);
     else if (value.length && depth < DEEPEST && (*value.bytes == '{' || *value.bytes == '[')) {
         int is_object = *value.bytes == '{';
@@ -231,10 +231,10 @@ void json_add_mended_value(struct text *out, const char *bytes, size_t length)
     struct text copy = {0};
     struct slice whole = copy_guarded(&copy, "", bytes, length, ""), value;
     struct scan scan = { .at = whole.bytes, .end = whole.bytes + whole.length, .whole = 1 };
-    int is_json = whole.length && strchr("\"[{", *bytes) && scan_value(&scan, PLACE_ARRAY, &value) == SCAN_OK;
+    int is_json = whole.length && strchr("\"[{", *bytes) && json_scan_value(&scan, PLACE_ARRAY, &value) == SCAN_OK;
 
     if (is_json)
-        scan_space(&scan);
+        json_scan_space(&scan);
     if (!is_json || scan.at < scan.end)
         json_add_text(out, bytes, length);
     else

@@ -68,10 +68,10 @@ static int read_place(struct kineto *import, struct scan *scan, void *context)
     int *place = context;
 
     (void)import;
-    scan_space(scan);
+    json_scan_space(scan);
     while (*scan->at == ',') {
         scan->at++;
-        scan_space(scan);
+        json_scan_space(scan);
     }
     if (scan->at >= scan->end)
         return SCAN_CUT;
@@ -170,10 +170,10 @@ static int read_member(struct kineto *import, struct scan *scan, void *context)
 
     (void)import;
     *member = (struct member){0};
-    scan_space(scan);
+    json_scan_space(scan);
     if (*scan->at == ',') {
         scan->at++;
-        scan_space(scan);
+        json_scan_space(scan);
     }
     if (scan->at >= scan->end)
         return SCAN_CUT;
@@ -184,16 +184,16 @@ static int read_member(struct kineto *import, struct scan *scan, void *context)
     }
     if (*scan->at != '"')
         return SCAN_BAD;
-    int found = scan_string(scan, PLACE_KEY, &member->name);
+    int found = json_scan_string(scan, PLACE_KEY, &member->name);
     if (found == SCAN_OK)
-        found = scan_mark(scan, ':');
+        found = json_scan_mark(scan, ':');
     if (found != SCAN_OK)
         return found;
-    if (slice_is(member->name, "traceEvents")) {
+    if (json_slice_is(member->name, "traceEvents")) {
         member->is_events = 1;
-        return scan_mark(scan, '[');
+        return json_scan_mark(scan, '[');
     }
-    return scan_value(scan, PLACE_OBJECT, &member->value);
+    return json_scan_value(scan, PLACE_OBJECT, &member->value);
 }
 
 static int read_start(struct kineto *import, struct scan *scan, void *context)
@@ -203,7 +203,7 @@ static int read_start(struct kineto *import, struct scan *scan, void *context)
         return SCAN_CUT;
     if (scan->end - scan->at >= 3 && memcmp(scan->at, BYTE_ORDER_MARK, 3) == 0)
         scan->at += 3;
-    scan_space(scan);
+    json_scan_space(scan);
     if (scan->at >= scan->end)
         return SCAN_CUT;
     *(char *)context = *scan->at++;

@@ -36,14 +36,14 @@ static enum kineto_key find_key(const unsigned char *slots, struct slice name)
     if (name.length == 0)
         return KEY_OTHER;
     for (unsigned slot = slot_of(name); slots[slot]; slot = (slot + 1) % SLOTS)
-        if (slice_equal(name, spellings[slots[slot] - 1].spelling))
+        if (json_slice_equal(name, spellings[slots[slot] - 1].spelling))
             return spellings[slots[slot] - 1].key;
     return KEY_OTHER;
 }
 
 static void add_arg(struct kineto_event *event, struct slice name, struct slice value)
 {
-    enum kineto_key key = find_key(event->slots, slice_inside(name));
+    enum kineto_key key = find_key(event->slots, json_slice_inside(name));
 
     if (event->arg_count == KINETO_MOST_ARGS) {
         event->args_left_out++;
@@ -59,10 +59,10 @@ static int next_member(struct scan *scan, int first, struct slice *name, int *mo
 {
     int found = SCAN_OK;
 
-    scan_space(scan);
+    json_scan_space(scan);
     if (!first && *scan->at == ',') {
         scan->at++;
-        scan_space(scan);
+        json_scan_space(scan);
     }
     *more = *scan->at != '}';
     if (!*more) {
@@ -73,8 +73,8 @@ static int next_member(struct scan *scan, int first, struct slice *name, int *mo
         return SCAN_CUT;
     if (*scan->at != '"')
         return SCAN_BAD;
-    found = scan_string(scan, PLACE_KEY, name);
-    return found == SCAN_OK ? scan_mark(scan, ':') : found;
+    found = json_scan_string(scan, PLACE_KEY, name);
+    return found == SCAN_OK ? json_scan_mark(scan, ':') : found;
 }
 
 static int read_args(struct scan *scan, struct kineto_event *event)
@@ -82,15 +82,15 @@ static int read_args(struct scan *scan, struct kineto_event *event)
     struct slice name, value;
     int more = 1, found;
 
-    scan_space(scan);
+    json_scan_space(scan);
     if (scan->at < scan->end && *scan->at != '{') /* null, or what no writer makes */
-        return scan_value(scan, PLACE_OBJECT, &value);
-    found = scan_mark(scan, '{');
+        return json_scan_value(scan, PLACE_OBJECT, &value);
+    found = json_scan_mark(scan, '{');
     for (int first = 1; found == SCAN_OK; first = 0) {
         found = next_member(scan, first, &name, &more);
         if (found != SCAN_OK || !more)
             break;
-        found = scan_value(scan, PLACE_OBJECT, &value);
+        found = json_scan_value(scan, PLACE_OBJECT, &value);
         if (found == SCAN_OK)
             add_arg(event, name, value);
     }
@@ -106,9 +106,9 @@ static struct slice *find_field(struct kineto_event *event, struct slice name)
         { SLICE("dur"), offsetof(struct kineto_event, dur) }, { SLICE("id"), offsetof(struct kineto_event, id) },
     };
 
-    name = slice_inside(name);
+    name = json_slice_inside(name);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (slice_equal(name, fields[i].name))
+        if (json_slice_equal(name, fields[i].name))
             return (struct slice *)(void *)((char *)event + fields[i].offset);
     return NULL;
 }
@@ -116,7 +116,7 @@ static struct slice *find_field(struct kineto_event *event, struct slice name)
 int kineto_read_event(struct scan *scan, struct kineto_event *event)
 {
     struct slice name, value;
-    int more = 1, found = scan_mark(scan, '{');
+    int more = 1, found = json_scan_mark(scan, '{');
 
     memset(event, 0, offsetof(struct kineto_event, args));
     event->arg_count = event->args_left_out = 0;
@@ -125,11 +125,11 @@ int kineto_read_event(struct scan *scan, struct kineto_event *event)
         found = next_member(scan, first, &name, &more);
         if (found != SCAN_OK || !more)
             break;
-        if (slice_is(name, "args")) {
+        if (json_slice_is(name, "args")) {
             found = read_args(scan, event);
             continue;
         }
-        found = scan_value(scan, PLACE_OBJECT, &value);
+        found = json_scan_value(scan, PLACE_OBJECT, &value);
         struct slice *field = found == SCAN_OK ? find_field(event, name) : NULL;
         if (field)
             *field = value;

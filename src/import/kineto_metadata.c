@@ -46,10 +46,10 @@ static void add_all(struct kineto *import, struct text *path, struct slice value
         add_value(import, path, value);
         return;
     }
-    struct scan scan = slice_parts(value);
-    for (size_t i = 0; scan_part(&scan, is_object, &name, &part); i++) {
+    struct scan scan = json_slice_parts(value);
+    for (size_t i = 0; json_scan_part(&scan, is_object, &name, &part); i++) {
         if (is_object) {
-            struct slice inside = slice_inside(name);
+            struct slice inside = json_slice_inside(name);
             text_add_char(path, '.');
             text_add_bytes(path, inside.bytes, inside.length);
         } else {
@@ -72,17 +72,17 @@ static void add_gpu(struct kineto *import, struct slice properties)
         { SLICE("sharedMemPerMultiprocessor"), TARGET_INFO_GPU_maxShmemPerSm },
     };
     struct row_TARGET_INFO_GPU row = {0};
-    struct scan scan = slice_parts(properties);
+    struct scan scan = json_slice_parts(properties);
     struct slice name, value;
 
     ROW_SET(&row, TARGET_INFO_GPU, vmId, VM_ID);
     ROW_SET(&row, TARGET_INFO_GPU, id, 0);
-    while (scan_part(&scan, 1, &name, &value)) {
+    while (json_scan_part(&scan, 1, &name, &value)) {
         int64_t number;
-        if (slice_is(name, "name"))
-            ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, slice_text(value, &import->scratch)));
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers && slice_integer(value, &number); i++)
-            if (slice_equal(slice_inside(name), numbers[i].name)) {
+        if (json_slice_is(name, "name"))
+            ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, json_slice_text(value, &import->scratch)));
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers && json_slice_integer(value, &number); i++)
+            if (json_slice_equal(json_slice_inside(name), numbers[i].name)) {
                 ((int64_t *)(void *)&row)[1 + numbers[i].column] = number;
                 row.present |= UINT64_C(1) << numbers[i].column;
             }
@@ -93,24 +93,24 @@ static void add_gpu(struct kineto *import, struct slice properties)
 
 static void add_gpus(struct kineto *import, struct slice list)
 {
-    struct scan scan = slice_parts(list);
+    struct scan scan = json_slice_parts(list);
     struct slice name, value;
 
-    while (scan_part(&scan, 0, &name, &value))
+    while (json_scan_part(&scan, 0, &name, &value))
         if (value.length && value.bytes[0] == '{')
             add_gpu(import, value);
 }
 
 static void note_rank(struct kineto *import, struct slice info)
 {
-    struct scan scan = slice_parts(info);
+    struct scan scan = json_slice_parts(info);
     struct slice name, value;
     int64_t number;
 
-    while (scan_part(&scan, 1, &name, &value)) {
-        if (slice_is(name, "rank") && slice_integer(value, &number))
+    while (json_scan_part(&scan, 1, &name, &value)) {
+        if (json_slice_is(name, "rank") && json_slice_integer(value, &number))
             import->rank = number;
-        if (slice_is(name, "world_size") && slice_integer(value, &number))
+        if (json_slice_is(name, "world_size") && json_slice_integer(value, &number))
             import->world_size = number;
     }
 }
@@ -118,18 +118,18 @@ static void note_rank(struct kineto *import, struct slice info)
 void kineto_add_metadata(struct kineto *import, struct slice name, struct slice value)
 {
     struct text path = {0};
-    struct slice inside = slice_inside(name);
+    struct slice inside = json_slice_inside(name);
 
-    if (slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
-        import->has_origin |= slice_integer(value, &import->origin_ns);
+    if (json_slice_is(name, KINETO_ORIGIN)) { /* of a trace that we exported: times become what they were */
+        import->has_origin |= json_slice_integer(value, &import->origin_ns);
         return;
     }
-    if (slice_is(name, "deviceProperties") && value.length && value.bytes[0] == '[')
+    if (json_slice_is(name, "deviceProperties") && value.length && value.bytes[0] == '[')
         add_gpus(import, value);
-    if (slice_is(name, "distributedInfo") && value.length && value.bytes[0] == '{')
+    if (json_slice_is(name, "distributedInfo") && value.length && value.bytes[0] == '{')
         note_rank(import, value);
-    if (slice_is(name, "baseTimeNanoseconds"))
-        slice_integer(value, &import->base_ns);
+    if (json_slice_is(name, "baseTimeNanoseconds"))
+        json_slice_integer(value, &import->base_ns);
     text_add_bytes(&path, inside.bytes, inside.length);
     add_all(import, &path, value, 0);
     text_free(&path);

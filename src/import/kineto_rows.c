@@ -32,7 +32,7 @@ struct category {
 
 static int64_t string_of(struct kineto *import, struct slice slice)
 {
-    struct slice text = slice_text(slice, &import->scratch);
+    struct slice text = json_slice_text(slice, &import->scratch);
 
     return writer_string(import->writer, text.bytes, text.length);
 }
@@ -44,7 +44,7 @@ static int64_t literal(struct kineto *import, const char *string)
 
 static int has_integer(const struct kineto_event *event, enum kineto_key key, int64_t *out)
 {
-    return event->by_key[key].bytes && slice_integer(event->by_key[key], out);
+    return event->by_key[key].bytes && json_slice_integer(event->by_key[key], out);
 }
 
 static int64_t integer_or(const struct kineto_event *event, enum kineto_key key, int64_t fallback)
@@ -58,7 +58,7 @@ static int64_t slice_or(struct slice slice, int64_t fallback)
 {
     int64_t value;
 
-    return slice.bytes && slice_integer(slice, &value) ? value : fallback;
+    return slice.bytes && json_slice_integer(slice, &value) ? value : fallback;
 }
 
 static int64_t device_of(const struct kineto_event *event)
@@ -76,7 +76,7 @@ static int thread_of(struct kineto *import, const struct kineto_event *event, in
 {
     int64_t pid, tid;
 
-    if (!event->pid.bytes || !event->tid.bytes || !slice_integer(event->pid, &pid) || !slice_integer(event->tid, &tid) || pid < 0)
+    if (!event->pid.bytes || !event->tid.bytes || !json_slice_integer(event->pid, &pid) || !json_slice_integer(event->tid, &tid) || pid < 0)
         return 0;
     *out = VM_ID | (pid & 0xffffff) << 24 | (tid & 0xffffff);
     if (!import->process)
@@ -114,7 +114,7 @@ static int other_args(struct kineto *import, const struct subject *subject, int6
 
 static void add_step(struct kineto *import, const struct subject *subject, const struct row_TACHO_TORCH_OP *op)
 {
-    struct slice name = slice_inside(subject->event->name);
+    struct slice name = json_slice_inside(subject->event->name);
     struct row_TACHO_TORCH_STEP row = {0};
     int64_t number = torch_step_number(name.bytes, name.length);
 
@@ -330,7 +330,7 @@ static void dimensions(struct slice slice, int64_t out[3])
         size_t first = i;
         while (i < slice.length && (unsigned char)(slice.bytes[i] - '0') < 10)
             i++;
-        if (i > first && slice_integer((struct slice){ slice.bytes + first, i - first }, &out[d]))
+        if (i > first && json_slice_integer((struct slice){ slice.bytes + first, i - first }, &out[d]))
             d++;
     }
 }
@@ -340,7 +340,7 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     const struct kineto_event *event = subject->event;
     struct row_CUPTI_ACTIVITY_KIND_KERNEL row = {0};
     int64_t grid[3], block[3], value;
-    struct slice name = slice_text(event->name, &import->scratch);
+    struct slice name = json_slice_text(event->name, &import->scratch);
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes, name.length));
     name = short_name(name);
@@ -397,7 +397,7 @@ enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = s
 static void add_copy(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct slice name = slice_inside(event->name);
+    struct slice name = json_slice_inside(event->name);
     struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = {0};
     int64_t kind = skip_text(&name, "Memcpy ") ? match_name(&name, copy_kinds, COPY_KINDS) : -1;
 
@@ -419,7 +419,7 @@ static void add_copy(struct kineto *import, const struct subject *subject)
 static void add_fill(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
-    struct slice name = slice_inside(event->name);
+    struct slice name = json_slice_inside(event->name);
     struct row_CUPTI_ACTIVITY_KIND_MEMSET row = {0};
     int64_t kind = skip_text(&name, "Memset (") ? match_name(&name, memory_kinds, MEMORY_KINDS) : -1;
 
@@ -474,9 +474,9 @@ static const struct category instant_category = { .name = "instant", .taken = BI
 
 static const struct category *find_category(struct slice spelling)
 {
-    spelling = slice_inside(spelling);
+    spelling = json_slice_inside(spelling);
     for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-        if (slice_equal(spelling, categories[i].spelling))
+        if (json_slice_equal(spelling, categories[i].spelling))
             return &categories[i];
     return &any_category;
 }
@@ -486,7 +486,7 @@ static void add_instant(struct kineto *import, struct subject *subject)
     struct row_TACHO_TORCH_OP row = {0};
     int64_t thread;
 
-    if (slice_is(subject->event->name, "[memory]") || slice_is(subject->event->name, "[OutOfMemory]")) {
+    if (json_slice_is(subject->event->name, "[memory]") || json_slice_is(subject->event->name, "[OutOfMemory]")) {
         subject->category = &memory_category;
         add_memory(import, subject);
         return;
@@ -540,10 +540,10 @@ static void write_name(struct kineto *import, const struct kineto_name *name)
 /* Old versions have the names behind the events, new ones before them. */
 static void add_name(struct kineto *import, const struct kineto_event *event)
 {
-    int is_thread = slice_is(event->name, "thread_name");
+    int is_thread = json_slice_is(event->name, "thread_name");
     struct kineto_name name = { .pid = slice_or(event->pid, -1), .tid = is_thread ? slice_or(event->tid, -1) : -1 };
 
-    if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) || (!is_thread && !slice_is(event->name, "process_name")))
+    if (!event->by_key[KEY_NAME].bytes || name.pid < 0 || (is_thread && name.tid < 0) || (!is_thread && !json_slice_is(event->name, "process_name")))
         return;
     name.name = string_of(import, event->by_key[KEY_NAME]);
     if (import->process)
@@ -577,7 +577,7 @@ static void note_span(struct kineto *import, const struct subject *subject)
 
 void kineto_add_event(struct kineto *import, const struct kineto_event *event)
 {
-    struct slice phase = slice_inside(event->phase);
+    struct slice phase = json_slice_inside(event->phase);
     struct subject subject = { .event = event };
     int64_t ts, dur = 0;
     char kind = phase.length == 1 ? phase.bytes[0] : 0;
@@ -594,7 +594,7 @@ void kineto_add_event(struct kineto *import, const struct kineto_event *event)
         import->unknown_phases++;
         return;
     }
-    if (!event->ts.bytes || !slice_ns(event->ts, &ts) || (kind == 'X' && event->dur.bytes && !slice_ns(event->dur, &dur))) {
+    if (!event->ts.bytes || !json_slice_ns(event->ts, &ts) || (kind == 'X' && event->dur.bytes && !json_slice_ns(event->dur, &dur))) {
         import->no_time++;
         return;
     }

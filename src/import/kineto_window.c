@@ -155,7 +155,7 @@ int window_open(struct window *window, const char *path, struct error *err)
     *window = (struct window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
     if (window->fd < 0)
         return error_set_errno(err, "cannot open '%s'", path);
-    int code = hole_check(window->fd, path, err);
+    int code = sparse_file_check(window->fd, path, err);
     if (code != 0)
         return code;
     ssize_t got = pread(window->fd, magic, sizeof magic, 0);

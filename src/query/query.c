@@ -197,7 +197,7 @@ static int is_over(void *context)
 {
     const struct query *query = context;
 
-    return clock_monotonic_ns() > query->end_ns || stop_is_raised(stop_flag());
+    return clock_monotonic_ns() > query->end_ns || cancel_is_raised(cancel_flag());
 }
 
 void query_limit(struct query *query, int64_t milliseconds)

@@ -18,13 +18,13 @@ struct guard {
 };
 
 /* Makes a token from the kernel's random numbers. */
-int guard_init(struct guard *guard, struct error *err);
+int access_init(struct guard *guard, struct error *err);
 
 /* Whether a header Host ("name", "name:port", "[::1]:port") names us. */
-int guard_host(const struct guard *guard, const char *host);
+int access_host(const struct guard *guard, const char *host);
 /* Whether a header Origin ("http://name:port") does; "null" is what sandboxed pages send, and does not. */
-int guard_origin(const struct guard *guard, const char *origin);
+int access_origin(const struct guard *guard, const char *origin);
 /* Whether the token is ours; takes as long for a wrong one, whatever is wrong with it. */
-int guard_token(const struct guard *guard, const char *token);
+int access_token(const struct guard *guard, const char *token);
 
 #endif

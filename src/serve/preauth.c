@@ -41,7 +41,7 @@ static int line_has_token(const struct guard *guard, const char *line, size_t le
         return 0;
     memcpy(token, line, sizeof token - 1);
     token[sizeof token - 1] = 0;
-    return guard_token(guard, token);
+    return access_token(guard, token);
 }
 
 static int has_token(const struct guard *guard, struct evbuffer *input)

@@ -96,7 +96,7 @@ static void answer_report(const struct question *question)
         evbuffer_drain(evhttp_request_get_input_buffer(question->request), length); /* one copy is enough */
     }
     if (view_lane(text_string(&asked.request)) != VIEW_LANE_NOW) {
-        work_add(question->server->work, question->request, &asked);
+        workers_add(question->server->work, question->request, &asked);
         return;
     }
     answer_now(question, &asked.request, &asked.body);
@@ -109,7 +109,7 @@ static void answer_api(const struct question *question)
     int count;
     const char *token = one_header(question->request, "X-Tacho-Token", &count);
 
-    if (!token || !guard_token(&question->server->guard, token))
+    if (!token || !access_token(&question->server->guard, token))
         reply_error(question->request, 403, "the token is missing or wrong: open the address that 'tacho view' printed, all of it");
     else if (strcmp(question->path, API "notes") == 0)
         answer_notes(question);
@@ -137,10 +137,10 @@ static const char *refusal(const struct question *question)
     int count;
     const char *host = one_header(question->request, "Host", &count);
 
-    if (!host || !guard_host(guard, host))
+    if (!host || !access_host(guard, host))
         return "the server is not known by this name; 'tacho view --allow-host NAME' allows it";
     const char *origin = one_header(question->request, "Origin", &count);
-    if (count > 1 || (origin && !guard_origin(guard, origin)))
+    if (count > 1 || (origin && !access_origin(guard, origin)))
         return "a page of another origin asked; 'tacho view --allow-host NAME' allows it";
     return NULL;
 }

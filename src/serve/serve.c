@@ -218,7 +218,7 @@ static int make_loop(struct server *server, struct error *err)
     evhttp_set_bevcb(server->http, doors_add, &server->doors);
     evhttp_set_timeout(server->http, PATIENCE_S);
     evhttp_set_gencb(server->http, answer_request, server);
-    return work_open(&server->work, server->base, server->settings->view, &server->unsent, err);
+    return workers_open(&server->work, server->base, server->settings->view, &server->unsent, err);
 }
 
 int serve_open(const struct serve_settings *settings, struct server **out, struct error *err)
@@ -230,7 +230,7 @@ int serve_open(const struct serve_settings *settings, struct server **out, struc
     *server = (struct server){ .settings = settings, .guard = { .hosts = settings->allowed_hosts, .host_count = settings->allowed_host_count,
                                                                 .open = settings->address != NULL } };
     server->doors.guard = &server->guard;
-    int code = guard_init(&server->guard, err);
+    int code = access_init(&server->guard, err);
     if (code == 0)
         code = page_read(&server->page, settings->page_folder, err);
     if (code == 0)
@@ -271,7 +271,7 @@ void serve_close(struct server *server)
     for (size_t i = 0; i < 2; i++)
         if (server->signals[i])
             event_free(server->signals[i]);
-    work_close(server->work);
+    workers_close(server->work);
     if (server->http)
         evhttp_free(server->http);
     doors_free(&server->doors);

@@ -56,10 +56,10 @@ static void answer(struct work *work, struct job *job)
     const char *type = JSON_TYPE;
     const struct text *body = &job->asked.body;
 
-    stop_watch(&job->stop);
-    int code = stop_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
+    cancel_watch(&job->stop);
+    int code = cancel_is_raised(&job->stop) ? error_set(&err, ERR_CANCELLED, "nobody waits for it")
                                           : view_answer(work->view, text_string(&job->asked.request), body->bytes, body->length, &out, &type, &err);
-    stop_watch(NULL); /* the flag goes with the job */
+    cancel_watch(NULL); /* the flag goes with the job */
     job->reply = reply_make(code, type, &out, &err, job->asked.packs);
 }
 
@@ -162,7 +162,7 @@ static void watch_client(struct work *work, struct job *job)
         event_add(job->watch, NULL);
 }
 
-void work_add(struct work *work, struct evhttp_request *request, struct work_asked *asked)
+void workers_add(struct work *work, struct evhttp_request *request, struct work_asked *asked)
 {
     struct lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
     struct job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
@@ -186,7 +186,7 @@ void work_add(struct work *work, struct evhttp_request *request, struct work_ask
     pthread_mutex_unlock(&work->lock);
 }
 
-int work_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err)
+int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err)
 {
     struct work *work = calloc(1, sizeof *work);
 
@@ -202,14 +202,14 @@ int work_open(struct work **out, struct event_base *base, struct view *view, str
     }
     work->wake = work->fd < 0 ? NULL : event_new(base, work->fd, EV_READ | EV_PERSIST, send_done, work);
     if (!work->wake || event_add(work->wake, NULL) != 0) {
-        work_close(work);
+        workers_close(work);
         return error_set(err, ERR_NO_MEMORY, "cannot make what wakes the event loop");
     }
     *out = work;
     return 0;
 }
 
-void work_close(struct work *work)
+void workers_close(struct work *work)
 {
     if (!work)
         return;

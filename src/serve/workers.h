@@ -16,15 +16,15 @@ struct work;
 struct unsent;
 
 /* unsent: see reply.h. */
-int work_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err);
+int workers_open(struct work **out, struct event_base *base, struct view *view, struct unsent *unsent, struct error *err);
 /* Calls off what is not done yet and waits for the threads. The requests are left to evhttp_free(). NULL is none. */
-void work_close(struct work *work);
+void workers_close(struct work *work);
 
 struct work_asked {
     struct text request, body; /* handed over */
     int packs;                 /* reply.h */
 };
 /* Sends the answer when there is one. */
-void work_add(struct work *work, struct evhttp_request *request, struct work_asked *asked);
+void workers_add(struct work *work, struct evhttp_request *request, struct work_asked *asked);
 
 #endif

@@ -38,9 +38,9 @@ static int take(const struct search *search, const char *path)
     unsigned char id[IMAGE_BUILD_ID_MAX];
     uint32_t sum;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 || image_open(search->image, file) != 0)
+    if (file < 0 || elf_image_open(search->image, file) != 0)
         return 0;
-    size_t bytes = image_build_id(search->image, id);
+    size_t bytes = elf_image_build_id(search->image, id);
     int is_same;
     if (module->build_id_bytes) {
         is_same = bytes == module->build_id_bytes && memcmp(id, module->build_id, bytes) == 0;
@@ -48,8 +48,8 @@ static int take(const struct search *search, const char *path)
         memcpy(&sum, search->link.bytes + search->link.size - 4, sizeof sum);
         is_same = has_sum(search->image->file, sum);
     }
-    if (!is_same || (!image_section(search->image, ".debug_info") && !image_section(search->image, ".symtab"))) {
-        image_close(search->image);
+    if (!is_same || (!elf_image_section(search->image, ".debug_info") && !elf_image_section(search->image, ".symtab"))) {
+        elf_image_close(search->image);
         return 0;
     }
     return 1;
@@ -95,8 +95,8 @@ static int find_in_named(const struct search *search, const char *named)
 
 static void read_link(struct search *search)
 {
-    const Elf64_Shdr *section = image_section(&search->module->image, ".gnu_debuglink");
-    if (!section || image_section_piece(&search->module->image, section, &search->link) != 0)
+    const Elf64_Shdr *section = elf_image_section(&search->module->image, ".gnu_debuglink");
+    if (!section || elf_image_section_piece(&search->module->image, section, &search->link) != 0)
         return;
     const char *name = (const char *)search->link.bytes;
     if (search->link.size < 8 || !memchr(name, 0, search->link.size - 4) || !*name || strchr(name, '/'))

@@ -9,16 +9,16 @@
 #define FIRST_CAPACITY 256u
 #define COUNT_MAX (UINT32_C(1) << 30)
 
-void kept_init(struct kept *kept, size_t item_bytes, size_t key_bytes)
+void item_table_init(struct kept *kept, size_t item_bytes, size_t key_bytes)
 {
     *kept = (struct kept){.item_bytes = item_bytes, .key_bytes = key_bytes};
 }
 
-void kept_free(struct kept *kept)
+void item_table_free(struct kept *kept)
 {
     free(kept->items);
     free(kept->slots);
-    kept_init(kept, kept->item_bytes, kept->key_bytes);
+    item_table_init(kept, kept->item_bytes, kept->key_bytes);
 }
 
 static uint64_t word_of(const void *item)
@@ -56,7 +56,7 @@ static int grow(struct kept *kept)
     kept->slot_mask = capacity * 2 - 1;
     kept->capacity = capacity;
     for (uint32_t i = 0; i < kept->count; i++) {
-        uint32_t at = hash(kept, kept_item(kept, i)) & kept->slot_mask;
+        uint32_t at = hash(kept, item_table_item(kept, i)) & kept->slot_mask;
         while (slots[at])
             at = (at + 1) & kept->slot_mask;
         slots[at] = i + 1;
@@ -64,15 +64,15 @@ static int grow(struct kept *kept)
     return 0;
 }
 
-uint32_t kept_add(struct kept *kept, const void *item)
+uint32_t item_table_add(struct kept *kept, const void *item)
 {
     if (kept->count == kept->capacity && grow(kept) != 0)
         return KEPT_FULL;
     uint32_t at = hash(kept, item) & kept->slot_mask;
     for (; kept->slots[at]; at = (at + 1) & kept->slot_mask)
-        if (is_equal(kept, kept_item(kept, kept->slots[at] - 1), item))
+        if (is_equal(kept, item_table_item(kept, kept->slots[at] - 1), item))
             return kept->slots[at] - 1;
-    memcpy(kept_item(kept, kept->count), item, kept->item_bytes);
+    memcpy(item_table_item(kept, kept->count), item, kept->item_bytes);
     kept->slots[at] = ++kept->count;
     return kept->count - 1;
 }

@@ -15,13 +15,13 @@ struct kept {
 
 #define KEPT_FULL UINT32_MAX
 
-void kept_init(struct kept *kept, size_t item_bytes, size_t key_bytes);
-void kept_free(struct kept *kept);
+void item_table_init(struct kept *kept, size_t item_bytes, size_t key_bytes);
+void item_table_free(struct kept *kept);
 
 /* The number of an item whose key is equal to this one's; a copy of it is added if there is none. KEPT_FULL when memory is short. */
-uint32_t kept_add(struct kept *kept, const void *item);
+uint32_t item_table_add(struct kept *kept, const void *item);
 
-static inline void *kept_item(const struct kept *kept, uint32_t number)
+static inline void *item_table_item(const struct kept *kept, uint32_t number)
 {
     return kept->items + (size_t)number * kept->item_bytes;
 }

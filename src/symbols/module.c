@@ -133,12 +133,12 @@ static int take(struct module *module, int file)
         close(file);
         return 0;
     }
-    if (image_open(&module->image, file) != 0)
+    if (elf_image_open(&module->image, file) != 0)
         return 0;
     unsigned char id[IMAGE_BUILD_ID_MAX];
-    size_t bytes = image_build_id(&module->image, id);
+    size_t bytes = elf_image_build_id(&module->image, id);
     if (module->build_id_bytes && (bytes != module->build_id_bytes || memcmp(id, module->build_id, bytes) != 0)) {
-        image_close(&module->image);
+        elf_image_close(&module->image);
         return 0;
     }
     memcpy(module->build_id, id, bytes);
@@ -169,7 +169,7 @@ static int open_vdso(struct module *module)
             if (!module->memory)
                 break;
             memcpy(module->memory, (const void *)(uintptr_t)start, end - start);
-            is_open = image_open_memory(&module->image, module->memory, end - start) == 0;
+            is_open = elf_image_open_memory(&module->image, module->memory, end - start) == 0;
         }
     if (maps)
         fclose(maps);
@@ -192,7 +192,7 @@ int module_open(struct module *module, struct symbols_process *process, const st
 void module_delete(struct module *module)
 {
     cfi_close(&module->cfi);
-    image_close(&module->image);
+    elf_image_close(&module->image);
     free(module->memory);
     free(module);
 }

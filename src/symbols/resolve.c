@@ -63,7 +63,7 @@ static void split_kernel_name(struct job *job, const char *text, struct symbols_
 
 static int answer_place(struct job *job, size_t i, const struct names *names, const struct debug_lines *found)
 {
-    const char *name = names_get(names, i);
+    const char *name = symbol_names_get(names, i);
     uint32_t count = found && found->count ? found->count : 1;
     struct symbols_line *lines = arena_alloc_zero(&job->arena, count * sizeof *lines);
     if (!lines)
@@ -92,8 +92,8 @@ static int answer_place(struct job *job, size_t i, const struct names *names, co
 
 static void find_lines(struct job *job, const struct image *own, const struct image *debug, struct debug_lines *found)
 {
-    const struct image *with_lines = image_section(own, ".debug_info") || image_section(own, ".zdebug_info") ? own
-                                   : image_section(debug, ".debug_info") ? debug : NULL;
+    const struct image *with_lines = elf_image_section(own, ".debug_info") || elf_image_section(own, ".zdebug_info") ? own
+                                   : elf_image_section(debug, ".debug_info") ? debug : NULL;
     if (with_lines)
         job->is_refused = debug_info_find(with_lines, job->places, job->place_count, found, &job->arena) != 0;
 }
@@ -104,7 +104,7 @@ static void answer_all(struct job *job)
     struct names names;
     struct image debug = {.file = -1};
     struct debug_lines *found = NULL;
-    if (names_begin(&names, job->places, job->place_count) != 0) {
+    if (symbol_names_begin(&names, job->places, job->place_count) != 0) {
         job->failed = 1;
         return;
     }
@@ -116,20 +116,20 @@ static void answer_all(struct job *job)
         job->is_cut = names_add_made(&names, module->owner);
     } else if (module->state == MODULE_OPEN) {
         found = calloc(job->place_count, sizeof *found);
-        names_add_image(&names, &module->image);
+        symbol_names_add_image(&names, &module->image);
         if (debug_file_open(job->symbols, module, &debug) == 0)
-            names_add_image(&names, &debug);
+            symbol_names_add_image(&names, &debug);
         if (found)
             find_lines(job, &module->image, &debug, found);
     }
-    names_settle(&names);
+    symbol_names_settle(&names);
     for (size_t i = 0; i < job->place_count && !job->failed; i++) {
-        job->has_names |= names_get(&names, i) != NULL;
+        job->has_names |= symbol_names_get(&names, i) != NULL;
         job->failed = answer_place(job, i, &names, found ? &found[i] : NULL) != 0;
     }
     free(found);
-    names_free(&names);
-    image_close(&debug);
+    symbol_names_free(&names);
+    elf_image_close(&debug);
 }
 
 static void work(void *argument, int worker, size_t i)
@@ -142,7 +142,7 @@ static void work(void *argument, int worker, size_t i)
         return;
     }
     for (size_t k = 0; k < job->frame_count; k++) {
-        const struct frame *frame = kept_item(&job->symbols->frames, job->frames[k]);
+        const struct frame *frame = item_table_item(&job->symbols->frames, job->frames[k]);
         if (job->place_count == 0 || job->places[job->place_count - 1] != frame->inside)
             job->places[job->place_count++] = frame->inside;
     }
@@ -181,7 +181,7 @@ static int take_job(struct symbols *symbols, const struct job *job)
     size_t place = 0;
     const struct frame *shared = NULL;
     for (size_t k = 0; k < job->frame_count; k++) {
-        struct frame *frame = kept_item(&symbols->frames, job->frames[k]);
+        struct frame *frame = item_table_item(&symbols->frames, job->frames[k]);
         if (job->places[place] != frame->inside) {
             place++;
             shared = NULL;
@@ -215,7 +215,7 @@ static int take_job(struct symbols *symbols, const struct job *job)
 static int by_place(const void *a, const void *b, void *context)
 {
     const struct symbols *symbols = context;
-    const struct frame *x = kept_item(&symbols->frames, *(const uint32_t *)a), *y = kept_item(&symbols->frames, *(const uint32_t *)b);
+    const struct frame *x = item_table_item(&symbols->frames, *(const uint32_t *)a), *y = item_table_item(&symbols->frames, *(const uint32_t *)b);
     if (x->module != y->module)
         return x->module < y->module ? -1 : 1;
     return (x->inside > y->inside) - (x->inside < y->inside);
@@ -226,7 +226,7 @@ static size_t waiting_frames(struct symbols *symbols, uint32_t *order)
 {
     size_t count = 0;
     for (uint32_t i = symbols->resolved_frames; i < symbols->frames.count; i++)
-        if (((const struct frame *)kept_item(&symbols->frames, i))->module != UINT32_MAX)
+        if (((const struct frame *)item_table_item(&symbols->frames, i))->module != UINT32_MAX)
             order[count++] = i;
     qsort_r(order, count, sizeof *order, by_place, symbols);
     return count;
@@ -240,7 +240,7 @@ int symbols_resolve(struct symbols *symbols, struct parallel *pool)
     int result = order && jobs ? 0 : -1;
     size_t count = result == 0 ? waiting_frames(symbols, order) : 0;
     for (size_t i = 0; i < count; i++) {
-        const struct frame *frame = kept_item(&symbols->frames, order[i]);
+        const struct frame *frame = item_table_item(&symbols->frames, order[i]);
         if (job_count == 0 || jobs[job_count - 1].module != symbols->modules[frame->module])
             jobs[job_count++] = (struct job){.symbols = symbols, .module = symbols->modules[frame->module], .frames = order + i};
         jobs[job_count - 1].frame_count++;
@@ -269,14 +269,14 @@ uint32_t symbols_frame_named(struct symbols *symbols, const struct symbols_line 
     named.line.name = symbols_text(symbols, line->name, strlen(line->name));
     named.line.module = symbols_text(symbols, line->module, strlen(line->module));
     named.line.file = line->file ? symbols_text(symbols, line->file, strlen(line->file)) : NULL;
-    uint32_t before = symbols->named.count, number = kept_add(&symbols->named, &named);
+    uint32_t before = symbols->named.count, number = item_table_add(&symbols->named, &named);
     if (number == KEPT_FULL)
         return 0;
-    struct named *known = kept_item(&symbols->named, number);
+    struct named *known = item_table_item(&symbols->named, number);
     if (symbols->named.count > before) {
         struct frame frame = {.inside = number, .module = UINT32_MAX, .first_line = symbols->line_count, .line_count = 1};
         if (add_line(symbols, &named.line) == 0)
-            known->frame = kept_add(&symbols->frames, &frame);
+            known->frame = item_table_add(&symbols->frames, &frame);
     }
     return known->frame == KEPT_FULL ? 0 : known->frame;
 }

@@ -53,7 +53,7 @@ void names_add_kernel(struct names *names)
         if (!take_number(&at, &address) || address == 0 || !*at || !strchr("tTwW", *at) || at[1] != ' ')
             continue; /* addresses are 0 for those who may not see them */
         const char *name = at + 1 + strspn(at + 1, " ");
-        names_add(names, &(struct names_symbol){.start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1});
+        symbol_names_add(names, &(struct names_symbol){.start = address, .text = name, .room = strlen(name), .rank = *at == 'T' ? 2 : 1});
     }
     if (lines.file)
         fclose(lines.file);
@@ -91,7 +91,7 @@ int names_add_made(struct names *names, struct symbols_process *process)
         uint64_t start, size;
         number++; /* memory is used again: the last line of a place counts */
         if (take_number(&at, &start) && take_number(&at, &size) && size && *at)
-            names_add(names, &(struct names_symbol){.start = start, .size = size, .text = at, .room = strlen(at), .rank = number});
+            symbol_names_add(names, &(struct names_symbol){.start = start, .size = size, .text = at, .room = strlen(at), .rank = number});
     }
     int is_cut = lines.file && !lines.bytes_left;
     if (lines.file)

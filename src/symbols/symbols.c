@@ -20,12 +20,12 @@ struct symbols *symbols_new(const struct symbols_settings *settings)
     symbols->machine = EM_X86_64;
 #endif
     intern_init(&symbols->texts);
-    kept_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
-    kept_init(&symbols->frames, sizeof(struct frame), FRAME_KEY_BYTES);
-    kept_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
-    kept_init(&symbols->named, sizeof(struct named), NAMED_KEY_BYTES);
+    item_table_init(&symbols->nodes, sizeof(struct symbols_node), sizeof(struct symbols_node));
+    item_table_init(&symbols->frames, sizeof(struct frame), FRAME_KEY_BYTES);
+    item_table_init(&symbols->plans, sizeof(struct plan), sizeof(struct plan));
+    item_table_init(&symbols->named, sizeof(struct named), NAMED_KEY_BYTES);
     /* Number 0 of both is no stack and no frame. */
-    if (kept_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || kept_add(&symbols->frames, &(struct frame){.inside = UINT64_MAX, .module = UINT32_MAX}) != 0) {
+    if (item_table_add(&symbols->nodes, &(struct symbols_node){0}) != 0 || item_table_add(&symbols->frames, &(struct frame){.inside = UINT64_MAX, .module = UINT32_MAX}) != 0) {
         symbols_delete(symbols);
         return NULL;
     }
@@ -49,10 +49,10 @@ void symbols_delete(struct symbols *symbols)
         module_delete(symbols->modules[i]);
     free(symbols->modules);
     free(symbols->lines);
-    kept_free(&symbols->nodes);
-    kept_free(&symbols->frames);
-    kept_free(&symbols->plans);
-    kept_free(&symbols->named);
+    item_table_free(&symbols->nodes);
+    item_table_free(&symbols->frames);
+    item_table_free(&symbols->plans);
+    item_table_free(&symbols->named);
     intern_free(&symbols->texts);
     free(symbols);
 }
@@ -80,12 +80,12 @@ uint32_t symbols_line_count(const struct symbols *symbols)
 
 struct symbols_node symbols_stack(const struct symbols *symbols, uint32_t stack)
 {
-    return *(const struct symbols_node *)kept_item(&symbols->nodes, stack);
+    return *(const struct symbols_node *)item_table_item(&symbols->nodes, stack);
 }
 
 struct symbols_frame symbols_frame(const struct symbols *symbols, uint32_t frame)
 {
-    const struct frame *item = kept_item(&symbols->frames, frame);
+    const struct frame *item = item_table_item(&symbols->frames, frame);
     return (struct symbols_frame){.address = item->address, .first_line = item->first_line, .line_count = item->line_count,
                                   .method = (uint8_t)item->method, .is_kernel = (uint8_t)item->is_kernel};
 }

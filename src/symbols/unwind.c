@@ -54,15 +54,15 @@ static uint64_t address_in_file(const struct module *module, const struct mappin
     if (module->kind == MODULE_JIT || module->kind == MODULE_NOTHING)
         return address;
     if (mapping->is_whole || module->kind == MODULE_VDSO)
-        return distance + image_first_address(&module->image);
-    return image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
+        return distance + elf_image_first_address(&module->image);
+    return elf_image_address_of(&module->image, distance, &inside) == 0 ? inside : distance;
 }
 
 static uint32_t add_frame(struct symbols *symbols, uint64_t address, uint64_t inside, const struct module *module, unsigned method)
 {
     struct frame frame = {.address = address, .inside = inside, .module = module->number, .method = (uint16_t)method,
                           .is_kernel = module->kind == MODULE_KERNEL};
-    return kept_add(&symbols->frames, &frame);
+    return item_table_add(&symbols->frames, &frame);
 }
 
 /* What an address is: 0, or -1 if nothing is mapped there. bits: PLACE_ bits. */
@@ -84,12 +84,12 @@ static int find_place(struct symbols_process *process, uint64_t address, unsigne
     uint64_t inside = address_in_file(module, mapping, instruction);
     struct plan plan = {.kind = PLAN_NONE, .method = (uint8_t)method};
     if (!(bits & PLACE_CHAIN) && is_open)
-        plan_make(&plan, &module->cfi, inside);
-    if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open && plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
+        unwind_plan_make(&plan, &module->cfi, inside);
+    if (!(bits & PLACE_CHAIN) && module->kind == MODULE_VDSO && is_open && unwind_plan_is_kernel_signal(&module->image, inside + (bits & PLACE_RETURN)))
         plan = (struct plan){.kind = PLAN_KERNEL_SIGNAL, .method = SYMBOLS_BY_KERNEL, .flags = PLAN_IS_SIGNAL};
     if (plan.flags & PLAN_IS_SIGNAL) /* nobody has called it: the kernel has put its address there */
         inside += bits & PLACE_RETURN;
-    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), kept_add(&symbols->plans, &plan)};
+    *place = (struct place){key, add_frame(symbols, address, inside, module, plan.method), item_table_add(&symbols->plans, &plan)};
     if (place->frame == KEPT_FULL || place->plan == KEPT_FULL)
         return -1;
     if (key && prepare_places(process) == 0) {
@@ -118,7 +118,7 @@ static uint32_t stack_of(struct symbols *symbols, const struct gathered *gathere
 
 uint32_t symbols_stack_push(struct symbols *symbols, uint32_t caller, uint32_t frame)
 {
-    uint32_t stack = kept_add(&symbols->nodes, &(struct symbols_node){caller, frame});
+    uint32_t stack = item_table_add(&symbols->nodes, &(struct symbols_node){caller, frame});
     return stack == KEPT_FULL ? SYMBOLS_NO_STACK : stack;
 }
 
@@ -168,17 +168,17 @@ struct symbols_walk symbols_stack_from_chain(struct symbols_process *process, co
 static int step(struct plan_scene *scene, const struct symbols_process *process, const struct place *place)
 {
     const struct symbols *symbols = process->symbols;
-    const struct plan *plan = kept_item(&symbols->plans, place->plan);
+    const struct plan *plan = item_table_item(&symbols->plans, place->plan);
     if (plan->kind == PLAN_SIMPLE)
-        return plan_follow(scene, plan);
+        return unwind_plan_follow(scene, plan);
     if (plan->kind == PLAN_OUTERMOST)
         return PLAN_ENDS;
     if (plan->kind == PLAN_KERNEL_SIGNAL)
-        return plan_leave_kernel_signal(scene);
-    const struct frame *frame = kept_item(&symbols->frames, place->frame);
+        return unwind_plan_leave_kernel_signal(scene);
+    const struct frame *frame = item_table_item(&symbols->frames, place->frame);
     if (plan->kind == PLAN_COMPLEX)
-        return plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);
-    return plan_by_frame_pointer(scene);
+        return unwind_plan_work_out(scene, &symbols->modules[frame->module]->cfi, frame->inside);
+    return unwind_plan_by_frame_pointer(scene);
 }
 
 /* A leaf that nothing is known of has most likely just been called: then its caller's address is on top of the stack (or in the
@@ -186,12 +186,12 @@ static int step(struct plan_scene *scene, const struct symbols_process *process,
 static int step_from_unknown_leaf(struct plan_scene *scene, struct symbols_process *process)
 {
     uint64_t address;
-    if (plan_return_of_leaf(scene, &address) == 0) {
+    if (unwind_plan_return_of_leaf(scene, &address) == 0) {
         const struct mapping *mapping = space_find(process, address - 1);
         if (mapping && process->symbols->modules[mapping->module]->kind == MODULE_FILE)
-            return plan_leave_leaf(scene, address);
+            return unwind_plan_leave_leaf(scene, address);
     }
-    return plan_by_frame_pointer(scene);
+    return unwind_plan_by_frame_pointer(scene);
 }
 
 static int is_skipped(const struct module *module, const char *const *files)
@@ -206,21 +206,21 @@ static int is_skipped(const struct module *module, const char *const *files)
 static enum symbols_end walk_user(struct symbols_process *process, const struct symbols_sample *sample, struct gathered *gathered)
 {
     struct plan_scene scene;
-    plan_begin(&scene, process->symbols->machine, sample);
+    unwind_plan_begin(&scene, process->symbols->machine, sample);
     uint32_t limit = sample->depth_max && sample->depth_max < SYMBOLS_DEPTH_MAX ? sample->depth_max : SYMBOLS_DEPTH_MAX, walked = 0;
     for (int is_skipping = sample->skip_files != NULL;; walked++) {
         struct place place;
-        uint64_t address = plan_address(&scene);
+        uint64_t address = unwind_plan_address(&scene);
         int is_known = find_place(process, address, scene.is_return ? PLACE_RETURN : 0, SYMBOLS_BY_FRAME_POINTER, &place) == 0;
         if (!is_known && walked > 0)
             return SYMBOLS_BROKEN;
-        const struct frame *frame = is_known ? kept_item(&process->symbols->frames, place.frame) : NULL;
+        const struct frame *frame = is_known ? item_table_item(&process->symbols->frames, place.frame) : NULL;
         is_skipping = is_skipping && frame && is_skipped(process->symbols->modules[frame->module], sample->skip_files);
         if (gathered->count >= limit || walked > 2 * SYMBOLS_DEPTH_MAX)
             return SYMBOLS_TOO_DEEP;
         if (is_known && !is_skipping)
             gathered->frames[gathered->count++] = place.frame;
-        const struct plan *plan = is_known ? kept_item(&process->symbols->plans, place.plan) : NULL;
+        const struct plan *plan = is_known ? item_table_item(&process->symbols->plans, place.plan) : NULL;
         int result = walked == 0 && (!plan || plan->kind == PLAN_NONE) ? step_from_unknown_leaf(&scene, process) : step(&scene, process, &place);
         if (result == PLAN_ENDS)
             return SYMBOLS_WHOLE;

@@ -10,7 +10,7 @@
 /* Registers by DWARF's numbers. */
 enum { X86_RBP = 6, X86_RSP = 7, X86_RIP = 16, ARM_FP = 29, ARM_LR = 30, ARM_SP = 31, ARM_PC = 32 };
 
-void plan_begin(struct plan_scene *scene, uint16_t machine, const struct symbols_sample *sample)
+void unwind_plan_begin(struct plan_scene *scene, uint16_t machine, const struct symbols_sample *sample)
 {
     int is_arm = machine == EM_AARCH64;
     scene->machine = machine;
@@ -98,7 +98,7 @@ static int simplify(struct plan *plan, const struct cfi_row *row)
     return 0;
 }
 
-void plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
+void unwind_plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
 {
     struct cfi_row row;
     if (cfi_find(cfi, inside, &row) != 0)
@@ -111,7 +111,7 @@ void plan_make(struct plan *plan, const struct cfi *cfi, uint64_t inside)
     *plan = made;
 }
 
-int plan_follow(struct plan_scene *scene, const struct plan *plan)
+int unwind_plan_follow(struct plan_scene *scene, const struct plan *plan)
 {
     struct symbols_registers *registers = &scene->registers;
     if (!(registers->known >> plan->frame_register & 1))
@@ -172,7 +172,7 @@ static int frame_address(struct plan_scene *scene, const struct cfi_row *row, ui
     return registers->known >> row->frame_register & 1 ? 0 : -1;
 }
 
-int plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t inside)
+int unwind_plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t inside)
 {
     struct cfi_row row;
     uint64_t frame, address;
@@ -200,7 +200,7 @@ int plan_work_out(struct plan_scene *scene, const struct cfi *cfi, uint64_t insi
     return arrive(scene, frame, address, row.is_signal, row.return_is_signed);
 }
 
-int plan_by_frame_pointer(struct plan_scene *scene)
+int unwind_plan_by_frame_pointer(struct plan_scene *scene)
 {
     struct symbols_registers *registers = &scene->registers;
     uint64_t frame = registers->value[scene->frame_register], next, address;
@@ -217,13 +217,13 @@ int plan_by_frame_pointer(struct plan_scene *scene)
 }
 
 /* mov x8, 139 (rt_sigreturn); svc 0 */
-int plan_is_kernel_signal(const struct image *image, uint64_t inside)
+int unwind_plan_is_kernel_signal(const struct image *image, uint64_t inside)
 {
     static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
     struct piece piece;
     uint64_t offset, following;
-    if (image->machine != EM_AARCH64 || image_offset_of(image, inside, &offset, &following) != 0 || following < sizeof code
-        || image_piece(image, offset, sizeof code, &piece) != 0)
+    if (image->machine != EM_AARCH64 || elf_image_offset_of(image, inside, &offset, &following) != 0 || following < sizeof code
+        || elf_image_piece(image, offset, sizeof code, &piece) != 0)
         return 0;
     int is_same = memcmp(piece.bytes, code, sizeof code) == 0;
     piece_free(&piece);
@@ -231,7 +231,7 @@ int plan_is_kernel_signal(const struct image *image, uint64_t inside)
 }
 
 /* The stack pointer is at a siginfo, behind which a ucontext holds x0 to x30, sp and pc, in this order. */
-int plan_leave_kernel_signal(struct plan_scene *scene)
+int unwind_plan_leave_kernel_signal(struct plan_scene *scene)
 {
     enum { REGISTERS_AT = 128 + 176 + 8 };
     struct symbols_registers caller = {0};
@@ -249,7 +249,7 @@ int plan_leave_kernel_signal(struct plan_scene *scene)
     return arrive(scene, caller.value[ARM_SP], caller.value[ARM_PC], 1, 0);
 }
 
-int plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
+int unwind_plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
 {
     const struct symbols_registers *registers = &scene->registers;
     if (scene->machine == EM_AARCH64) {
@@ -259,7 +259,7 @@ int plan_return_of_leaf(struct plan_scene *scene, uint64_t *address)
     return read_stack(scene, registers->value[X86_RSP], 8, address);
 }
 
-int plan_leave_leaf(struct plan_scene *scene, uint64_t address)
+int unwind_plan_leave_leaf(struct plan_scene *scene, uint64_t address)
 {
     uint64_t pushed = scene->machine == EM_AARCH64 ? 0 : 8;
     return arrive(scene, scene->registers.value[scene->stack_register] + pushed, address, 0, 0);

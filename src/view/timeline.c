@@ -58,7 +58,7 @@ uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name
     size_t length;
 
     if (row->kind == KIND_STATES)
-        return made_state_number(view, name);
+        return derived_state_number(view, name);
     const char *bytes = view_name(view, name, &length);
     return (uint8_t)hash_bytes(bytes, length);
 }
@@ -176,7 +176,7 @@ static int read_rows(struct view *view, struct error *err)
     for (size_t i = 0; i < view_family_count && code == 0; i++)
         code = read_family(view, &view_families[i], err);
     if (code == 0)
-        code = made_rows(view, err);
+        code = derived_rows(view, err);
     if (code == 0)
         code = points_read(view, err);
     if (code == 0)

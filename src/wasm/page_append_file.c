@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-int output_open(struct output *output, const char *path, int overwrite, struct error *err)
+int append_file_open(struct output *output, const char *path, int overwrite, struct error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | (overwrite ? O_TRUNC : O_EXCL), 0666);
     if (fd < 0 && errno == EEXIST)
@@ -18,7 +18,7 @@ int output_open(struct output *output, const char *path, int overwrite, struct e
     return 0;
 }
 
-int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
+int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
 {
     uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
     for (size_t done = 0; done < size;) {
@@ -31,15 +31,15 @@ int output_write(struct output *output, const void *bytes, size_t size, uint64_t
     return 0;
 }
 
-int output_close(struct output *output)
+int append_file_close(struct output *output)
 {
     int status = close(output->fd);
     output->fd = -1;
     return status ? ERR_IO : 0;
 }
 
-void output_discard(struct output *output, const char *path)
+void append_file_discard(struct output *output, const char *path)
 {
-    output_close(output);
+    append_file_close(output);
     unlink(path);
 }

@@ -169,7 +169,7 @@ void host_begin(const struct collect_options *options, uint32_t sources, uint32_
     host.collector->sources = sources;
     host.collector->capture = (struct capture){ .on = options->range == COLLECT_RANGE_NONE, .cause = "start", .armed = 1, .ranges_left = 2 };
     host.arena = new_arena(chunk_count);
-    capture_prepare_arena(host.collector, host.arena);
+    recording_prepare_arena(host.collector, host.arena);
     host.process = process_add(host.collector, HOST_PID, 0, "launch");
     process_attach(host.process, host.arena, wire_arena_bytes(chunk_count, 0), chunk_count);
     agent.flags = WIRE_FLAG_TRACE_FORK;

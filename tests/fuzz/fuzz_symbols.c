@@ -28,16 +28,16 @@ static void walk(const struct image *image, const struct cfi *cfi, const uint64_
         registers.value[i] = 0x7000 + 16 * i;
     struct symbols_sample sample = {.registers = &registers, .stack = stack, .stack_bytes = sizeof stack};
     struct plan_scene scene;
-    plan_begin(&scene, image->machine, &sample);
+    unwind_plan_begin(&scene, image->machine, &sample);
     for (size_t i = 0; i < STEPS_MAX; i++) {
         struct plan plan = {.kind = PLAN_NONE};
         uint64_t inside = addresses[i % count];
-        plan_make(&plan, cfi, inside);
-        plan_is_kernel_signal(image, inside);
-        int result = plan.kind == PLAN_SIMPLE ? plan_follow(&scene, &plan)
-                   : plan.kind == PLAN_COMPLEX ? plan_work_out(&scene, cfi, inside) : plan_by_frame_pointer(&scene);
+        unwind_plan_make(&plan, cfi, inside);
+        unwind_plan_is_kernel_signal(image, inside);
+        int result = plan.kind == PLAN_SIMPLE ? unwind_plan_follow(&scene, &plan)
+                   : plan.kind == PLAN_COMPLEX ? unwind_plan_work_out(&scene, cfi, inside) : unwind_plan_by_frame_pointer(&scene);
         if (result != PLAN_STEPPED)
-            plan_begin(&scene, image->machine, &sample);
+            unwind_plan_begin(&scene, image->machine, &sample);
     }
 }
 
@@ -59,30 +59,30 @@ static int by_number(const void *a, const void *b)
 static void look(const uint8_t *bytes, size_t size)
 {
     struct image image;
-    if (image_open_memory(&image, bytes, size) != 0)
+    if (elf_image_open_memory(&image, bytes, size) != 0)
         return;
     unsigned char id[IMAGE_BUILD_ID_MAX];
-    struct picked picked = {.addresses = {image_first_address(&image)}, .count = 1};
+    struct picked picked = {.addresses = {elf_image_first_address(&image)}, .count = 1};
     uint64_t inside;
     struct names names;
     struct cfi cfi;
-    image_build_id(&image, id);
-    if (image_address_of(&image, size / 2, &inside) == 0)
+    elf_image_build_id(&image, id);
+    if (elf_image_address_of(&image, size / 2, &inside) == 0)
         picked.addresses[picked.count++] = inside;
     cfi_open(&cfi, &image);
-    names_visit_image(&image, pick, &picked);
+    symbol_names_visit_image(&image, pick, &picked);
     qsort(picked.addresses, picked.count, sizeof *picked.addresses, by_number);
-    if (names_begin(&names, picked.addresses, picked.count) != 0)
+    if (symbol_names_begin(&names, picked.addresses, picked.count) != 0)
         abort();
-    names_add_image(&names, &image);
-    names_settle(&names);
+    symbol_names_add_image(&names, &image);
+    symbol_names_settle(&names);
     for (size_t i = 0; i < picked.count; i++)
-        if (names_get(&names, i) && strlen(names_get(&names, i)) > size + sizeof "@plt")
+        if (symbol_names_get(&names, i) && strlen(symbol_names_get(&names, i)) > size + sizeof "@plt")
             abort();
     walk(&image, &cfi, picked.addresses, picked.count);
-    names_free(&names);
+    symbol_names_free(&names);
     cfi_close(&cfi);
-    image_close(&image);
+    elf_image_close(&image);
 }
 
 static int read_nothing(void *context, uint64_t address, unsigned bytes, uint64_t *value)

@@ -98,7 +98,7 @@ static const char *close_with(struct report *report, struct collect_result *resu
     struct closing closing = { .result = result, .report = report, .report_path = "r.tacho", .program = "p", .sources = WIRE_BIT(CUDA) };
 
     text_clear(&out);
-    closing_add(&out, &closing);
+    summary_add(&out, &closing);
     report_close(report);
     *lines = 0;
     for (const char *at = text_string(&out); *at; at++)

@@ -343,7 +343,7 @@ static void at_most_fifteen_lines(void **state)
     result.counts[WIRE_SOURCE_NVTX].fates[WIRE_LOST_BUFFER_FULL] = 5;
     for (result.warning_count = 0; result.warning_count < COLLECT_WARNINGS_MAX; result.warning_count++)
         result.warnings[result.warning_count] = (char *)"something is not as it should be";
-    closing_add(&out, &closing);
+    summary_add(&out, &closing);
     size_t lines = 0;
     for (const char *at = text_string(&out); *at; at++)
         lines += *at == '\n';
@@ -376,7 +376,7 @@ static void first_lines(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct closing closing = { .result = &cases[i].result, .report_path = "r.tacho", .program = "p" };
         struct text out = {0};
-        closing_add(&out, &closing);
+        summary_add(&out, &closing);
         text_string(&out);
         out.bytes[strlen(cases[i].line)] = 0;
         assert_string_equal(out.bytes, cases[i].line);

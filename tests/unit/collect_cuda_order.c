@@ -259,12 +259,12 @@ static void pairs_take_bounded_memory(void **state)
     for (uint32_t i = 1; i <= count + behind; i++) {
         struct cuda_launch launch = launch_of(first + i);
         if (i <= count)
-            cuda_pairs_launch(pairs, &launch);
+            cuda_launches_launch(pairs, &launch);
         if (i > behind && (i - behind) % 1000 != 0)
-            cuda_pairs_kernel(pairs, first + i - behind, UINT64_MAX);
+            cuda_launches_kernel(pairs, first + i - behind, UINT64_MAX);
     }
     assert_true(pairs->capacity <= 1u << 20);
-    cuda_pairs_settle(pairs);
+    cuda_launches_settle(pairs);
     assert_int_equal(pairs->launches, count);
     assert_int_equal(pairs->launches_without_kernel, count / 1000);
     assert_int_equal(pairs->kernels_without_launch, 0);
@@ -275,11 +275,11 @@ static void halves_that_are_too_far_apart_are_both_counted(void **state)
 {
     struct cuda_pairs *pairs = calloc(1, sizeof *pairs);
     struct cuda_launch old = launch_of(5), new = launch_of(5 + (1u << 20));
-    cuda_pairs_launch(pairs, &old);
-    cuda_pairs_launch(pairs, &new); /* drives the other out */
-    cuda_pairs_kernel(pairs, 5, UINT64_MAX);
-    cuda_pairs_kernel(pairs, 5 + (1u << 20), UINT64_MAX);
-    cuda_pairs_settle(pairs);
+    cuda_launches_launch(pairs, &old);
+    cuda_launches_launch(pairs, &new); /* drives the other out */
+    cuda_launches_kernel(pairs, 5, UINT64_MAX);
+    cuda_launches_kernel(pairs, 5 + (1u << 20), UINT64_MAX);
+    cuda_launches_settle(pairs);
     assert_int_equal(pairs->launches_without_kernel, 1);
     assert_int_equal(pairs->kernels_without_launch, 1);
     free(pairs);

@@ -53,7 +53,7 @@ static void expect_failure(const char *name, const char *search_path, int code, 
     struct program program;
     struct error err = {0};
     int status = 0;
-    assert_int_equal(program_find(&program, name, search_path, &status, &err), code);
+    assert_int_equal(program_file_find(&program, name, search_path, &status, &err), code);
     assert_int_equal(status, exit_status);
     if (!strstr(err.text, word))
         fail_msg("\"%s\" does not say \"%s\"", err.text, word);
@@ -86,7 +86,7 @@ static void the_first_executable_along_the_path_wins(void **state)
     int status;
     make_file("tool", "#!/bin/sh\n", 10, 0755);
     snprintf(path, sizeof path, "/no/such:%s:/usr/bin", folder);
-    assert_int_equal(program_find(&program, "tool", path, &status, NULL), 0);
+    assert_int_equal(program_file_find(&program, "tool", path, &status, NULL), 0);
     assert_string_equal(program.path, in_folder("tool"));
 }
 
@@ -121,8 +121,8 @@ static void expect_warning(const char *name, const char *word, enum wire_cause c
 {
     struct program program;
     int status;
-    assert_int_equal(program_find(&program, in_folder(name), NULL, &status, NULL), 0);
-    program_inspect(&program, "/usr/bin:/bin");
+    assert_int_equal(program_file_find(&program, in_folder(name), NULL, &status, NULL), 0);
+    program_file_inspect(&program, "/usr/bin:/bin");
     if (*word ? !strstr(program.warning, word) : program.warning[0])
         fail_msg("\"%s\" instead of something with \"%s\"", program.warning, word);
     assert_int_equal(program.cause, cause);
@@ -165,8 +165,8 @@ static void damaged_headers_are_no_reason_to_fail(void **state)
         make_file("random", bytes, 64 + seed * 20, 0755);
         struct program program;
         int status;
-        assert_int_equal(program_find(&program, in_folder("random"), NULL, &status, NULL), 0);
-        program_inspect(&program, NULL);
+        assert_int_equal(program_file_find(&program, in_folder("random"), NULL, &status, NULL), 0);
+        program_file_inspect(&program, NULL);
         assert_true(memchr(program.warning, 0, sizeof program.warning) != NULL);
     }
 }

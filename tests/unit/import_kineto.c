@@ -23,7 +23,7 @@ static int scan_all(const char *text, size_t length, int whole, size_t *taken)
     char *copy = copy_of(text, length);
     struct scan scan = { .at = copy, .end = copy + length, .whole = whole };
     struct slice value;
-    int found = scan_value(&scan, PLACE_OBJECT, &value);
+    int found = json_scan_value(&scan, PLACE_OBJECT, &value);
     *taken = (size_t)(scan.at - copy);
     free(copy);
     return found;
@@ -42,23 +42,23 @@ static void times_are_exact(void **state)
     };
     int64_t ns;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        assert_int_equal(slice_ns(slice_of(times[i].text), &ns), 1);
+        assert_int_equal(json_slice_ns(slice_of(times[i].text), &ns), 1);
         assert_int_equal(ns, times[i].ns);
     }
     static const char *const none[] = { "", "-", "NaN", "null", "1.2.3", "99999999999999999999999", "1e300", "\"\"", "true" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_int_equal(slice_ns(slice_of(none[i]), &ns), 0);
+        assert_int_equal(json_slice_ns(slice_of(none[i]), &ns), 0);
 }
 
 static void integers_that_fit(void **state)
 {
     int64_t number;
-    assert_int_equal(slice_integer(slice_of("140303604056064"), &number), 1);
+    assert_int_equal(json_slice_integer(slice_of("140303604056064"), &number), 1);
     assert_int_equal(number, INT64_C(140303604056064));
-    assert_int_equal(slice_integer(slice_of("-1"), &number), 1);
+    assert_int_equal(json_slice_integer(slice_of("-1"), &number), 1);
     assert_int_equal(number, -1);
-    assert_int_equal(slice_integer(slice_of("18446744073709551615"), &number), 0);
-    assert_int_equal(slice_integer(slice_of("[1]"), &number), 0);
+    assert_int_equal(json_slice_integer(slice_of("18446744073709551615"), &number), 0);
+    assert_int_equal(json_slice_integer(slice_of("[1]"), &number), 0);
 }
 
 static void escapes_are_resolved(void **state)
@@ -69,7 +69,7 @@ static void escapes_are_resolved(void **state)
     };
     struct text scratch = {0};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct slice got = slice_text(slice_of(texts[i].json), &scratch);
+        struct slice got = json_slice_text(slice_of(texts[i].json), &scratch);
         assert_int_equal(got.length, strlen(texts[i].text));
         assert_memory_equal(got.bytes, texts[i].text, got.length);
     }
@@ -93,7 +93,7 @@ static void quotes_that_should_be_escaped(void **state)
     char *copy = copy_of(text, sizeof text - 1);
     struct scan scan = { .at = copy, .end = copy + sizeof text - 1 };
     struct slice value;
-    assert_int_equal(scan_string(&scan, PLACE_OBJECT, &value), SCAN_OK);
+    assert_int_equal(json_scan_string(&scan, PLACE_OBJECT, &value), SCAN_OK);
     assert_int_equal(value.length, strlen("\"f(\"x\", 1)\""));
     assert_int_equal(scan.repaired, 2);
     free(copy);

@@ -17,7 +17,7 @@ static struct guard make(int open)
     struct guard guard = { .hosts = allowed, .host_count = 2, .open = open };
     struct error err;
 
-    assert_int_equal(guard_init(&guard, &err), 0);
+    assert_int_equal(access_init(&guard, &err), 0);
     return guard;
 }
 
@@ -32,8 +32,8 @@ static void hosts_by_name(void **state)
     struct guard closed = make(0), open = make(1);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (guard_host(&closed, cases[i].host) != cases[i].loopback || guard_host(&open, cases[i].host) != cases[i].open)
-            fail_msg("'%s' on loopback: %d, open: %d", cases[i].host, guard_host(&closed, cases[i].host), guard_host(&open, cases[i].host));
+        if (access_host(&closed, cases[i].host) != cases[i].loopback || access_host(&open, cases[i].host) != cases[i].open)
+            fail_msg("'%s' on loopback: %d, open: %d", cases[i].host, access_host(&closed, cases[i].host), access_host(&open, cases[i].host));
     }
 }
 
@@ -44,11 +44,11 @@ static void long_names_are_none(void **state)
 
     memset(name, 'a', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    assert_int_equal(guard_host(&guard, name), 0);
+    assert_int_equal(access_host(&guard, name), 0);
     name[0] = '[';
-    assert_int_equal(guard_host(&guard, name), 0);
+    assert_int_equal(access_host(&guard, name), 0);
     name[sizeof name - 2] = ']';
-    assert_int_equal(guard_host(&guard, name), 0);
+    assert_int_equal(access_host(&guard, name), 0);
 }
 
 static void origins_have_a_scheme(void **state)
@@ -60,7 +60,7 @@ static void origins_have_a_scheme(void **state)
     struct guard guard = make(0);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (guard_origin(&guard, cases[i].origin) != cases[i].good)
+        if (access_origin(&guard, cases[i].origin) != cases[i].good)
             fail_msg("'%s': %d", cases[i].origin, !cases[i].good);
 }
 
@@ -71,13 +71,13 @@ static void tokens_are_random_and_compared_whole(void **state)
 
     assert_int_equal(strlen(guard.token), 32);
     assert_string_not_equal(guard.token, other.token);
-    assert_int_equal(guard_token(&guard, guard.token), 1);
-    assert_int_equal(guard_token(&guard, other.token), 0);
-    assert_int_equal(guard_token(&guard, ""), 0);
+    assert_int_equal(access_token(&guard, guard.token), 1);
+    assert_int_equal(access_token(&guard, other.token), 0);
+    assert_int_equal(access_token(&guard, ""), 0);
     for (size_t i = 0; i < 32; i++) {
         memcpy(changed, guard.token, sizeof changed);
         changed[i] = changed[i] == '0' ? '1' : '0';
-        assert_int_equal(guard_token(&guard, changed), 0);
+        assert_int_equal(access_token(&guard, changed), 0);
     }
 }
 

@@ -127,11 +127,11 @@ static int is_read(void)
     static const uint64_t address[] = {0x1000};
     struct symbols_process process = process_there();
     struct names names;
-    assert_int_equal(names_begin(&names, address, 1), 0);
+    assert_int_equal(symbol_names_begin(&names, address, 1), 0);
     names_add_made(&names, &process);
-    names_settle(&names);
-    int found = names_get(&names, 0) != NULL;
-    names_free(&names);
+    symbol_names_settle(&names);
+    int found = symbol_names_get(&names, 0) != NULL;
+    symbol_names_free(&names);
     close(process.root);
     return found;
 }

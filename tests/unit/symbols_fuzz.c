@@ -49,8 +49,8 @@ static void changed_files_do_no_harm(void **state)
     uint64_t seed = 88172645463325252u;
     unsigned char *bytes = read_file("/proc/self/exe", &size), *copy = malloc(size);
     struct image image;
-    assert_int_equal(image_open_memory(&image, bytes, size), 0);
-    const Elf64_Shdr *frames = image_section(&image, ".eh_frame"), *symbols = image_section(&image, ".dynsym");
+    assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
+    const Elf64_Shdr *frames = elf_image_section(&image, ".eh_frame"), *symbols = elf_image_section(&image, ".dynsym");
     size_t parts[][2] = {{0, 4096}, {image.sections ? size - image.section_count * sizeof(Elf64_Shdr) : 0, image.section_count * sizeof(Elf64_Shdr)},
                          {frames->sh_offset, frames->sh_size}, {symbols->sh_offset, symbols->sh_size}};
     for (int round = 0; round < 400; round++) {
@@ -67,7 +67,7 @@ static void changed_files_do_no_harm(void **state)
         LLVMFuzzerTestOneInput(short_copy, cut);
         free(short_copy);
     }
-    image_close(&image);
+    elf_image_close(&image);
     free(bytes);
     free(copy);
 }
@@ -82,13 +82,13 @@ static size_t ask(const unsigned char *bytes, size_t size, const uint64_t *addre
     struct image image;
     size_t lines = 0;
     assert_int_equal(write(file, bytes, size), size);
-    assert_int_equal(image_open(&image, file), 0);
+    assert_int_equal(elf_image_open(&image, file), 0);
     *result = debug_info_find(&image, addresses, count, found, &arena);
     for (size_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < found[i].count; k++, lines++)
             if (strlen(found[i].lines[k].name) > size || strlen(found[i].lines[k].file) > size)
                 fail();
-    image_close(&image);
+    elf_image_close(&image);
     arena_free(&arena);
     free(found);
     return lines;
@@ -104,10 +104,10 @@ static void debug_information_that_lies_does_no_harm(void **state)
     struct image image;
     const size_t count = sizeof addresses / sizeof *addresses;
     int result;
-    assert_int_equal(image_open_memory(&image, bytes, size), 0);
+    assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
     for (size_t i = 0; i < count; i++) /* of this very function: what a sanitizer links in has no debug information */
-        addresses[i] = (uintptr_t)debug_information_that_lies_does_no_harm - (uintptr_t)&__executable_start + image_first_address(&image) + 8 * i;
-    if (!image_section(&image, ".debug_info")) {
+        addresses[i] = (uintptr_t)debug_information_that_lies_does_no_harm - (uintptr_t)&__executable_start + elf_image_first_address(&image) + 8 * i;
+    if (!elf_image_section(&image, ".debug_info")) {
         print_message("skipped: this test was built without debug information\n");
         skip();
     }
@@ -116,13 +116,13 @@ static void debug_information_that_lies_does_no_harm(void **state)
     static const char *const sections[] = {".debug_info", ".debug_abbrev", ".debug_line", ".debug_str"};
     for (int round = 0; round < 40; round++) {
         memcpy(copy, bytes, size);
-        const Elf64_Shdr *section = image_section(&image, sections[round % 4]);
+        const Elf64_Shdr *section = elf_image_section(&image, sections[round % 4]);
         for (int changes = 0; section && changes < 64; changes++)
             write_small(copy + section->sh_offset, section->sh_size, &seed);
         told += ask(copy, size, addresses, count, &result);
     }
     assert_true(told > 0); /* not all was lost */
-    image_close(&image);
+    elf_image_close(&image);
     free(bytes);
     free(copy);
 }

@@ -15,18 +15,18 @@ enum { COUNT = sizeof addresses / sizeof *addresses };
 static void expect(const struct names_symbol *symbols, size_t count, const char *const expected[COUNT])
 {
     struct names names;
-    assert_int_equal(names_begin(&names, addresses, COUNT), 0);
+    assert_int_equal(symbol_names_begin(&names, addresses, COUNT), 0);
     for (size_t i = 0; i < count; i++) {
         struct names_symbol symbol = symbols[i];
         symbol.room = strlen(symbol.text);
-        names_add(&names, &symbol);
+        symbol_names_add(&names, &symbol);
     }
-    names_settle(&names);
+    symbol_names_settle(&names);
     for (size_t i = 0; i < COUNT; i++) {
-        const char *name = names_get(&names, i);
+        const char *name = symbol_names_get(&names, i);
         assert_string_equal(name ? name : "none", expected[i] ? expected[i] : "none");
     }
-    names_free(&names);
+    symbol_names_free(&names);
 }
 
 /* As _init and _fini are: their sections are short, and entries of a linkage table without names follow. */

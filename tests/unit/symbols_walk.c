@@ -412,15 +412,15 @@ static void from_an_entry_of_the_linkage_table(void **state)
     struct image image;
     uint64_t base = 0;
     FILE *file = fopen("/proc/self/exe", "r");
-    assert_int_equal(image_open(&image, dup(fileno(file))), 0);
+    assert_int_equal(elf_image_open(&image, dup(fileno(file))), 0);
     fclose(file);
-    const Elf64_Shdr *table = image_section(&image, ".plt.sec");
+    const Elf64_Shdr *table = elf_image_section(&image, ".plt.sec");
     uint64_t head = table ? 0 : 16;
     if (!table)
-        table = image_section(&image, ".plt");
+        table = elf_image_section(&image, ".plt");
     dl_iterate_phdr(take_base, &base);
     if (!table || table->sh_size < 64) {
-        image_close(&image);
+        elf_image_close(&image);
         print_message("skipped: this test was linked without a procedure linkage table\n");
         skip();
     }
@@ -428,7 +428,7 @@ static void from_an_entry_of_the_linkage_table(void **state)
     struct scene scene = look_from(base + table->sh_addr + head + 16);
     expect_one_more(&scene, "@plt");
     done(&scene);
-    image_close(&image);
+    elf_image_close(&image);
 }
 
 static void find_clock(void *address, const struct names_symbol *symbol)
@@ -446,9 +446,9 @@ static void from_the_vdso(void **state)
     }
     struct image image;
     uint64_t address = 0;
-    assert_int_equal(image_open_memory(&image, (const void *)base, 4096 * 2), 0);
-    names_visit_image(&image, find_clock, &address);
-    image_close(&image);
+    assert_int_equal(elf_image_open_memory(&image, (const void *)base, 4096 * 2), 0);
+    symbol_names_visit_image(&image, find_clock, &address);
+    elf_image_close(&image);
     assert_int_not_equal(address, 0);
     leaf();
     struct scene scene = look_from(base + address);

@@ -491,7 +491,7 @@ static void called_off(void **state)
         size_t length = asked[i].body ? strlen(asked[i].body) : 0;
         locate("a range", &row, &event);
         snprintf(request, sizeof request, asked[i].request, row);
-        stop_watch(&flag);
+        cancel_watch(&flag);
         text_clear(&answer);
         if (view_answer(view, request, asked[i].body, length, &answer, &type, &err) != ERR_CANCELLED)
             fail_msg("%s: %d (%s)", request, err.code, err.text);
@@ -499,7 +499,7 @@ static void called_off(void **state)
         text_clear(&answer);
         if (i != ENDLESS && view_answer(view, request, asked[i].body, length, &answer, &type, &err) != 0)
             fail_msg("%s, asked again: %s", request, err.text);
-        stop_watch(NULL);
+        cancel_watch(NULL);
     }
     close_all();
 }

@@ -24,7 +24,7 @@ static void refuse(long error)
 }
 
 /* Page by page, so that what lies before an end is had. */
-long chain_copy_stack(void *to, uint64_t from, size_t bytes)
+long stack_copy_take(void *to, uint64_t from, size_t bytes)
 {
     struct iovec local = { to, bytes }, pieces[PIECES];
     size_t count = 0;
@@ -40,7 +40,7 @@ long chain_copy_stack(void *to, uint64_t from, size_t bytes)
     return got;
 }
 
-void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
+void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers)
 {
     if (atomic_load_explicit(&refused, memory_order_relaxed) || os_is_filtered_child())
         return;
@@ -61,7 +61,7 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
     for (unsigned i = 0; i < WIRE_STACK_REGISTERS; i++)
         if (registers->known >> i & 1)
             *to++ = registers->value[i];
-    long got = chain_copy_stack(to, registers->value[REGISTERS_STACK_POINTER], bytes);
+    long got = stack_copy_take(to, registers->value[REGISTERS_STACK_POINTER], bytes);
     record->words = (uint16_t)(head_words + (got > 0 ? (uint32_t)got / 8 : 0));
     emit_commit(lane, record);
     if (got < 0)
@@ -69,11 +69,11 @@ void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, con
 }
 
 /* Registers that calls preserve are all that a walk needs. They are taken here, and with them this function's own frame. */
-__attribute__((noinline)) void chain_emit(struct agent_thread *thread, const struct chain_of *of)
+__attribute__((noinline)) void stack_copy_emit(struct agent_thread *thread, const struct chain_of *of)
 {
     struct chain_registers registers;
     registers.known = REGISTERS_TAKEN;
     REGISTERS_TAKE(registers.value);
-    chain_emit_from(thread, of, &registers);
+    stack_copy_emit_from(thread, of, &registers);
     __asm__ volatile("" : : : "memory"); /* no tail call: the frame must stay */
 }

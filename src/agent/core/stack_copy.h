@@ -18,13 +18,13 @@ struct chain_registers {
 
 /* Copies a stack from here upwards, by a system call that stops where nothing is mapped: how many bytes, or -errno. Not more than
  * WIRE_STACK_BYTES_MAX. */
-long chain_copy_stack(void *to, uint64_t from, size_t bytes);
+long stack_copy_take(void *to, uint64_t from, size_t bytes);
 
 /* Of the calling function; to be called before the record that it belongs to is written. Keeps errno. A record that finds no room
  * is left out: what it belongs to is recorded without it. */
-void chain_emit(struct agent_thread *thread, const struct chain_of *of);
+void stack_copy_emit(struct agent_thread *thread, const struct chain_of *of);
 
 /* The same from registers that were had elsewhere (a signal's). */
-void chain_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers);
+void stack_copy_emit_from(struct agent_thread *thread, const struct chain_of *of, const struct chain_registers *registers);
 
 #endif

@@ -217,7 +217,7 @@ static int frees_descriptor(void)
     return 0;
 }
 
-void image_look(struct image *image, int folder, const char *path, int searched)
+void exec_image_look(struct image *image, int folder, const char *path, int searched)
 {
     memset(image, 0, sizeof *image);
     int file = !path ? folder : searched && !strchr(path, '/') ? open_along_path(path) : open_file(folder, path);

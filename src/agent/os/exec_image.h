@@ -11,6 +11,6 @@ struct image {
 
 /* `searched`: a name without a slash is found along PATH, and what the kernel cannot run is a shell script. Where path is NULL,
  * `folder` is the file itself. Nothing can be said of a file that cannot be read: then the rest is 0. Keeps errno. */
-void image_look(struct image *image, int folder, const char *path, int searched);
+void exec_image_look(struct image *image, int folder, const char *path, int searched);
 
 #endif

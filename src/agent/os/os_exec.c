@@ -267,7 +267,7 @@ struct plan {
 static void look_at_program(struct image *image, const struct request *request)
 {
     int is_file = !request->path || ((request->flags & AT_EMPTY_PATH) && !*request->path);
-    image_look(image, request->file, is_file ? NULL : request->path, request->searched);
+    exec_image_look(image, request->file, is_file ? NULL : request->path, request->searched);
 }
 
 /* Why the new program is not to have the agent, if so. Its loader would complain of what it cannot load on the program's stderr. */

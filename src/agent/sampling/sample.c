@@ -76,7 +76,7 @@ static void emit_sample(struct agent_thread *thread, const ucontext_t *context, 
     record->body[0] = periods * settings->period_ns;
     record->body[1] = python;
     read_registers(context, record->body + 2);
-    long got = room ? chain_copy_stack(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room) : 0;
+    long got = room ? stack_copy_take(record->body + 2 + REGISTERS, record->body[2 + REGISTERS_STACK_POINTER], room) : 0;
     uint32_t copied = got > 0 ? (uint32_t)got & ~7u : 0;
     record->a = REGISTERS;
     record->b = (uint16_t)copied;

@@ -130,20 +130,20 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
 {
     const char *const names[] = { name, value, NULL };
     struct rows rows;
-    int code = rows_read(&rows, report, table, names, err);
+    int code = small_tables_read(&rows, report, table, names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
         struct text shown = {0};
-        struct label label = label_of(rows_text(&rows, i, 0, NULL));
+        struct label label = label_of(small_tables_text(&rows, i, 0, NULL));
         if (!label.label)
             continue;
         display_add(&shown, label.label, strlen(label.label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
-        (label.add ? label.add : add_as_it_is)(out, rows_text(&rows, i, 1, NULL));
+        (label.add ? label.add : add_as_it_is)(out, small_tables_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -152,11 +152,11 @@ static int add_origin(struct text *out, struct report *report, struct error *err
 {
     static const char *const names[] = { "name", NULL };
     struct rows rows;
-    int ours = 0, code = rows_read(&rows, report, "META_DATA_CAPTURE", names, err);
+    int ours = 0, code = small_tables_read(&rows, report, "META_DATA_CAPTURE", names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        ours |= strcmp(rows_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
-    rows_free(&rows);
+        ours |= strcmp(small_tables_text(&rows, i, 0, NULL), "TACHO_VERSION") == 0;
+    small_tables_free(&rows);
     /* Where something is missing, that may be what says that it is ours. */
     struct report_health health = report_health(report);
     if (code == 0 && !ours && health.complete && !health.recovered && !health.damaged_chunks) {
@@ -172,25 +172,25 @@ static int add_times(struct text *out, struct report *report, struct error *err)
     static const char *const details_names[] = { "duration", NULL };
     struct rows start, details;
     size_t length;
-    int code = rows_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err);
+    int code = small_tables_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err);
 
     if (code == 0 && start.columns.rows) {
-        const char *utc = rows_text(&start, 0, 0, &length);
+        const char *utc = small_tables_text(&start, 0, 0, &length);
         add_label(out, "Started");
         display_add(out, utc, length, WIDEST_VALUE);
         text_add(out, " UTC\n");
     }
-    rows_free(&start);
+    small_tables_free(&start);
     if (code == 0)
-        code = rows_read(&details, report, "ANALYSIS_DETAILS", details_names, err);
+        code = small_tables_read(&details, report, "ANALYSIS_DETAILS", details_names, err);
     else
         return code;
     if (code == 0 && details.columns.rows) {
         add_label(out, "Duration");
-        human_time(out, rows_number(&details, 0, 0, 0));
+        human_time(out, small_tables_number(&details, 0, 0, 0));
         text_add_char(out, '\n');
     }
-    rows_free(&details);
+    small_tables_free(&details);
     return code;
 }
 
@@ -199,24 +199,24 @@ static int add_ranges(struct text *out, struct report *report, struct error *err
     static const char *const names[] = { "start", "end", "cause", NULL };
     struct rows rows;
     size_t length;
-    int code = rows_read(&rows, report, "TACHO_RANGE", names, err);
+    int code = small_tables_read(&rows, report, "TACHO_RANGE", names, err);
 
     if (code == 0 && rows.columns.rows)
         add_heading(out, "Capture ranges");
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        const char *cause = rows_text(&rows, i, 2, &length);
+        const char *cause = small_tables_text(&rows, i, 2, &length);
         text_add(out, "  ");
-        human_time(out, rows_number(&rows, i, 0, 0));
+        human_time(out, small_tables_number(&rows, i, 0, 0));
         text_add(out, " – ");
-        if (rows_is_null(&rows, i, 1))
+        if (small_tables_is_null(&rows, i, 1))
             text_add(out, "(not ended)");
         else
-            human_time(out, rows_number(&rows, i, 1, 0));
+            human_time(out, small_tables_number(&rows, i, 1, 0));
         text_add(out, "  begun by ");
         display_add(out, cause, length, WIDEST_VALUE);
         text_add_char(out, '\n');
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -227,23 +227,23 @@ static int add_messages(struct text *out, struct report *report, int all, struct
     enum { SEVERITY_WARNING = 2 };
     struct rows rows;
     size_t length, shown = 0, left = 0;
-    int code = rows_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
+    int code = small_tables_read(&rows, report, "DIAGNOSTIC_EVENT", names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
-        if (!all && (rows_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
+        if (!all && (small_tables_number(&rows, i, 0, 0) < SEVERITY_WARNING || shown == FEW)) {
             left++;
             continue;
         }
         if (shown++ == 0)
             add_heading(out, "Messages");
-        const char *bytes = rows_text(&rows, i, 1, &length);
+        const char *bytes = small_tables_text(&rows, i, 1, &length);
         text_add(out, "  ");
         display_add(out, bytes, length, all ? 0 : WIDEST_VALUE);
         text_add_char(out, '\n');
     }
     if (shown && left)
         text_addf(out, "  … %zu more: tacho info --all\n", left);
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -253,26 +253,26 @@ static int add_import_notes(struct text *out, struct report *report, size_t limi
     static const char *const names[] = { "tableName", "columnName", "reason", "count", NULL };
     struct rows rows;
     size_t length;
-    int code = rows_read(&rows, report, "TACHO_IMPORT", names, err);
+    int code = small_tables_read(&rows, report, "TACHO_IMPORT", names, err);
 
     if (code == 0 && rows.columns.rows)
         add_heading(out, "Not imported");
     for (size_t i = 0; code == 0 && i < rows.columns.rows && i < limit; i++) {
         text_add(out, "  ");
         for (size_t c = 0; c < 2; c++) {
-            const char *name = rows_text(&rows, i, c, &length);
+            const char *name = small_tables_text(&rows, i, c, &length);
             if (c && length)
                 text_add_char(out, '.');
             display_add(out, name, length, WIDEST_VALUE);
         }
-        text_addf(out, "  %s", rows_text(&rows, i, 2, &length));
-        if (rows_number(&rows, i, 3, -1) >= 0)
-            text_addf(out, ", %lld", (long long)rows_number(&rows, i, 3, -1));
+        text_addf(out, "  %s", small_tables_text(&rows, i, 2, &length));
+        if (small_tables_number(&rows, i, 3, -1) >= 0)
+            text_addf(out, ", %lld", (long long)small_tables_number(&rows, i, 3, -1));
         text_add_char(out, '\n');
     }
     if (code == 0 && rows.columns.rows > limit)
         text_addf(out, "  … %zu more: tacho info --all\n", rows.columns.rows - limit);
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -327,13 +327,13 @@ static int write_streams(const struct command *self, struct report *report, cons
     static const char *const names[] = { "filenameId", "contentId", NULL };
     struct rows rows;
     size_t length;
-    int status = EXIT_OK, code = rows_read(&rows, report, "ProcessStreams", names, err);
+    int status = EXIT_OK, code = small_tables_read(&rows, report, "ProcessStreams", names, err);
 
     if (code == 0 && !rows.columns.rows)
         code = error_set(err, ERR_NOT_FOUND, "'%s' holds no output of its program: tacho profile -w false stores it", path);
     for (size_t i = 0; code == 0 && i < rows.columns.rows && status == EXIT_OK; i++) {
-        int is_error = strstr(rows_text(&rows, i, 0, NULL), "stderr") != NULL;
-        const char *bytes = rows_text(&rows, i, 1, &length);
+        int is_error = strstr(small_tables_text(&rows, i, 0, NULL), "stderr") != NULL;
+        const char *bytes = small_tables_text(&rows, i, 1, &length);
         struct text content = {0};
         if (is_error) {
             fwrite(bytes, 1, length, stderr);
@@ -343,7 +343,7 @@ static int write_streams(const struct command *self, struct report *report, cons
         }
         text_free(&content);
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code != 0 ? command_fail(self, err) : status;
 }
 

@@ -24,28 +24,28 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
     static const char *const names[] = { "id", "name", "totalMemory", "smCount", "computeMajor", "computeMinor", "busLocation", NULL };
     struct rows rows;
     size_t length;
-    int code = rows_read(&rows, report, "TARGET_INFO_GPU", names, err);
+    int code = small_tables_read(&rows, report, "TARGET_INFO_GPU", names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
         char label[32];
-        snprintf(label, sizeof label, "GPU %lld", (long long)rows_number(&rows, i, ID, 0));
+        snprintf(label, sizeof label, "GPU %lld", (long long)small_tables_number(&rows, i, ID, 0));
         begin(out, has_heading, label);
-        const char *name = rows_text(&rows, i, NAME, &length);
+        const char *name = small_tables_text(&rows, i, NAME, &length);
         display_add(out, length ? name : "(no name)", length ? length : 9, WIDEST);
-        if (rows_number(&rows, i, MEMORY, 0) > 0) {
+        if (small_tables_number(&rows, i, MEMORY, 0) > 0) {
             text_add(out, ", ");
-            human_bytes(out, (uint64_t)rows_number(&rows, i, MEMORY, 0));
+            human_bytes(out, (uint64_t)small_tables_number(&rows, i, MEMORY, 0));
         }
-        if (rows_number(&rows, i, PROCESSORS, 0) > 0)
-            text_addf(out, ", %lld multiprocessors", (long long)rows_number(&rows, i, PROCESSORS, 0));
-        if (!rows_is_null(&rows, i, MAJOR))
-            text_addf(out, ", compute capability %lld.%lld", (long long)rows_number(&rows, i, MAJOR, 0), (long long)rows_number(&rows, i, MINOR, 0));
-        const char *bus = rows_text(&rows, i, BUS, &length);
+        if (small_tables_number(&rows, i, PROCESSORS, 0) > 0)
+            text_addf(out, ", %lld multiprocessors", (long long)small_tables_number(&rows, i, PROCESSORS, 0));
+        if (!small_tables_is_null(&rows, i, MAJOR))
+            text_addf(out, ", compute capability %lld.%lld", (long long)small_tables_number(&rows, i, MAJOR, 0), (long long)small_tables_number(&rows, i, MINOR, 0));
+        const char *bus = small_tables_text(&rows, i, BUS, &length);
         text_add(out, length ? ", at " : "");
         display_add(out, bus, length, WIDEST);
         text_add_char(out, '\n');
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -65,7 +65,7 @@ static size_t count_processes(const struct rows *rows, size_t column)
     if (!list)
         return 0;
     for (size_t i = 0; i < rows_count; i++)
-        list[i] = rows_number(rows, i, column, 0);
+        list[i] = small_tables_number(rows, i, column, 0);
     qsort(list, rows_count, sizeof *list, by_value);
     for (size_t i = 0; i < rows_count; i++)
         count += i == 0 || list[i] != list[i - 1];
@@ -84,7 +84,7 @@ static int add_contexts(struct text *out, struct report *report, int *has_headin
     static const char *const names[] = { "processId", NULL };
     const struct report_table *streams = report_table(report, "TARGET_INFO_CUDA_STREAM");
     struct rows rows;
-    int code = rows_read(&rows, report, "TARGET_INFO_CUDA_CONTEXT_INFO", names, err);
+    int code = small_tables_read(&rows, report, "TARGET_INFO_CUDA_CONTEXT_INFO", names, err);
 
     if (code == 0 && rows.columns.rows) {
         begin(out, has_heading, "Contexts");
@@ -97,7 +97,7 @@ static int add_contexts(struct text *out, struct report *report, int *has_headin
         }
         text_add_char(out, '\n');
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -121,24 +121,24 @@ enum { CUPTI_PID, CUPTI_VERSION, CUPTI_PATH, CUPTI_CALLS, CUPTI_RESULT, CUPTI_RE
 
 static int is_same_cupti(const struct rows *rows, size_t a, size_t b)
 {
-    return rows_number(rows, a, CUPTI_VERSION, -1) == rows_number(rows, b, CUPTI_VERSION, -1) &&
-           strcmp(rows_text(rows, a, CUPTI_PATH, NULL), rows_text(rows, b, CUPTI_PATH, NULL)) == 0 &&
-           strcmp(rows_text(rows, a, CUPTI_CALLS, NULL), rows_text(rows, b, CUPTI_CALLS, NULL)) == 0 &&
-           strcmp(rows_text(rows, a, CUPTI_REFUSAL, NULL), rows_text(rows, b, CUPTI_REFUSAL, NULL)) == 0;
+    return small_tables_number(rows, a, CUPTI_VERSION, -1) == small_tables_number(rows, b, CUPTI_VERSION, -1) &&
+           strcmp(small_tables_text(rows, a, CUPTI_PATH, NULL), small_tables_text(rows, b, CUPTI_PATH, NULL)) == 0 &&
+           strcmp(small_tables_text(rows, a, CUPTI_CALLS, NULL), small_tables_text(rows, b, CUPTI_CALLS, NULL)) == 0 &&
+           strcmp(small_tables_text(rows, a, CUPTI_REFUSAL, NULL), small_tables_text(rows, b, CUPTI_REFUSAL, NULL)) == 0;
 }
 
 static void add_cupti_row(struct text *out, const struct rows *rows, size_t row, size_t processes, int *has_heading)
 {
     size_t length;
-    int is_refused = !rows_is_null(rows, row, CUPTI_REFUSAL);
+    int is_refused = !small_tables_is_null(rows, row, CUPTI_REFUSAL);
 
     begin(out, has_heading, is_refused ? "Not traced" : "CUPTI");
     if (is_refused) {
-        const char *why = rows_text(rows, row, CUPTI_REFUSAL, &length);
+        const char *why = small_tables_text(rows, row, CUPTI_REFUSAL, &length);
         display_add(out, why, length, 0);
     } else {
-        const char *path = rows_text(rows, row, CUPTI_PATH, &length), *calls = rows_text(rows, row, CUPTI_CALLS, NULL);
-        add_version(out, rows_number(rows, row, CUPTI_VERSION, 0));
+        const char *path = small_tables_text(rows, row, CUPTI_PATH, &length), *calls = small_tables_text(rows, row, CUPTI_CALLS, NULL);
+        add_version(out, small_tables_number(rows, row, CUPTI_VERSION, 0));
         text_add(out, length ? ", " : "");
         display_add(out, path, length, WIDEST);
         if (*calls)
@@ -157,7 +157,7 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
 {
     static const char *const names[] = { "globalPid", "version", "path", "calls", "result", "refusal", NULL };
     struct rows rows;
-    int code = rows_read(&rows, report, "TACHO_CUPTI", names, err);
+    int code = small_tables_read(&rows, report, "TACHO_CUPTI", names, err);
 
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++) {
         size_t same = 0, before = 0;
@@ -169,7 +169,7 @@ static int add_cupti(struct text *out, struct report *report, int *has_heading, 
         if (!before)
             add_cupti_row(out, &rows, i, same, has_heading);
     }
-    rows_free(&rows);
+    small_tables_free(&rows);
     return code;
 }
 
@@ -178,13 +178,13 @@ static int add_up(struct report *report, const char *table, const char *column, 
 {
     const char *const names[] = { column, "count", NULL };
     struct rows rows;
-    int code = rows_read(&rows, report, table, names, err);
+    int code = small_tables_read(&rows, report, table, names, err);
 
     *sum = 0;
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        if (strcmp(rows_text(&rows, i, 0, NULL), wanted) == 0)
-            *sum += (uint64_t)rows_number(&rows, i, 1, 0);
-    rows_free(&rows);
+        if (strcmp(small_tables_text(&rows, i, 0, NULL), wanted) == 0)
+            *sum += (uint64_t)small_tables_number(&rows, i, 1, 0);
+    small_tables_free(&rows);
     return code;
 }
 

@@ -48,10 +48,10 @@ static int collect(struct tree *tree)
     if (!tree->list)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < rows; i++)
-        tree->list[i] = (struct process){ .pid = rows_number(&tree->rows, i, PID, 0),
-                                          .image = rows_number(&tree->rows, i, IMAGE, 0),
-                                          .parent = rows_number(&tree->rows, i, PARENT, -1),
-                                          .start_ns = rows_number(&tree->rows, i, START, 0), .row = i };
+        tree->list[i] = (struct process){ .pid = small_tables_number(&tree->rows, i, PID, 0),
+                                          .image = small_tables_number(&tree->rows, i, IMAGE, 0),
+                                          .parent = small_tables_number(&tree->rows, i, PARENT, -1),
+                                          .start_ns = small_tables_number(&tree->rows, i, START, 0), .row = i };
     qsort(tree->list, rows, sizeof *tree->list, by_pid_and_row);
     for (size_t i = 0; i < rows; i++)
         if (i + 1 == rows || tree->list[i].pid != tree->list[i + 1].pid || tree->list[i].image != tree->list[i + 1].image)
@@ -103,12 +103,12 @@ static void add_no_ending(struct text *out, const struct tree *tree)
 static void add_ending(struct text *out, const struct tree *tree, size_t row)
 {
     size_t length;
-    const char *ending = rows_text(&tree->rows, row, ENDING, &length);
+    const char *ending = small_tables_text(&tree->rows, row, ENDING, &length);
 
-    if (strcmp(ending, "exit") == 0 && !rows_is_null(&tree->rows, row, STATUS))
-        text_addf(out, "exit %" PRId64, rows_number(&tree->rows, row, STATUS, 0));
-    else if (strcmp(ending, "signal") == 0 && !rows_is_null(&tree->rows, row, SIGNAL))
-        text_addf(out, "signal %" PRId64, rows_number(&tree->rows, row, SIGNAL, 0));
+    if (strcmp(ending, "exit") == 0 && !small_tables_is_null(&tree->rows, row, STATUS))
+        text_addf(out, "exit %" PRId64, small_tables_number(&tree->rows, row, STATUS, 0));
+    else if (strcmp(ending, "signal") == 0 && !small_tables_is_null(&tree->rows, row, SIGNAL))
+        text_addf(out, "signal %" PRId64, small_tables_number(&tree->rows, row, SIGNAL, 0));
     else if (strcmp(ending, "lost") == 0)
         text_add(out, "ending not known");
     else if (length && strcmp(ending, "running") != 0)
@@ -120,36 +120,36 @@ static void add_ending(struct text *out, const struct tree *tree, size_t row)
 static void add_line(struct text *out, struct tree *tree, const struct process *process, int depth)
 {
     size_t row = process->row, length;
-    const char *command = rows_text(&tree->rows, row, COMMAND, &length);
+    const char *command = small_tables_text(&tree->rows, row, COMMAND, &length);
 
     if (!length)
-        command = rows_text(&tree->rows, row, EXE, &length);
+        command = small_tables_text(&tree->rows, row, EXE, &length);
     text_add_repeat(out, ' ', 2 + 2 * (size_t)(depth < 30 ? depth : 30));
     text_addf(out, "%" PRId64 "  ", global_pid_number(process->pid));
     display_add(out, command, length, 80);
     text_add(out, "  [");
     add_ending(out, tree, row);
-    if (!rows_is_null(&tree->rows, row, END)) {
+    if (!small_tables_is_null(&tree->rows, row, END)) {
         text_add(out, ", ");
-        human_time(out, saturating_duration(process->start_ns, rows_number(&tree->rows, row, END, 0)));
+        human_time(out, saturating_duration(process->start_ns, small_tables_number(&tree->rows, row, END, 0)));
     }
-    if (!rows_is_null(&tree->rows, row, CPU)) {
+    if (!small_tables_is_null(&tree->rows, row, CPU)) {
         text_add(out, ", CPU ");
-        human_time(out, rows_number(&tree->rows, row, CPU, 0));
+        human_time(out, small_tables_number(&tree->rows, row, CPU, 0));
     }
-    if (strcmp(rows_text(&tree->rows, row, ORIGIN, &length), "found") == 0 || !rows_is_null(&tree->rows, row, UNRECORDED))
+    if (strcmp(small_tables_text(&tree->rows, row, ORIGIN, &length), "found") == 0 || !small_tables_is_null(&tree->rows, row, UNRECORDED))
         text_add(out, ", no agent");
-    if (!rows_is_null(&tree->rows, row, UNRECORDED)) {
-        const char *cause = rows_text(&tree->rows, row, UNRECORDED, &length);
+    if (!small_tables_is_null(&tree->rows, row, UNRECORDED)) {
+        const char *cause = small_tables_text(&tree->rows, row, UNRECORDED, &length);
         text_add(out, ": ");
         display_add(out, cause, length, 40);
     }
-    if (!rows_is_null(&tree->rows, row, RANK)) {
-        text_addf(out, ", rank %" PRId64, rows_number(&tree->rows, row, RANK, 0));
-        if (!rows_is_null(&tree->rows, row, WORLD))
-            text_addf(out, " of %" PRId64, rows_number(&tree->rows, row, WORLD, 0));
-        if (!rows_is_null(&tree->rows, row, LOCAL_RANK))
-            text_addf(out, ", local rank %" PRId64, rows_number(&tree->rows, row, LOCAL_RANK, 0));
+    if (!small_tables_is_null(&tree->rows, row, RANK)) {
+        text_addf(out, ", rank %" PRId64, small_tables_number(&tree->rows, row, RANK, 0));
+        if (!small_tables_is_null(&tree->rows, row, WORLD))
+            text_addf(out, " of %" PRId64, small_tables_number(&tree->rows, row, WORLD, 0));
+        if (!small_tables_is_null(&tree->rows, row, LOCAL_RANK))
+            text_addf(out, ", local rank %" PRId64, small_tables_number(&tree->rows, row, LOCAL_RANK, 0));
     }
     text_add(out, "]\n");
 }
@@ -171,13 +171,13 @@ static void add_process(struct text *out, struct tree *tree, size_t index, int d
 int info_add_processes(struct text *out, struct report *report, size_t limit, struct error *err)
 {
     struct tree tree = { .limit = limit };
-    int code = rows_read(&tree.rows, report, "TACHO_PROCESS", names, err);
+    int code = small_tables_read(&tree.rows, report, "TACHO_PROCESS", names, err);
 
     if (code == 0 && tree.rows.columns.rows) {
         code = collect(&tree) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
         if (code == 0) {
             size_t length;
-            const char *host = rows_text(&tree.rows, 0, HOST, &length);
+            const char *host = small_tables_text(&tree.rows, 0, HOST, &length);
             text_add(out, "\nProcesses");
             if (length) {
                 text_add(out, " on ");
@@ -192,7 +192,7 @@ int info_add_processes(struct text *out, struct report *report, size_t limit, st
                 text_addf(out, "  … %zu more: tacho info --all\n", tree.lines - limit);
         }
     }
-    rows_free(&tree.rows);
+    small_tables_free(&tree.rows);
     free(tree.list);
     return code;
 }

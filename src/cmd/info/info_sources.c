@@ -148,10 +148,10 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
 
     if (!counts)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    int code = rows_read(&rows, report, "TACHO_COUNT", names, err);
+    int code = small_tables_read(&rows, report, "TACHO_COUNT", names, err);
     for (size_t i = 0; code == 0 && i < rows.columns.rows; i++)
-        add_count(counts, rows_text(&rows, i, 0, NULL), rows_text(&rows, i, 1, NULL), (uint64_t)rows_number(&rows, i, 2, 0));
-    rows_free(&rows);
+        add_count(counts, small_tables_text(&rows, i, 0, NULL), small_tables_text(&rows, i, 1, NULL), (uint64_t)small_tables_number(&rows, i, 2, 0));
+    small_tables_free(&rows);
     if (code == 0)
         code = losses_read(&counts->losses, report, err);
     counts->uncertain = !report_health(report).complete || report_health(report).recovered;

@@ -185,7 +185,7 @@ static void conclude(const struct command *self, const struct profile_settings *
                                    .sources = sources, .python = settings->collect.python_frequency != 0, .output_hidden = settings->collect.hide_output,
                                    .exports = exports, .export_count = export_count,
                                    .colours = isatty(STDERR_FILENO) && !getenv("NO_COLOR") };
-        closing_add(&out, &closing);
+        summary_add(&out, &closing);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
     }

@@ -351,8 +351,8 @@ static void load_tables(const struct closing *closing, struct tables *tables)
 {
     for (size_t i = 0; i < TOP_TABLES; i++)
         tables->top[i] = load_table(closing->report, top_tables[i].analysis);
-    closing_cuda_read(&tables->cuda, closing->report);
-    tables->operators = closing_operators(closing->report, tables->cuda.busy.device_count > 0);
+    summary_cuda_read(&tables->cuda, closing->report);
+    tables->operators = summary_operators(closing->report, tables->cuda.busy.device_count > 0);
     if (tables->operators && !closing->result->counts[WIRE_SOURCE_NVTX].recorded) { /* ranges that are the operators once more */
         table_delete(tables->top[NVTX_TABLE]);
         tables->top[NVTX_TABLE] = NULL;
@@ -483,11 +483,11 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     size_t kernels = 0;
 
     take_lines(&lines_left, 1);
-    closing_cuda_add_busy(out, cuda, closing->report, closing->result->captured_ns);
+    summary_cuda_add_busy(out, cuda, closing->report, closing->result->captured_ns);
     if (cuda->kernels && take_lines(&lines_left, 1 + LEAST_KERNELS))
         kernels = LEAST_KERNELS;
     int has_copies = cuda->times && take_lines(&lines_left, 1), has_gaps = cuda->busy.gap_count && take_lines(&lines_left, 1);
-    int has_idle = closing_cuda_has_idle(cuda) && take_lines(&lines_left, 1), has_operators = tables->operators && take_lines(&lines_left, 1);
+    int has_idle = summary_cuda_has_idle(cuda) && take_lines(&lines_left, 1), has_operators = tables->operators && take_lines(&lines_left, 1);
     if (kernels && take_lines(&lines_left, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)
@@ -495,11 +495,11 @@ static void add_gpu_tables(struct text *out, const struct closing *closing, cons
     if (has_operators)
         add_brief(out, tables->operators, "PyTorch operators, by the GPU time of their kernels");
     if (has_copies)
-        closing_cuda_add_copies(out, cuda);
+        summary_cuda_add_copies(out, cuda);
     if (has_gaps)
-        closing_cuda_add_gaps(out, cuda);
+        summary_cuda_add_gaps(out, cuda);
     if (has_idle)
-        closing_cuda_add_idle(out, cuda);
+        summary_cuda_add_idle(out, cuda);
     if (tables->top[NVTX_TABLE] && take_lines(&lines_left, 1))
         add_brief(out, tables->top[NVTX_TABLE], top_tables[NVTX_TABLE].heading);
     if (tables->top[OSRT_TABLE] && take_lines(&lines_left, 1))
@@ -515,7 +515,7 @@ static size_t count_lines(const struct text *text)
     return lines;
 }
 
-void closing_add(struct text *out, const struct closing *closing)
+void summary_add(struct text *out, const struct closing *closing)
 {
     const struct collect_result *result = closing->result;
     enum { LAST_LINES = 4, ROOM = CLOSING_LINES - LAST_LINES, MOST_WARNINGS = 2 }; /* events, cost, report, next */
@@ -529,7 +529,7 @@ void closing_add(struct text *out, const struct closing *closing)
     add_ending(&first, closing);
     add_left(&first, result);
     add_warnings(&first, result, result->warning_count < MOST_WARNINGS ? result->warning_count : MOST_WARNINGS);
-    closing_cuda_add_truth(&first, result, has_gpu);
+    summary_cuda_add_truth(&first, result, has_gpu);
     text_add(out, text_string(&first));
     size_t taken = count_lines(&first);
     (has_gpu ? add_gpu_tables : tables.operators ? add_operator_tables : add_host_tables)(out, closing, &tables, taken < ROOM ? ROOM - taken : 0);
@@ -546,5 +546,5 @@ void closing_add(struct text *out, const struct closing *closing)
     table_delete(tables.functions);
     for (size_t i = 0; i < TOP_TABLES; i++)
         table_delete(tables.top[i]);
-    closing_cuda_free(&tables.cuda);
+    summary_cuda_free(&tables.cuda);
 }

@@ -21,6 +21,6 @@ struct closing {
     int colours;
 };
 
-void closing_add(struct text *out, const struct closing *closing);
+void summary_add(struct text *out, const struct closing *closing);
 
 #endif

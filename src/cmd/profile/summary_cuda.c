@@ -27,7 +27,7 @@ static struct table *run(struct report *report, const char *name, const struct a
     return NULL;
 }
 
-void closing_cuda_read(struct closing_cuda *cuda, struct report *report)
+void summary_cuda_read(struct closing_cuda *cuda, struct report *report)
 {
     static const struct analysis_option base = { "base", NULL };
     struct analysis_request all = {0}, by_short_name = { .options = &base, .option_count = 1 };
@@ -42,7 +42,7 @@ void closing_cuda_read(struct closing_cuda *cuda, struct report *report)
     cuda->idle = cuda->busy.gap_count ? run(report, "gpu_idle_sum", &all) : NULL;
 }
 
-void closing_cuda_free(struct closing_cuda *cuda)
+void summary_cuda_free(struct closing_cuda *cuda)
 {
     gpu_busy_free(&cuda->busy);
     table_delete(cuda->kernels);
@@ -91,7 +91,7 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
     text_add(out, " from its first work to its last");
 }
 
-void closing_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns)
+void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns)
 {
     const struct gpu_busy *busy = &cuda->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
@@ -138,7 +138,7 @@ static double megabytes_of(const struct table *sizes, const struct table_cell *n
     return -1;
 }
 
-void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
+void summary_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
 {
     size_t count = table_row_count(cuda->times), name = table_column_count(cuda->times) - 1;
     int64_t sum = 0;
@@ -162,7 +162,7 @@ void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda)
     text_add(out, count > MOST_KINDS ? "; …\n" : "\n");
 }
 
-void closing_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda)
+void summary_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda)
 {
     const struct gpu_busy *busy = &cuda->busy;
 
@@ -194,13 +194,13 @@ static const struct table_cell *largest_cause(const struct table *idle)
     return NULL;
 }
 
-int closing_cuda_has_idle(const struct closing_cuda *cuda)
+int summary_cuda_has_idle(const struct closing_cuda *cuda)
 {
     return largest_cause(cuda->idle) != NULL;
 }
 
 /* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s without work" */
-void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
+void summary_cuda_add_idle(struct text *out, const struct closing_cuda *cuda)
 {
     const struct table_cell *row = largest_cause(cuda->idle);
     int64_t sum = 0;
@@ -243,7 +243,7 @@ static void add_refusal(struct text *out, const struct collect_result *result)
     text_add_char(out, '\n');
 }
 
-void closing_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work)
+void summary_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work)
 {
     const struct collect_cuda_result *cuda = &result->cuda;
     const struct { uint64_t count; const char *one, *more; } findings[] = {

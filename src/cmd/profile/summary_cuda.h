@@ -14,20 +14,20 @@ struct closing_cuda {
 };
 
 /* What cannot be read is left out: a capture must end with what there is. */
-void closing_cuda_read(struct closing_cuda *cuda, struct report *report);
-void closing_cuda_free(struct closing_cuda *cuda);
+void summary_cuda_read(struct closing_cuda *cuda, struct report *report);
+void summary_cuda_free(struct closing_cuda *cuda);
 
 /* "GPU 0 (NVIDIA H200) busy 82.1 % of the 31.7 ms from its first work to its last; 4.0 % of the 652 ms recorded" */
-void closing_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns);
+void summary_cuda_add_busy(struct text *out, const struct closing_cuda *cuda, struct report *report, int64_t captured_ns);
 /* Time and bytes of copies and fills, the longest kinds first. */
-void closing_cuda_add_copies(struct text *out, const struct closing_cuda *cuda);
+void summary_cuda_add_copies(struct text *out, const struct closing_cuda *cuda);
 /* The longest times in which a GPU had no work. */
-void closing_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda);
+void summary_cuda_add_gaps(struct text *out, const struct closing_cuda *cuda);
 /* What GPUs were without work for most of all, if anything is known of that. */
-int closing_cuda_has_idle(const struct closing_cuda *cuda);
-void closing_cuda_add_idle(struct text *out, const struct closing_cuda *cuda);
+int summary_cuda_has_idle(const struct closing_cuda *cuda);
+void summary_cuda_add_idle(struct text *out, const struct closing_cuda *cuda);
 
 /* Where the records do not fit together, and why CUDA was not traced: at most two lines, none if all is well. */
-void closing_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work);
+void summary_cuda_add_truth(struct text *out, const struct collect_result *result, int has_work);
 
 #endif

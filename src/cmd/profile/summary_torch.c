@@ -42,7 +42,7 @@ static int fill(struct table *table, const struct table *all, int by_gpu)
     return 0;
 }
 
-struct table *closing_operators(struct report *report, int by_gpu)
+struct table *summary_operators(struct report *report, int by_gpu)
 {
     const struct torch_ops_request request = { .sort_by = by_gpu ? "self_device_time_total" : "self_cpu_time_total" };
     const struct analysis_request everything = {0};

@@ -58,7 +58,7 @@ static void count_table(struct collector *collector, enum table_id table)
     count(collector, schema_tables[table].name, lost, 0);
 }
 
-void disk_count_losses(struct collector *collector)
+void disk_losses_count(struct collector *collector)
 {
     writer_give_up_held(collector->writer);
     for (int table = 0; table < TABLE_COUNT; table++)

@@ -5,6 +5,6 @@
 struct collector;
 
 /* When all events are written, or lost: takes back what was counted too much, and counts every row of every table as lost. */
-void disk_count_losses(struct collector *collector);
+void disk_losses_count(struct collector *collector);
 
 #endif

@@ -370,7 +370,7 @@ size_t drain_process(struct process *process, size_t budget)
     if (!process->arena)
         return 0;
     size_t bytes = 0;
-    capture_read_switches(process->collector, process);
+    recording_read_switches(process->collector, process);
     if (process->cuda)
         cuda_note(process->cuda);
     process->behind = 0;
@@ -463,7 +463,7 @@ void drain_finish(struct process *process, int64_t end_ns)
     if (!process->arena || process->finished)
         return;
     process->finished = 1;
-    capture_finish_switches(process->collector, process);
+    recording_finish_switches(process->collector, process);
     uint32_t taken = slots_taken(process);
     for (uint32_t i = 0; i < taken; i++) /* the arena holds so many chunks, and no one adds to it: more would be a circle */
         drain_slot(process, i, (int)(process->chunk_count + WIRE_NOTE_CHUNKS) + 1);

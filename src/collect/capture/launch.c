@@ -34,7 +34,7 @@ static _Noreturn void become_program(const struct recipe *recipe)
     char byte;
     if (read(recipe->wait, &byte, 1) != 1) /* cancelled, or the collector is gone */
         _exit(127);
-    life_give_back(collector);
+    shutdown_give_back(collector);
     if (points_to(collector->streams.out.descriptor, STDOUT_FILENO) && points_to(collector->streams.err.descriptor, STDERR_FILENO)) {
         sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
         execve(recipe->path, recipe->argv, recipe->environment);

@@ -41,7 +41,7 @@ static void lose(struct process *process)
 {
     process_end_soon(process, PROCESS_LOST, 0, collector_now(process->collector));
     if (process->is_primary)
-        life_primary_ended(process->collector, 0);
+        shutdown_primary_ended(process->collector, 0);
 }
 
 /* A pidfd is readable once the whole process is gone or a zombie. If we are to reap it, wait() says more. */
@@ -53,7 +53,7 @@ static void died(evutil_socket_t unused, short what, void *argument)
     process_reap(collector);
     if (process->ending == PROCESS_RUNS && !process->is_child)
         lose(process);
-    life_check(collector);
+    shutdown_check(collector);
 }
 
 /* For agents that come in: a process that is not watched can be looked at, one that could not come in is lost. */
@@ -128,7 +128,7 @@ static void reap_one(struct collector *collector, pid_t pid)
     }
     if (process->is_primary) {
         collector->result->cpu_ns -= collector->launch_cpu_ns;
-        life_primary_ended(collector, status);
+        shutdown_primary_ended(collector, status);
     }
     process_status(process, status);
 }

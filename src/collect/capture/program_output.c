@@ -17,7 +17,7 @@ static int open_stream(struct stream *stream, const char *name)
     return stream->descriptor >= 0 && fcntl(stream->descriptor, F_SETFL, O_APPEND) == 0 ? 0 : -1;
 }
 
-int streams_open(struct streams *streams)
+int program_output_open(struct streams *streams)
 {
     return open_stream(&streams->out, "stdout") == 0 && open_stream(&streams->err, "stderr") == 0 ? 0 : -1;
 }
@@ -44,7 +44,7 @@ static void read_stream(struct stream *stream)
         fallocate(stream->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, stream->offset - start);
 }
 
-void streams_read(struct streams *streams)
+void program_output_read(struct streams *streams)
 {
     read_stream(&streams->out);
     read_stream(&streams->err);
@@ -66,14 +66,14 @@ static void store(struct collector *collector, struct stream *stream, const char
                        (unsigned long long)stream->dropped, name, STREAM_LIMIT >> 20);
 }
 
-void streams_store(struct collector *collector)
+void program_output_store(struct collector *collector)
 {
-    streams_read(&collector->streams);
+    program_output_read(&collector->streams);
     store(collector, &collector->streams.out, "stdout");
     store(collector, &collector->streams.err, "stderr");
 }
 
-void streams_close(struct streams *streams)
+void program_output_close(struct streams *streams)
 {
     struct stream *all[] = {&streams->out, &streams->err};
     for (size_t i = 0; i < 2; i++) {

@@ -24,9 +24,9 @@ struct streams {
     struct stream out, err;
 };
 
-int streams_open(struct streams *streams);
-void streams_read(struct streams *streams);
-void streams_store(struct collector *collector);
-void streams_close(struct streams *streams);
+int program_output_open(struct streams *streams);
+void program_output_read(struct streams *streams);
+void program_output_store(struct collector *collector);
+void program_output_close(struct streams *streams);
 
 #endif

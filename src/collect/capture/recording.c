@@ -107,8 +107,8 @@ static void duration_over(evutil_socket_t unused, short what, void *argument)
 {
     struct collector *collector = argument;
     collector->result->over = COLLECT_OVER_DURATION;
-    capture_end(collector, collector_now(collector));
-    life_ask_to_shut_down(collector);
+    recording_end(collector, collector_now(collector));
+    shutdown_ask(collector);
 }
 
 /* How many ranges may begin: one, unless the end of one leaves room for the next. Without ranges the API may switch
@@ -122,7 +122,7 @@ static uint32_t ranges_allowed(const struct collect_options *options)
     return options->range_repeat ? options->range_repeat : UINT32_MAX;
 }
 
-int capture_init(struct collector *collector)
+int recording_init(struct collector *collector)
 {
     struct capture *capture = &collector->capture;
     capture->ranges_left = ranges_allowed(collector->options);
@@ -131,7 +131,7 @@ int capture_init(struct collector *collector)
     return capture->delay && capture->duration ? 0 : -1;
 }
 
-void capture_free(struct collector *collector)
+void recording_free(struct collector *collector)
 {
     if (collector->capture.delay)
         event_free(collector->capture.delay);
@@ -139,7 +139,7 @@ void capture_free(struct collector *collector)
         event_free(collector->capture.duration);
 }
 
-void capture_begin(struct collector *collector)
+void recording_begin(struct collector *collector)
 {
     struct capture *capture = &collector->capture;
     if (collector->options->delay_ns > 0) {
@@ -177,7 +177,7 @@ static uint32_t put_list(struct wire_header *arena, uint32_t *used, const char *
     return first;
 }
 
-void capture_prepare_arena(struct collector *collector, struct wire_header *arena)
+void recording_prepare_arena(struct collector *collector, struct wire_header *arena)
 {
     const struct collect_options *options = collector->options;
     const struct capture *capture = &collector->capture;
@@ -229,11 +229,11 @@ static void range_begins(struct collector *collector, struct process *process, e
 static void last_range_over(struct collector *collector, int64_t time_ns)
 {
     enum collect_range_end end = collector->options->range_end;
-    capture_end(collector, time_ns);
+    recording_end(collector, time_ns);
     if (end != COLLECT_END_STOP_SHUTDOWN && end != COLLECT_END_REPEAT_SHUTDOWN)
         return;
     collector->result->over = COLLECT_OVER_RANGE;
-    life_ask_to_shut_down(collector);
+    shutdown_ask(collector);
 }
 
 static void range_ends(struct collector *collector, struct process *process, enum wire_capture cause, int64_t time_ns)
@@ -288,7 +288,7 @@ static uint32_t unread_switches(const struct process *process)
     return atomic_load_explicit(&process->arena->switches_made, memory_order_acquire) - process->switches_read;
 }
 
-void capture_read_switches(struct collector *collector, struct process *process)
+void recording_read_switches(struct collector *collector, struct process *process)
 {
     struct wire_header *arena = process->arena;
     for (uint32_t i = 0; i < WIRE_SWITCHES; i++) { /* no more at a stretch: the program may set them as fast as they are read */
@@ -303,22 +303,22 @@ void capture_read_switches(struct collector *collector, struct process *process)
         read_missed(collector, process);
 }
 
-void capture_finish_switches(struct collector *collector, struct process *process)
+void recording_finish_switches(struct collector *collector, struct process *process)
 {
-    capture_read_switches(collector, process);
+    recording_read_switches(collector, process);
     uint32_t unread = unread_switches(process);
     process->switches_read += unread;
     process->counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL] += unread < WIRE_SWITCHES ? unread : WIRE_SWITCHES;
     read_missed(collector, process);
 }
 
-void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns)
+void recording_process_ends(struct collector *collector, struct process *process, int64_t time_ns)
 {
     if (process->open_ranges > 0)
         range_ends(collector, process, WIRE_CAPTURE_ALWAYS, time_ns);
 }
 
-void capture_end(struct collector *collector, int64_t time_ns)
+void recording_end(struct collector *collector, int64_t time_ns)
 {
     struct capture *capture = &collector->capture;
     switch_off(collector, NULL, time_ns);

@@ -26,25 +26,25 @@ struct capture {
     struct event *delay, *duration;
 };
 
-int capture_init(struct collector *collector);
-void capture_free(struct collector *collector);
+int recording_init(struct collector *collector);
+void recording_free(struct collector *collector);
 
 /* The program has been started. */
-void capture_begin(struct collector *collector);
+void recording_begin(struct collector *collector);
 
 /* Settings and switch of a new arena. */
-void capture_prepare_arena(struct collector *collector, struct wire_header *arena);
+void recording_prepare_arena(struct collector *collector, struct wire_header *arena);
 
 /* Reads the switches that a process has set since the last time. */
-void capture_read_switches(struct collector *collector, struct process *process);
+void recording_read_switches(struct collector *collector, struct process *process);
 
 /* The same for the last time. A process that was killed while it set a switch hides those behind it: they are counted as lost. */
-void capture_finish_switches(struct collector *collector, struct process *process);
+void recording_finish_switches(struct collector *collector, struct process *process);
 
 /* Ranges that a process had open end with it. */
-void capture_process_ends(struct collector *collector, struct process *process, int64_t time_ns);
+void recording_process_ends(struct collector *collector, struct process *process, int64_t time_ns);
 
 /* Recording off everywhere, for good. */
-void capture_end(struct collector *collector, int64_t time_ns);
+void recording_end(struct collector *collector, int64_t time_ns);
 
 #endif

@@ -85,7 +85,7 @@ static void exec_begins(const struct origin *origin, const struct wire_record *r
     origin->process->exec_ns = time_of(origin, record);
     origin->process->exec_cpu_ns = record->body[0] <= INT64_MAX ? (int64_t)record->body[0] : -1;
     origin->process->exec_path_id = text_id(origin, record, words, 1);
-    origin->process->exec_cause = marks_cause(record->a);
+    origin->process->exec_cause = unattached_cause(record->a);
     copy_name(origin->process->exec_name, sizeof origin->process->exec_name, record, words, 1);
 }
 
@@ -121,7 +121,7 @@ static void child(const struct origin *origin, const struct wire_record *record,
     copy_name(name, sizeof name, record, words, 3);
     struct child_news news = {
         .pid = (pid_t)record->body[0], .time_ns = clock_map_time(&origin->collector->clock, record->body[2]),
-        .what = (enum wire_child)record->body[1], .cause = marks_cause(record->a), .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
+        .what = (enum wire_child)record->body[1], .cause = unattached_cause(record->a), .path_id = name[0] ? text_id(origin, record, words, 3) : 0, .name = name,
     };
     children_add_from_agent(origin->process, &news);
 }

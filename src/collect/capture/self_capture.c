@@ -16,10 +16,10 @@ static void hear(evutil_socket_t descriptor, short what, void *argument)
     if (read(descriptor, unused, sizeof unused) < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     event_del(collector->hang_up);
-    life_ask_to_shut_down(collector);
+    shutdown_ask(collector);
 }
 
-int caller_start(struct collector *collector, struct error *err)
+int self_capture_start(struct collector *collector, struct error *err)
 {
     collector->result->ending = COLLECT_RUNNING;
     collector->launch_ns = collector_now(collector);

@@ -8,6 +8,6 @@ struct collector;
 
 /* Takes the caller for the program, and listens to our standard input: a word on it, or its end, is the end of the capture. Its end alone
  * would come late: a child that the caller has forked has the other end, too. */
-int caller_start(struct collector *collector, struct error *err);
+int self_capture_start(struct collector *collector, struct error *err);
 
 #endif

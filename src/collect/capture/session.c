@@ -141,7 +141,7 @@ static struct wire_header *make_arena(struct collector *collector, const struct 
     atomic_store(&arena->free_note_chunks, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_threads, WIRE_LIST_EMPTY);
     atomic_store(&arena->free_cuda_buffers, WIRE_LIST_EMPTY);
-    capture_prepare_arena(collector, arena);
+    recording_prepare_arena(collector, arena);
     arena->cuda.buffer_count = size->cuda_buffer_count;
     return arena;
 }
@@ -464,12 +464,12 @@ static void open_file_socket(struct session *session)
 {
     char path[sizeof session->folder.path + sizeof FOLDER_SOCKET];
     session->file_listener = -1;
-    if (folder_make(&session->folder) != 0)
+    if (session_folder_make(&session->folder) != 0)
         return;
     snprintf(path, sizeof path, "%s/" FOLDER_SOCKET, session->folder.path);
     session->file_listener = listen_at(path, 0);
     if (session->file_listener < 0)
-        folder_remove(&session->folder);
+        session_folder_remove(&session->folder);
 }
 
 /* Whoever looks for the stubs looks beside the agent. */
@@ -547,7 +547,7 @@ void session_close(struct collector *collector)
     free(session->marks);
     session->marks = NULL;
     session->mark_count = session->mark_capacity = 0;
-    folder_remove(&session->folder);
+    session_folder_remove(&session->folder);
     session->accept = session->file_accept = NULL;
     session->listener = session->file_listener = -1;
 }

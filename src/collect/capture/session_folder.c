@@ -58,7 +58,7 @@ static void sweep(void)
         closedir(parent);
 }
 
-int folder_make(struct folder *folder)
+int session_folder_make(struct folder *folder)
 {
     sweep();
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -74,7 +74,7 @@ int folder_make(struct folder *folder)
     return -1;
 }
 
-void folder_remove(struct folder *folder)
+void session_folder_remove(struct folder *folder)
 {
     if (!folder->path[0])
         return;

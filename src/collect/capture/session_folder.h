@@ -15,9 +15,9 @@ struct folder {
 };
 
 /* 0, or -1 where none can be made. */
-int folder_make(struct folder *folder);
+int session_folder_make(struct folder *folder);
 
 /* With the files that may be in it. */
-void folder_remove(struct folder *folder);
+void session_folder_remove(struct folder *folder);
 
 #endif

@@ -48,7 +48,7 @@ static sigset_t wanted_signals(void)
     return set;
 }
 
-void life_block_signals(struct collector *collector)
+void shutdown_block_signals(struct collector *collector)
 {
     sigset_t set = wanted_signals();
     struct sigaction normal = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
@@ -60,7 +60,7 @@ void life_block_signals(struct collector *collector)
     getrlimit(RLIMIT_FSIZE, &collector->old_bytes);
 }
 
-void life_give_back(const struct collector *collector)
+void shutdown_give_back(const struct collector *collector)
 {
     sigaction(SIGCHLD, &collector->old_child, NULL);
     sigaction(SIGPIPE, &collector->old_pipe, NULL);
@@ -69,9 +69,9 @@ void life_give_back(const struct collector *collector)
     setrlimit(RLIMIT_FSIZE, &collector->old_bytes);
 }
 
-void life_restore_signals(struct collector *collector)
+void shutdown_restore_signals(struct collector *collector)
 {
-    life_give_back(collector);
+    shutdown_give_back(collector);
     sigprocmask(SIG_SETMASK, &collector->old_mask, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
@@ -140,7 +140,7 @@ static void leave(struct collector *collector)
     event_base_loopbreak(collector->base);
 }
 
-void life_primary_ended(struct collector *collector, int wait_status)
+void shutdown_primary_ended(struct collector *collector, int wait_status)
 {
     struct collect_result *result = collector->result;
     result->ending = WIFSIGNALED(wait_status) ? COLLECT_SIGNALLED : COLLECT_EXITED;
@@ -152,7 +152,7 @@ void life_primary_ended(struct collector *collector, int wait_status)
     say_soon(collector); /* unless it is over by then */
 }
 
-void life_check(struct collector *collector)
+void shutdown_check(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
     if (collector->leaving || collector->result->ending == COLLECT_RUNNING)
@@ -182,7 +182,7 @@ static void await_gpu_records(struct collector *collector)
 static void shut_down(struct collector *collector)
 {
     collector->shutting_down = 1;
-    capture_end(collector, collector_now(collector));
+    recording_end(collector, collector_now(collector));
     await_gpu_records(collector);
     process_reap(collector);
     if (collector->options->kill_signal == 0 || !collector->children_left) {
@@ -206,7 +206,7 @@ static void grace_over(evutil_socket_t unused, short what, void *argument)
         shut_down(collector);
 }
 
-void life_ask_to_shut_down(struct collector *collector)
+void shutdown_ask(struct collector *collector)
 {
     struct timeval at_once = {0, 0};
     if (!collector->shutting_down)
@@ -228,7 +228,7 @@ static void end_capture(struct collector *collector, int signal)
 {
     if (collector->result->interrupted) { /* the second time: at once */
         collector->shutting_down = 1;
-        capture_end(collector, collector_now(collector));
+        recording_end(collector, collector_now(collector));
         if (collector->options->kill_signal)
             send_kill_signal(collector);
         leave(collector);
@@ -240,7 +240,7 @@ static void end_capture(struct collector *collector, int signal)
         evtimer_add(collector->grace, &wait);
         say_soon(collector);
     }
-    life_check(collector);
+    shutdown_check(collector);
 }
 
 static void handle(struct collector *collector, const struct signalfd_siginfo *info)
@@ -263,7 +263,7 @@ static void read_signals(evutil_socket_t descriptor, short what, void *argument)
         handle(collector, &info);
     }
     process_reap(collector);
-    life_check(collector);
+    shutdown_check(collector);
 }
 
 static _Noreturn void be_orphan(int answer, pid_t parent)
@@ -297,7 +297,7 @@ static pid_t find_reaper(void)
     return reaper;
 }
 
-int life_init(struct collector *collector)
+int shutdown_init(struct collector *collector)
 {
     sigset_t set = wanted_signals();
     collector->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -318,7 +318,7 @@ int life_init(struct collector *collector)
     return 0;
 }
 
-void life_free(struct collector *collector)
+void shutdown_free(struct collector *collector)
 {
     if (collector->signals)
         event_free(collector->signals);

@@ -8,24 +8,24 @@
 struct collector;
 
 /* Blocks the signals that we take over, before any thread is started. */
-void life_block_signals(struct collector *collector);
-void life_restore_signals(struct collector *collector);
+void shutdown_block_signals(struct collector *collector);
+void shutdown_restore_signals(struct collector *collector);
 
 /* Handlers and limits as they were before us: for the program, between fork and exec, and for our own return. */
-void life_give_back(const struct collector *collector);
+void shutdown_give_back(const struct collector *collector);
 
 /* Listens to them. -1 when that cannot be had. */
-int life_init(struct collector *collector);
-void life_free(struct collector *collector);
+int shutdown_init(struct collector *collector);
+void shutdown_free(struct collector *collector);
 
 /* The process that we started has this wait status. */
-void life_primary_ended(struct collector *collector, int wait_status);
+void shutdown_primary_ended(struct collector *collector, int wait_status);
 
 /* Is it over? Leaves the loop if so. */
-void life_check(struct collector *collector);
+void shutdown_check(struct collector *collector);
 
 /* The capture is over though the program may not be: soon the kill signal, a grace period, and out. May be asked for at
  * any time, also while draining. */
-void life_ask_to_shut_down(struct collector *collector);
+void shutdown_ask(struct collector *collector);
 
 #endif

@@ -40,13 +40,13 @@ static int64_t reading_cost(void)
     return best * 1024 / READS;
 }
 
-int64_t cost_of_start(const struct wire_header *arena, int forked)
+int64_t overhead_of_start(const struct wire_header *arena, int forked)
 {
     uint64_t measured = atomic_load_explicit(&arena->start_cpu_ns, memory_order_relaxed);
     return (measured < START_MAX_NS ? (int64_t)measured : 0) + (forked ? 0 : LOAD_NS);
 }
 
-int64_t cost_estimate(const struct collect_result *result)
+int64_t overhead_estimate(const struct collect_result *result)
 {
     double read = (double)reading_cost();
     double total = 1024.0 * (double)result->start_cost_ns; /* in 1/1024 ns; real, since a program may have written anything over its counts */

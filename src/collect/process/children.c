@@ -287,11 +287,11 @@ void children_count_unrecorded(struct collector *collector)
     for (struct process *process = collector->processes.first; process; process = process->next) {
         if (!process_is_unrecorded(process))
             continue;
-        enum wire_cause cause = marks_take(collector, process);
+        enum wire_cause cause = unattached_take(collector, process);
         process_set_unrecorded(process, cause ? cause : process_cause(process));
-        marks_count(collector, process->unrecorded, process);
+        unattached_count(collector, process->unrecorded, process);
     }
-    marks_count_rest(collector);
+    unattached_count_rest(collector);
 }
 
 void children_free(struct collector *collector)

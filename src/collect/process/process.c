@@ -109,7 +109,7 @@ static void process_row(const struct process *process)
     ROW_SET(&row, TACHO_PROCESS, host, collector_string(collector, collector->machine.host));
     set_rank(&row, process);
     if (process->unrecorded)
-        ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, marks_text(process->unrecorded)));
+        ROW_SET(&row, TACHO_PROCESS, unrecorded, collector_string(collector, unattached_text(process->unrecorded)));
     writer_append(collector->writer, TABLE_TACHO_PROCESS, &row);
 }
 
@@ -267,7 +267,7 @@ void process_describe_unseen(struct process *process)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid);
     process->filters = procfs_filters(process->pid);
-    if (program_is_static(path))
+    if (program_file_is_static(path))
         process->cause = WIRE_CAUSE_STATIC;
     else if (process->cause == WIRE_CAUSE_STATIC) /* it was, and has become another program since */
         process->cause = WIRE_CAUSE_UNKNOWN;
@@ -485,7 +485,7 @@ static void take_silent_exec(struct process *process)
     const char *name = strrchr(path, '/');
     process->exec_ns = process->left_ns;
     process->exec_cpu_ns = -1;
-    process->exec_cause = marks_cause(word & ~WIRE_SILENT_EXEC);
+    process->exec_cause = unattached_cause(word & ~WIRE_SILENT_EXEC);
     process->exec_path_id = path[0] ? collector_string(process->collector, path) : 0;
     snprintf(process->exec_name, sizeof process->exec_name, "%.63s", name ? name + 1 : path);
 }
@@ -568,9 +568,9 @@ void process_end(struct process *process, enum process_ending ending, int status
         split_at_exec(process, ending, status, end_ns);
         return;
     }
-    capture_process_ends(process->collector, process, end_ns);
+    recording_process_ends(process->collector, process, end_ns);
     if (process->arena && process->threads_seen)
-        process->collector->result->start_cost_ns += cost_of_start(process->arena, strcmp(process->origin, "fork") == 0);
+        process->collector->result->start_cost_ns += overhead_of_start(process->arena, strcmp(process->origin, "fork") == 0);
     note_if_unmapped(process, ending);
     tell_if_partly_mapped(process);
     finish_sources(process);
@@ -620,7 +620,7 @@ void process_end_next(struct collector *collector)
         process = process->next_live;
     if (process && !drain_slice(process)) {
         process_end(process, process->over_ending, process->over_status, process->over_ns);
-        life_check(collector);
+        shutdown_check(collector);
     }
 }
 

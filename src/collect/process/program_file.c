@@ -79,7 +79,7 @@ static int find_along(struct program *program, const char *name, const char *sea
     }
 }
 
-int program_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err)
+int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err)
 {
     memset(program, 0, sizeof *program);
     int error;
@@ -175,7 +175,7 @@ static int read_parts(struct image *image)
     return image->header.e_phentsize != sizeof *image->parts ? -1 : read_at(image->file, image->parts, image->part_count * sizeof *image->parts, image->header.e_phoff);
 }
 
-int program_is_static(const char *path)
+int program_file_is_static(const char *path)
 {
     struct image image = {.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (image.file < 0)
@@ -238,7 +238,7 @@ static int read_shebang(int file, const char *search_path, char *path, size_t si
     struct program behind;
     int exit_status;
     if (length >= 4 && strcmp(word + length - 4, "/env") == 0 && next[0] && next[0] != '-' &&
-        program_find(&behind, next, search_path, &exit_status, NULL) == 0)
+        program_file_find(&behind, next, search_path, &exit_status, NULL) == 0)
         return snprintf(path, size, "%s", behind.path) < (int)size ? 0 : -1;
     return snprintf(path, size, "%s", word) < (int)size ? 0 : -1;
 }
@@ -252,7 +252,7 @@ static int is_script(int file)
     return length == 0 || (length > 0 && !memchr(line, 0, end ? (size_t)(end - line) : (size_t)length));
 }
 
-void program_inspect(struct program *program, const char *search_path)
+void program_file_inspect(struct program *program, const char *search_path)
 {
     char path[PROGRAM_PATH_MAX];
     strcpy(path, program->path);

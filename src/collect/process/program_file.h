@@ -20,12 +20,12 @@ struct program {
 
 /* Finds `name` along `search_path` (the value of PATH; NULL: the system's default). *exit_status is 127 or 126 when it
  * fails, as a shell's. */
-int program_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err);
+int program_file_find(struct program *program, const char *name, const char *search_path, int *exit_status, struct error *err);
 
 /* Is it an ELF program without a loader, which could load no agent? 0 if it cannot be read. */
-int program_is_static(const char *path);
+int program_file_is_static(const char *path);
 
 /* Fills all but the path; follows the "#!" of scripts. */
-void program_inspect(struct program *program, const char *search_path);
+void program_file_inspect(struct program *program, const char *search_path);
 
 #endif

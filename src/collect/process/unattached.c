@@ -17,17 +17,17 @@ static const struct { const char *text, *reason; } causes[] = {
 #undef CAUSE
 };
 
-enum wire_cause marks_cause(uint32_t word)
+enum wire_cause unattached_cause(uint32_t word)
 {
     return word < WIRE_CAUSE_COUNT ? (enum wire_cause)word : WIRE_CAUSE_UNKNOWN;
 }
 
-const char *marks_text(enum wire_cause cause)
+const char *unattached_text(enum wire_cause cause)
 {
     return causes[cause].text;
 }
 
-void marks_count(struct collector *collector, enum wire_cause cause, const struct process *process)
+void unattached_count(struct collector *collector, enum wire_cause cause, const struct process *process)
 {
     collector->result->unrecorded++;
     collector->session.unrecorded[cause]++;
@@ -43,10 +43,10 @@ static void note(struct collector *collector, enum wire_cause cause, pid_t pid)
     if (array_reserve(&session->marks, &session->mark_capacity, session->mark_count + 1, sizeof *session->marks) == 0)
         session->marks[session->mark_count++] = (struct mark){.pid = pid, .cause = cause};
     else
-        marks_count(collector, cause, NULL);
+        unattached_count(collector, cause, NULL);
 }
 
-enum wire_cause marks_take(struct collector *collector, const struct process *process)
+enum wire_cause unattached_take(struct collector *collector, const struct process *process)
 {
     struct session *session = &collector->session;
     for (size_t i = 0; i < session->mark_count; i++)
@@ -58,13 +58,13 @@ enum wire_cause marks_take(struct collector *collector, const struct process *pr
     return WIRE_CAUSE_UNKNOWN;
 }
 
-void marks_count_rest(struct collector *collector)
+void unattached_count_rest(struct collector *collector)
 {
     for (size_t i = 0; i < collector->session.mark_count; i++) {
         const struct mark *mark = &collector->session.marks[i];
         const struct process *process = process_find(collector, mark->pid);
         if (!process || !process->unrecorded) /* else it is a second mark, left after exec */
-            marks_count(collector, mark->cause, NULL);
+            unattached_count(collector, mark->cause, NULL);
     }
     collector->session.mark_count = 0;
 }
@@ -82,7 +82,7 @@ static void take_link(struct collector *collector, int folder, const char *name)
             note(collector, (enum wire_cause)i, pid);
 }
 
-void marks_read(struct collector *collector)
+void unattached_read(struct collector *collector)
 {
     const struct folder *folder = &collector->session.folder;
     DIR *list = folder->path[0] ? opendir(folder->path) : NULL;
@@ -96,7 +96,7 @@ void marks_read(struct collector *collector)
         closedir(list);
 }
 
-void marks_tell(struct collector *collector)
+void unattached_tell(struct collector *collector)
 {
     for (int i = 0; i < WIRE_CAUSE_COUNT; i++) {
         uint64_t count = collector->session.unrecorded[i];

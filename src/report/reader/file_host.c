@@ -106,7 +106,7 @@ int report_open(const char *path, struct report **out, struct error *err)
     else if (!S_ISREG(file.st_mode))
         status = error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
     else
-        status = hole_check(host->fd, path, err);
+        status = sparse_file_check(host->fd, path, err);
     if (!status) {
         struct report_host means = {.context = host,
                                     .size = (uint64_t)file.st_size,

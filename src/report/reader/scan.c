@@ -224,7 +224,7 @@ static void scan_one(void *argument, int worker, size_t i)
 {
     struct scan *scan = argument;
     struct chunk *chunk = &scan->table->chunks[scan->first_chunk + i];
-    if (stop_is_raised(scan->stop))
+    if (cancel_is_raised(scan->stop))
         scan->status = ERR_CANCELLED;
     if (atomic_load_explicit(&scan->status, memory_order_relaxed))
         return;
@@ -263,7 +263,7 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 {
     if (scan->column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
-    scan->stop = stop_flag();
+    scan->stop = cancel_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
     int status = scan->status;
     return status < 0 ? error_set(err, status, "%s", error_name(status)) : status;
@@ -386,7 +386,7 @@ static void read_one(void *argument, int worker, size_t i)
     struct read *read = argument;
     struct chunk *chunk = &read->table->chunks[i];
     size_t count = read->out->column_count;
-    if (stop_is_raised(read->stop)) {
+    if (cancel_is_raised(read->stop)) {
         read->status = ERR_CANCELLED;
         read->failed[i] = 1; /* what was not read is not there */
         return;
@@ -457,7 +457,7 @@ int report_read(struct report *report, const struct report_table *table, const i
     *out = (struct report_columns){.rows = table->rows, .column_count = column_count};
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns asked for", TABLE_MAX_COLUMNS);
-    struct read read = {.report = report, .table = state, .columns = columns, .out = out, .stop = stop_flag()};
+    struct read read = {.report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag()};
     read.failed = calloc(state->chunk_count + 1, 1);
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
     out->values = calloc(column_count + 1, sizeof *out->values);

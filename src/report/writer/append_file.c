@@ -21,7 +21,7 @@ static void unlink_regular(const char *path)
         unlink(path);
 }
 
-int output_open(struct output *output, const char *path, int overwrite, struct error *err)
+int append_file_open(struct output *output, const char *path, int overwrite, struct error *err)
 {
     int fd = newfile_open(path, O_RDWR, 0600, overwrite); /* it has command lines in it */
     if (fd < 0 && errno == EEXIST)
@@ -61,7 +61,7 @@ static int ensure_room(struct output *output, uint64_t end)
     return allocate_to(output, generous) ? allocate_to(output, end) : 0;
 }
 
-int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
+int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep)
 {
     uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
     if (ensure_room(output, start + size + keep))
@@ -85,7 +85,7 @@ int output_write(struct output *output, const void *bytes, size_t size, uint64_t
     return 0;
 }
 
-int output_close(struct output *output)
+int append_file_close(struct output *output)
 {
     uint64_t end = atomic_load(&output->end);
     if (output->allocated > end) {
@@ -99,8 +99,8 @@ int output_close(struct output *output)
     return status ? ERR_IO : 0;
 }
 
-void output_discard(struct output *output, const char *path)
+void append_file_discard(struct output *output, const char *path)
 {
-    output_close(output);
+    append_file_close(output);
     unlink_regular(path);
 }

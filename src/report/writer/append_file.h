@@ -18,15 +18,15 @@ struct output {
     int cannot_allocate;  /* the file system has no fallocate: then there is no reserve */
 };
 
-int output_open(struct output *output, const char *path, int overwrite, struct error *err);
+int append_file_open(struct output *output, const char *path, int overwrite, struct error *err);
 
 /* Appends all of it or nothing, and leaves keep bytes of room for later writes; else ERR_NO_SPACE or ERR_IO with errno set. */
-int output_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
+int append_file_write(struct output *output, const void *bytes, size_t size, uint64_t keep);
 
 /* Gives unused room back and closes. */
-int output_close(struct output *output);
+int append_file_close(struct output *output);
 
 /* Closes a file in which nothing of use could be written, and takes its name away. */
-void output_discard(struct output *output, const char *path);
+void append_file_discard(struct output *output, const char *path);
 
 #endif

@@ -10,15 +10,15 @@
 int chunkfile_open(struct chunkfile *file, const char *path, int overwrite, struct error *err)
 {
     *file = (struct chunkfile){0};
-    int status = output_open(&file->output, path, overwrite, err);
+    int status = append_file_open(&file->output, path, overwrite, err);
     if (status)
         return status;
     uint8_t header[FILE_HEADER_SIZE] = FORMAT_MAGIC;
     put_u32(header + 8, FORMAT_VERSION);
-    status = output_write(&file->output, header, sizeof header, OUTPUT_RESERVE);
+    status = append_file_write(&file->output, header, sizeof header, OUTPUT_RESERVE);
     if (status) {
         error_set_errno(err, "cannot write %s", path);
-        output_discard(&file->output, path);
+        append_file_discard(&file->output, path);
     }
     return status;
 }
@@ -39,7 +39,7 @@ int chunkfile_put(struct chunkfile *file, const struct encoded *encoded, uint64_
         return file->failed = ERR_NO_MEMORY;
     }
     chunk_header_put(encoded->bytes, &encoded->header, offset);
-    file->failed = output_write(&file->output, encoded->bytes, encoded->size, keep);
+    file->failed = append_file_write(&file->output, encoded->bytes, encoded->size, keep);
     file->failed_errno = errno;
     if (file->failed)
         file->count--;
@@ -100,7 +100,7 @@ int chunkfile_finish(struct chunkfile *file, struct encoder *encoder)
 int chunkfile_close(struct chunkfile *file)
 {
     free(file->chunks);
-    int status = output_close(&file->output);
+    int status = append_file_close(&file->output);
     *file = (struct chunkfile){.output = {.fd = -1}};
     return status;
 }
@@ -108,6 +108,6 @@ int chunkfile_close(struct chunkfile *file)
 void chunkfile_discard(struct chunkfile *file, const char *path)
 {
     free(file->chunks);
-    output_discard(&file->output, path);
+    append_file_discard(&file->output, path);
     *file = (struct chunkfile){.output = {.fd = -1}};
 }

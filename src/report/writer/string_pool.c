@@ -10,7 +10,7 @@ static void generation_free(struct pool_generation *generation)
     *generation = (struct pool_generation){0};
 }
 
-void pool_free(struct pool *pool)
+void string_pool_free(struct pool *pool)
 {
     generation_free(&pool->young);
     generation_free(&pool->old);
@@ -29,7 +29,7 @@ static int make_room(struct pool_generation *generation)
     return 0;
 }
 
-int64_t pool_add(struct pool *pool, const void *bytes, size_t length)
+int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length)
 {
     struct pool_generation *young = &pool->young;
     size_t before = young->strings.count;
@@ -43,12 +43,12 @@ int64_t pool_add(struct pool *pool, const void *bytes, size_t length)
     return young->ids[index];
 }
 
-size_t pool_pending(const struct pool *pool)
+size_t string_pool_pending(const struct pool *pool)
 {
     return (size_t)(pool->next_id - pool->next_to_take);
 }
 
-int64_t pool_take(struct pool *pool, struct intern_string *to, size_t count)
+int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t count)
 {
     int64_t first = pool->next_to_take;
     for (size_t taken = 0; taken < count; pool->looked_at++)
@@ -58,14 +58,14 @@ int64_t pool_take(struct pool *pool, struct intern_string *to, size_t count)
     return first;
 }
 
-size_t pool_bytes(const struct pool *pool)
+size_t string_pool_bytes(const struct pool *pool)
 {
     const struct pool_generation *young = &pool->young;
     return young->strings.arena.total + young->strings.capacity * sizeof *young->strings.strings +
            young->strings.slot_count * sizeof(uint64_t) + young->capacity * sizeof *young->ids;
 }
 
-void pool_forget(struct pool *pool)
+void string_pool_forget(struct pool *pool)
 {
     generation_free(&pool->old);
     pool->old = pool->young;
@@ -73,7 +73,7 @@ void pool_forget(struct pool *pool)
     pool->looked_at = 0;
 }
 
-const struct intern_string *pool_find(const struct pool *pool, int64_t id)
+const struct intern_string *string_pool_find(const struct pool *pool, int64_t id)
 {
     for (size_t i = 0; i < pool->young.strings.count; i++)
         if (pool->young.ids[i] == id)

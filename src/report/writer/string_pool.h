@@ -17,28 +17,28 @@ struct pool_generation {
 struct pool {
     struct pool_generation young, old;
     int64_t next_id;
-    size_t looked_at;     /* strings of the young generation that pool_take() has been past */
+    size_t looked_at;     /* strings of the young generation that string_pool_take() has been past */
     int64_t next_to_take; /* the first id that it has not handed out */
 };
 
-void pool_free(struct pool *pool);
+void string_pool_free(struct pool *pool);
 
 /* The id of these bytes, new or old; -1 when memory is short. */
-int64_t pool_add(struct pool *pool, const void *bytes, size_t length);
+int64_t string_pool_add(struct pool *pool, const void *bytes, size_t length);
 
 /* New strings that have not been taken yet. */
-size_t pool_pending(const struct pool *pool);
+size_t string_pool_pending(const struct pool *pool);
 
 /* The next `count` of them, which must be pending; the id of the first. They stay until they have been forgotten. */
-int64_t pool_take(struct pool *pool, struct intern_string *to, size_t count);
+int64_t string_pool_take(struct pool *pool, struct intern_string *to, size_t count);
 
 /* Bytes of memory that the young generation takes. */
-size_t pool_bytes(const struct pool *pool);
+size_t string_pool_bytes(const struct pool *pool);
 
 /* Forgets the old generation; nothing may be pending. */
-void pool_forget(struct pool *pool);
+void string_pool_forget(struct pool *pool);
 
 /* A string that was new in the young generation, or NULL. Slow. */
-const struct intern_string *pool_find(const struct pool *pool, int64_t id);
+const struct intern_string *string_pool_find(const struct pool *pool, int64_t id);
 
 #endif

@@ -290,7 +290,7 @@ static void wait_idle(struct writer *writer)
 static void submit_strings(struct writer *writer)
 {
     size_t count;
-    while ((count = pool_pending(&writer->strings)) > 0) {
+    while ((count = string_pool_pending(&writer->strings)) > 0) {
         count = count < CHUNK_MAX_ROWS ? count : CHUNK_MAX_ROWS;
         struct job *job = calloc(1, sizeof *job);
         struct intern_string *strings = malloc(count * sizeof *strings);
@@ -299,7 +299,7 @@ static void submit_strings(struct writer *writer)
             free(strings);
             return; /* tried again with the next batch */
         }
-        int64_t first = pool_take(&writer->strings, strings, count);
+        int64_t first = string_pool_take(&writer->strings, strings, count);
         *job = (struct job){.table = TABLE_StringIds, .count = count, .strings = strings, .first_id = first};
         writer->appended[TABLE_StringIds] += count;
         submit(writer, job);
@@ -314,7 +314,7 @@ static void submit_batch(struct writer *writer, enum table_id table)
         return;
     submit_strings(writer);
     struct job *job = calloc(1, sizeof *job);
-    if (!job || pool_pending(&writer->strings)) {
+    if (!job || string_pool_pending(&writer->strings)) {
         lose(writer, table, batch->count);
         free(job);
     } else {
@@ -377,8 +377,8 @@ void writer_append(struct writer *writer, enum table_id table, const void *row)
 static void forget_strings(struct writer *writer)
 {
     wait_idle(writer);
-    if (!pool_pending(&writer->strings) && !writer->stuck_count)
-        pool_forget(&writer->strings);
+    if (!string_pool_pending(&writer->strings) && !writer->stuck_count)
+        string_pool_forget(&writer->strings);
 }
 
 int64_t writer_string(struct writer *writer, const char *bytes, size_t length)
@@ -386,13 +386,13 @@ int64_t writer_string(struct writer *writer, const char *bytes, size_t length)
     if (!length)
         return 0;
     length = length < STRING_MAX_BYTES ? length : STRING_MAX_BYTES;
-    size_t before = pool_pending(&writer->strings);
-    int64_t id = pool_add(&writer->strings, bytes, length);
-    if (pool_pending(&writer->strings) > before) {
+    size_t before = string_pool_pending(&writer->strings);
+    int64_t id = string_pool_add(&writer->strings, bytes, length);
+    if (string_pool_pending(&writer->strings) > before) {
         writer->pending_string_bytes += length;
         if (writer->pending_string_bytes > PENDING_STRING_BYTES) {
             submit_strings(writer);
-            if (pool_bytes(&writer->strings) > writer->string_memory)
+            if (string_pool_bytes(&writer->strings) > writer->string_memory)
                 forget_strings(writer);
         }
     }
@@ -460,7 +460,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     pthread_cond_init(&writer->space, NULL);
     writer->encoder = encoder_new(writer->level);
     struct encoded schema = {0};
-    if (!writer->encoder || pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
+    if (!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
         status = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto failed_memory;
     }
@@ -475,7 +475,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
 
 failed_memory:
     encoder_delete(writer->encoder);
-    pool_free(&writer->strings);
+    string_pool_free(&writer->strings);
     chunkfile_discard(&writer->file, path);
 failed_open:
     free(writer);
@@ -510,7 +510,7 @@ static int put_string(struct writer *writer, int64_t id)
             return 0;
     }
     struct encoded encoded;
-    const struct intern_string *string = pool_find(&writer->strings, id);
+    const struct intern_string *string = string_pool_find(&writer->strings, id);
     int status = string ? encode_strings(writer->encoder, id, string, 1, &encoded) : ERR_NO_SPACE;
     if (status)
         return status;
@@ -625,7 +625,7 @@ static void writer_free(struct writer *writer)
     free(writer->stuck);
     free_held(writer);
     encoder_delete(writer->encoder);
-    pool_free(&writer->strings);
+    string_pool_free(&writer->strings);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->work);
     pthread_cond_destroy(&writer->space);

@@ -228,7 +228,7 @@ static int take_header(struct cfi_section *section, struct piece *header, uint64
 static int piece_at(const struct image *image, uint64_t address, struct piece *piece)
 {
     uint64_t offset, following;
-    return image_offset_of(image, address, &offset, &following) == 0 ? image_piece(image, offset, following, piece) : -1;
+    return elf_image_offset_of(image, address, &offset, &following) == 0 ? elf_image_piece(image, offset, following, piece) : -1;
 }
 
 static void open_eh_frame(struct cfi_section *section, const struct image *image)
@@ -237,14 +237,14 @@ static void open_eh_frame(struct cfi_section *section, const struct image *image
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
         struct piece header;
-        if (segment->p_type != PT_GNU_EH_FRAME || image_piece(image, segment->p_offset, segment->p_filesz, &header) != 0)
+        if (segment->p_type != PT_GNU_EH_FRAME || elf_image_piece(image, segment->p_offset, segment->p_filesz, &header) != 0)
             continue;
         take_header(section, &header, segment->p_vaddr, &frames_address);
         piece_free(&header);
         break;
     }
-    const Elf64_Shdr *named = image_section(image, ".eh_frame");
-    if (named && image_section_piece(image, named, &section->piece) == 0)
+    const Elf64_Shdr *named = elf_image_section(image, ".eh_frame");
+    if (named && elf_image_section_piece(image, named, &section->piece) == 0)
         section->address = named->sh_addr;
     else if (frames_address && piece_at(image, frames_address, &section->piece) == 0)
         section->address = frames_address;
@@ -258,8 +258,8 @@ void cfi_open(struct cfi *cfi, const struct image *image)
     open_eh_frame(&cfi->sections[0], image);
     struct cfi_section *debug = &cfi->sections[1];
     debug->is_debug_frame = 1;
-    const Elf64_Shdr *named = image_section(image, ".debug_frame");
-    if (named && image_section_piece(image, named, &debug->piece) == 0)
+    const Elf64_Shdr *named = elf_image_section(image, ".debug_frame");
+    if (named && elf_image_section_piece(image, named, &debug->piece) == 0)
         make_entries(debug);
 }
 

@@ -20,7 +20,7 @@ void piece_free(struct piece *piece)
     *piece = (struct piece){0};
 }
 
-int image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece)
+int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece)
 {
     *piece = (struct piece){0};
     if (offset > image->size || size > image->size - offset)
@@ -51,7 +51,7 @@ static int read_headers(const struct image *image, uint64_t offset, size_t count
     *headers = NULL;
     if (count == 0)
         return 0;
-    if (count > HEADERS_MAX || image_piece(image, offset, (uint64_t)count * each, &piece) != 0)
+    if (count > HEADERS_MAX || elf_image_piece(image, offset, (uint64_t)count * each, &piece) != 0)
         return -1;
     *headers = piece.owned ? piece.owned : malloc(piece.size);
     if (*headers && !piece.owned)
@@ -75,7 +75,7 @@ static size_t section_count(const struct image *image, const Elf64_Ehdr *head, u
         return head->e_shnum;
     struct piece piece;
     Elf64_Shdr first;
-    if (image_piece(image, head->e_shoff, sizeof first, &piece) != 0)
+    if (elf_image_piece(image, head->e_shoff, sizeof first, &piece) != 0)
         return 0;
     memcpy(&first, piece.bytes, sizeof first);
     piece_free(&piece);
@@ -88,7 +88,7 @@ static int open_any(struct image *image)
 {
     struct piece piece;
     Elf64_Ehdr head;
-    if (image_piece(image, 0, sizeof head, &piece) != 0)
+    if (elf_image_piece(image, 0, sizeof head, &piece) != 0)
         return -1;
     memcpy(&head, piece.bytes, sizeof head);
     piece_free(&piece);
@@ -104,11 +104,11 @@ static int open_any(struct image *image)
     if (read_headers(image, head.e_shoff, count, sizeof *image->sections, (void **)&image->sections) == 0)
         image->section_count = count;
     if (names < image->section_count)
-        image_section_piece(image, &image->sections[names], &image->section_names);
+        elf_image_section_piece(image, &image->sections[names], &image->section_names);
     return 0;
 }
 
-int image_open(struct image *image, int file)
+int elf_image_open(struct image *image, int file)
 {
     struct stat status;
     *image = (struct image){.file = file};
@@ -117,20 +117,20 @@ int image_open(struct image *image, int file)
         if (open_any(image) == 0)
             return 0;
     }
-    image_close(image);
+    elf_image_close(image);
     return -1;
 }
 
-int image_open_memory(struct image *image, const void *memory, size_t size)
+int elf_image_open_memory(struct image *image, const void *memory, size_t size)
 {
     *image = (struct image){.file = -1, .memory = memory, .size = size};
     if (open_any(image) == 0)
         return 0;
-    image_close(image);
+    elf_image_close(image);
     return -1;
 }
 
-void image_close(struct image *image)
+void elf_image_close(struct image *image)
 {
     piece_free(&image->section_names);
     free(image->segments);
@@ -140,7 +140,7 @@ void image_close(struct image *image)
     *image = (struct image){.file = -1};
 }
 
-const Elf64_Shdr *image_section(const struct image *image, const char *name)
+const Elf64_Shdr *elf_image_section(const struct image *image, const char *name)
 {
     const struct piece *names = &image->section_names;
     size_t length = strlen(name) + 1;
@@ -179,13 +179,13 @@ static int unpack(const struct piece *packed, struct piece *piece)
     return 0;
 }
 
-int image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece)
+int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece)
 {
     *piece = (struct piece){0};
     if (section->sh_type == SHT_NOBITS)
         return -1;
     struct piece raw;
-    if (image_piece(image, section->sh_offset, section->sh_size, &raw) != 0)
+    if (elf_image_piece(image, section->sh_offset, section->sh_size, &raw) != 0)
         return -1;
     if (!(section->sh_flags & SHF_COMPRESSED)) {
         *piece = raw;
@@ -211,13 +211,13 @@ static int address_in(const struct image *image, uint64_t offset, uint32_t flags
     return -1;
 }
 
-int image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+int elf_image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
 {
     /* One page may be part of two segments; who asks for addresses has met code. */
     return address_in(image, offset, PF_X, address) == 0 ? 0 : address_in(image, offset, 0, address);
 }
 
-int image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following)
+int elf_image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const Elf64_Phdr *segment = &image->segments[i];
@@ -230,7 +230,7 @@ int image_offset_of(const struct image *image, uint64_t address, uint64_t *offse
     return -1;
 }
 
-uint64_t image_first_address(const struct image *image)
+uint64_t elf_image_first_address(const struct image *image)
 {
     uint64_t first = UINT64_MAX;
     for (size_t i = 0; i < image->segment_count; i++)
@@ -259,18 +259,18 @@ static size_t find_build_id(const struct piece *notes, unsigned char id[IMAGE_BU
 }
 
 /* Debug files keep their notes as sections; their segments point to what is not there. */
-size_t image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX])
+size_t elf_image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX])
 {
     size_t bytes = 0;
     struct piece notes;
     for (size_t i = 0; !bytes && i < image->section_count; i++)
-        if (image->sections[i].sh_type == SHT_NOTE && image_section_piece(image, &image->sections[i], &notes) == 0) {
+        if (image->sections[i].sh_type == SHT_NOTE && elf_image_section_piece(image, &image->sections[i], &notes) == 0) {
             bytes = find_build_id(&notes, id);
             piece_free(&notes);
         }
     for (size_t i = 0; !bytes && image->section_count == 0 && i < image->segment_count; i++)
         if (image->segments[i].p_type == PT_NOTE
-            && image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
+            && elf_image_piece(image, image->segments[i].p_offset, image->segments[i].p_filesz, &notes) == 0) {
             bytes = find_build_id(&notes, id);
             piece_free(&notes);
         }

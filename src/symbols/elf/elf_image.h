@@ -30,24 +30,24 @@ struct image {
 
 /* 0, or -1 if it is no such file; then nothing needs to be closed. The descriptor is the image's from then on, and closed in any
  * case; memory stays the caller's. */
-int image_open(struct image *image, int file);
-int image_open_memory(struct image *image, const void *memory, size_t size);
-void image_close(struct image *image);
+int elf_image_open(struct image *image, int file);
+int elf_image_open_memory(struct image *image, const void *memory, size_t size);
+void elf_image_close(struct image *image);
 
 /* A piece of the file; -1 if it does not lie within it, or memory is short. */
-int image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece);
+int elf_image_piece(const struct image *image, uint64_t offset, uint64_t size, struct piece *piece);
 void piece_free(struct piece *piece);
 
 /* NULL if there is none of this name. And its bytes, unpacked if they were packed. */
-const Elf64_Shdr *image_section(const struct image *image, const char *name);
-int image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece);
+const Elf64_Shdr *elf_image_section(const struct image *image, const char *name);
+int elf_image_section_piece(const struct image *image, const Elf64_Shdr *section, struct piece *piece);
 
 /* Where a byte of the file is loaded, and the other way, with the number of bytes that follow it there: 0, or -1 for nowhere. */
-int image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
-int image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following);
-uint64_t image_first_address(const struct image *image); /* the lowest that is loaded */
+int elf_image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
+int elf_image_offset_of(const struct image *image, uint64_t address, uint64_t *offset, uint64_t *following);
+uint64_t elf_image_first_address(const struct image *image); /* the lowest that is loaded */
 
 /* Bytes of the build-id, 0 for none. */
-size_t image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX]);
+size_t elf_image_build_id(const struct image *image, unsigned char id[IMAGE_BUILD_ID_MAX]);
 
 #endif

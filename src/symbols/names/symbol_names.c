@@ -14,13 +14,13 @@
 #define STEPS_MAX (1u << 26)       /* symbols that claim the whole file would go through all addresses each */
 #define TEXTS_MAX (256u << 20)
 
-int names_begin(struct names *names, const uint64_t *addresses, size_t count)
+int symbol_names_begin(struct names *names, const uint64_t *addresses, size_t count)
 {
     *names = (struct names){.addresses = addresses, .count = count, .found = calloc(count + 1, sizeof *names->found)};
     return names->found ? 0 : -1;
 }
 
-void names_free(struct names *names)
+void symbol_names_free(struct names *names)
 {
     free(names->found);
     arena_free(&names->arena);
@@ -44,7 +44,7 @@ static void take(struct names *names, struct name *known, const struct name *off
         *known = (struct name){copy, offered->start, offered->end, offered->rank};
 }
 
-void names_add(struct names *names, const struct names_symbol *symbol)
+void symbol_names_add(struct names *names, const struct names_symbol *symbol)
 {
     uint64_t start = symbol->start, size = symbol->size;
     const struct name offered = {symbol->text, start, symbol->end ? symbol->end : UINT64_MAX, symbol->rank};
@@ -60,7 +60,7 @@ void names_add(struct names *names, const struct names_symbol *symbol)
 }
 
 /* Labels of assembly have no size: they reach to the next function, or to the end of their section. */
-void names_settle(struct names *names)
+void symbol_names_settle(struct names *names)
 {
     for (size_t i = 1; i < names->count; i++) {
         struct name_choice *known = &names->found[i], *previous = &names->found[i - 1];
@@ -71,7 +71,7 @@ void names_settle(struct names *names)
     }
 }
 
-const char *names_get(const struct names *names, size_t number)
+const char *symbol_names_get(const struct names *names, size_t number)
 {
     const struct name_choice *found = &names->found[number];
     if (found->inside.text)
@@ -113,9 +113,9 @@ static uint64_t end_of(const struct image *image, uint16_t section)
 static void visit_table(const struct image *image, const Elf64_Shdr *section, names_visitor visit, void *context)
 {
     struct piece symbols, strings;
-    if (section->sh_link >= image->section_count || image_section_piece(image, section, &symbols) != 0)
+    if (section->sh_link >= image->section_count || elf_image_section_piece(image, section, &symbols) != 0)
         return;
-    if (image_section_piece(image, &image->sections[section->sh_link], &strings) == 0) {
+    if (elf_image_section_piece(image, &image->sections[section->sh_link], &strings) == 0) {
         for (size_t i = 0; i < symbols.size / sizeof(Elf64_Sym); i++) {
             Elf64_Sym symbol;
             size_t room;
@@ -140,9 +140,9 @@ static void visit_tables(const struct image *image, names_visitor visit, void *c
 /* Stripped files of some distributions carry a small ELF file with the rest of their symbols, packed with LZMA. */
 static void visit_packed(const struct image *image, names_visitor visit, void *context)
 {
-    const Elf64_Shdr *section = image_section(image, ".gnu_debugdata");
+    const Elf64_Shdr *section = elf_image_section(image, ".gnu_debugdata");
     struct piece packed;
-    if (!section || image_section_piece(image, section, &packed) != 0)
+    if (!section || elf_image_section_piece(image, section, &packed) != 0)
         return;
     lzma_stream stream = LZMA_STREAM_INIT;
     size_t capacity = packed.size * 8 < UNPACKED_MAX ? packed.size * 8 + 4096 : UNPACKED_MAX;
@@ -164,9 +164,9 @@ static void visit_packed(const struct image *image, names_visitor visit, void *c
             capacity *= 2;
         }
         struct image inner;
-        if (result == LZMA_STREAM_END && image_open_memory(&inner, bytes, stream.total_out) == 0) {
+        if (result == LZMA_STREAM_END && elf_image_open_memory(&inner, bytes, stream.total_out) == 0) {
             visit_tables(&inner, visit, context);
-            image_close(&inner);
+            elf_image_close(&inner);
         }
     }
     lzma_end(&stream);
@@ -177,19 +177,19 @@ static void visit_packed(const struct image *image, names_visitor visit, void *c
 /* Entries of the procedure linkage table stand in the order of its relocations: each is called after what it leads to. */
 static void visit_linkage(const struct image *image, names_visitor visit, void *context)
 {
-    const Elf64_Shdr *relocations = image_section(image, ".rela.plt"), *table = image_section(image, ".plt.sec");
+    const Elf64_Shdr *relocations = elf_image_section(image, ".rela.plt"), *table = elf_image_section(image, ".plt.sec");
     uint64_t head = 0;
     if (!table) {
-        table = image_section(image, ".plt");
+        table = elf_image_section(image, ".plt");
         head = image->machine == EM_AARCH64 ? 32 : 16;
     }
     struct piece entries, symbols, strings;
     if (!relocations || !table || relocations->sh_link >= image->section_count || table->sh_size < head
-        || image_section_piece(image, relocations, &entries) != 0)
+        || elf_image_section_piece(image, relocations, &entries) != 0)
         return;
     const Elf64_Shdr *symbol_section = &image->sections[relocations->sh_link];
-    int has_symbols = symbol_section->sh_link < image->section_count && image_section_piece(image, symbol_section, &symbols) == 0;
-    if (has_symbols && image_section_piece(image, &image->sections[symbol_section->sh_link], &strings) == 0) {
+    int has_symbols = symbol_section->sh_link < image->section_count && elf_image_section_piece(image, symbol_section, &symbols) == 0;
+    if (has_symbols && elf_image_section_piece(image, &image->sections[symbol_section->sh_link], &strings) == 0) {
         for (size_t i = 0; i < entries.size / sizeof(Elf64_Rela) && i < (table->sh_size - head) / 16; i++) {
             Elf64_Rela relocation;
             Elf64_Sym symbol;
@@ -213,7 +213,7 @@ static void visit_linkage(const struct image *image, names_visitor visit, void *
     piece_free(&entries);
 }
 
-void names_visit_image(const struct image *image, names_visitor visit, void *context)
+void symbol_names_visit_image(const struct image *image, names_visitor visit, void *context)
 {
     visit_tables(image, visit, context);
     visit_packed(image, visit, context);
@@ -222,10 +222,10 @@ void names_visit_image(const struct image *image, names_visitor visit, void *con
 
 static void add_visited(void *names, const struct names_symbol *symbol)
 {
-    names_add(names, symbol);
+    symbol_names_add(names, symbol);
 }
 
-void names_add_image(struct names *names, const struct image *image)
+void symbol_names_add_image(struct names *names, const struct image *image)
 {
-    names_visit_image(image, add_visited, names);
+    symbol_names_visit_image(image, add_visited, names);
 }

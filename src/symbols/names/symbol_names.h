@@ -29,8 +29,8 @@ struct names {
 };
 
 /* The addresses stay the caller's: 0, or -1 when memory is short. */
-int names_begin(struct names *names, const uint64_t *addresses, size_t count);
-void names_free(struct names *names);
+int symbol_names_begin(struct names *names, const uint64_t *addresses, size_t count);
+void symbol_names_free(struct names *names);
 
 /* A function as a table tells of it. */
 struct names_symbol {
@@ -40,15 +40,15 @@ struct names_symbol {
     size_t room;
     uint32_t rank;         /* of several the largest is taken */
 };
-void names_add(struct names *names, const struct names_symbol *symbol);
+void symbol_names_add(struct names *names, const struct names_symbol *symbol);
 
 /* Once all were added: then the name of the address of this number, or NULL. */
-void names_settle(struct names *names);
-const char *names_get(const struct names *names, size_t number);
+void symbol_names_settle(struct names *names);
+const char *symbol_names_get(const struct names *names, size_t number);
 
 /* All functions that a file tells of: its tables, the packed one of a stripped file, its entries into other files. */
 typedef void (*names_visitor)(void *context, const struct names_symbol *symbol);
-void names_visit_image(const struct image *image, names_visitor visit, void *context);
-void names_add_image(struct names *names, const struct image *image);
+void symbol_names_visit_image(const struct image *image, names_visitor visit, void *context);
+void symbol_names_add_image(struct names *names, const struct image *image);
 
 #endif

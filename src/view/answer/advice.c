@@ -75,7 +75,7 @@ void advice_add(struct advice *advice, const struct advice_item *item)
     json_add_text(out, text_string(item->text), item->text->length);
     text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
               (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
-    fields_add_int(out, item->impact_ns);
+    event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
     end_member(advice->items, first, item->impact_ns);
 }
@@ -90,7 +90,7 @@ void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
     text_add(out, ",\"advice\":");
     json_add_text(out, rule->words, strlen(rule->words));
     text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
-    fields_add_int(out, rule->impact_ns);
+    event_fields_add_int(out, rule->impact_ns);
     text_add_char(out, '}');
     end_member(advice->rules, first, rule->impact_ns);
 }

@@ -33,11 +33,11 @@ static int find_ending(struct ending *out, struct view *view, const struct gpu_g
     if (code == 0 && ids.count)
         code = related_calls(&calls, view, &ids, err);
     if (code == 0 && calls.count) {
-        places_sort(&calls, view);
+        event_list_sort(&calls, view);
         out->call = calls.list[0];
     }
     correlated_free(&ids);
-    places_free(&calls);
+    event_list_free(&calls);
     return code;
 }
 
@@ -60,7 +60,7 @@ static int describe_thread(struct text *out, struct view *view, const struct end
         text_add(out, " It had been launched before, and waited for something else: another stream, a copy, or the GPU itself.");
         return 0;
     }
-    int code = places_around(&around, view, thread, middle, middle, NO_PLACE, err);
+    int code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err);
     text_addf(out, " Meanwhile thread %lld, which launched it, ", (long long)global_tid_number(thread));
     if (!around.count) {
         text_add(out, "was in nothing that was recorded.");
@@ -75,7 +75,7 @@ static int describe_thread(struct text *out, struct view *view, const struct end
         }
         text_add_char(out, '.');
     }
-    places_free(&around);
+    event_list_free(&around);
     return code;
 }
 

@@ -10,7 +10,7 @@ struct view_kept *view_kept(struct view *view, struct error *err)
     if (!view->kept) {
         view->kept = calloc(1, sizeof *view->kept);
         if (view->kept)
-            zones_init(&view->kept->zones);
+            key_ranges_init(&view->kept->zones);
         else
             error_set(err, ERR_NO_MEMORY, "out of memory");
     }
@@ -23,9 +23,9 @@ void view_kept_free(struct view *view)
 
     if (!kept)
         return;
-    zones_free(&kept->zones);
-    search_free(&kept->search);
-    tally_free(&kept->tally);
+    key_ranges_free(&kept->zones);
+    name_search_free(&kept->search);
+    name_counts_free(&kept->tally);
     for (int source = 0; source < STACK_SOURCES; source++)
         if (kept->has_stacks[source])
             stacks_free(&kept->stacks[source]);

@@ -29,8 +29,8 @@ struct asking {
 static void asking_free(struct asking *asking)
 {
     correlated_free(&asking->ids);
-    places_free(&asking->calls);
-    places_free(&asking->around);
+    event_list_free(&asking->calls);
+    event_list_free(&asking->around);
     text_free(&asking->links);
 }
 
@@ -51,7 +51,7 @@ static int find_range(struct asking *asking, struct error *err)
     int code = view_locate(asking->view, place_table(asking->view, asking->self), &table_row, 1, &range, err);
 
     if (code == 0 && range.row != VIEW_NO_ROW && range.row != asking->self.row)
-        code = places_add(&asking->calls, range, err);
+        code = event_list_add(&asking->calls, range, err);
     return code == ERR_NOT_FOUND ? 0 : code;
 }
 
@@ -73,7 +73,7 @@ static int find_call(struct asking *asking, struct error *err)
         code = related_calls(&asking->calls, view, &asking->ids, err);
     if (code != 0 || !asking->calls.count)
         return code;
-    places_sort(&asking->calls, view);
+    event_list_sort(&asking->calls, view);
     asking->call = asking->calls.list[0];
     asking->thread = view->rows[asking->call.row].thread;
     asking->from_ns = place_start(view, asking->call);
@@ -92,17 +92,17 @@ static int find_around(struct asking *asking, struct error *err)
     if (asking->thread < 0 && asking->ids.count)
         code = related_operators(&operators, view, &asking->ids, err);
     if (code == 0 && operators.count) {
-        places_sort(&operators, view);
+        event_list_sort(&operators, view);
         inner = operators.list[operators.count - 1];
         asking->thread = view->rows[inner.row].thread;
         asking->from_ns = place_start(view, inner);
         asking->to_ns = place_end(view, inner);
     }
     if (code == 0 && asking->thread >= 0)
-        code = places_around(&asking->around, view, asking->thread, asking->from_ns, asking->to_ns, inner, err);
+        code = event_list_around(&asking->around, view, asking->thread, asking->from_ns, asking->to_ns, inner, err);
     if (code == 0 && operators.count)
-        code = places_add(&asking->around, inner, err);
-    places_free(&operators);
+        code = event_list_add(&asking->around, inner, err);
+    event_list_free(&operators);
     return code;
 }
 
@@ -128,7 +128,7 @@ static int find_operator(struct asking *asking, struct error *err)
             code = pairs_find(&forwards, view, &facts, place, err);
     }
     asking->forward = forwards.count ? forwards.list[0] : NO_PLACE;
-    places_free(&forwards);
+    event_list_free(&forwards);
     return code;
 }
 
@@ -136,13 +136,13 @@ static int find_operator(struct asking *asking, struct error *err)
 
 static void add_links(struct asking *asking, struct places *places, const char *kind, const char *label)
 {
-    places_sort(places, asking->view);
+    event_list_sort(places, asking->view);
     for (size_t i = 0; i < places->count && i < MOST_PLACES; i++) {
         text_addf(&asking->links, "%s{\"kind\":\"%s\",\"label\":\"%s\",", asking->links.length ? "," : "", kind, label);
         view_add_event_members(asking->view, &asking->links, places->list[i].row, places->list[i].event);
         text_add_char(&asking->links, '}');
     }
-    places_free(places);
+    event_list_free(places);
 }
 
 static int link_call(struct asking *asking, struct error *err)
@@ -210,14 +210,14 @@ static int link_lock(struct asking *asking, struct error *err)
     static const struct zone_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
     struct places around = {0}, holder = {0};
     int64_t thread = 0;
-    int code = zones_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self), take_holder, &thread, err);
+    int code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self), take_holder, &thread, err);
 
     if (code == 0 && thread)
-        code = places_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err);
+        code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err);
     if (code == 0 && around.count)
-        code = places_add(&holder, around.list[around.count - 1], err);
+        code = event_list_add(&holder, around.list[around.count - 1], err);
     add_links(asking, &holder, "lock-holder", "what the thread that held the lock was doing");
-    places_free(&around);
+    event_list_free(&around);
     return code;
 }
 
@@ -254,7 +254,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     text_add(out, ",\"table\":");
     json_add_text(out, table, strlen(table));
     text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)place_table_row(view, asking->self) + 1 : 0);
-    int code = fields_add(view, out, table, place_table_row(view, asking->self), err);
+    int code = event_fields_add(view, out, table, place_table_row(view, asking->self), err);
     text_add(out, "],\"around\":[");
     for (size_t i = 0; i < asking->around.count; i++) {
         text_add(out, i ? "," : "");
@@ -266,9 +266,9 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     else
         view_add_event(view, out, asking->operator.row, asking->operator.event);
     text_add(out, ",\"python\":");
-    code = code ? code : frames_add_python(view, out, &wanted, err);
+    code = code ? code : event_frames_add_python(view, out, &wanted, err);
     text_add(out, ",\"stack\":");
-    code = code ? code : frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
+    code = code ? code : event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, err);
     text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
     return code == 0 && text_failed(&asking->links) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the links") : code;
 }

@@ -23,7 +23,7 @@ struct writing {
     int is_first;
 };
 
-void fields_add_int(struct text *out, int64_t value)
+void event_fields_add_int(struct text *out, int64_t value)
 {
     if (value <= VIEW_LAST_TIME && value >= -VIEW_LAST_TIME)
         json_add_int(out, value);
@@ -31,13 +31,13 @@ void fields_add_int(struct text *out, int64_t value)
         text_addf(out, "\"%lld\"", (long long)value);
 }
 
-void fields_add_time(const struct view *view, struct text *out, int64_t time_ns)
+void event_fields_add_time(const struct view *view, struct text *out, int64_t time_ns)
 {
     int64_t time;
 
     if (__builtin_sub_overflow(time_ns, view->origin_ns, &time))
         time = time_ns < 0 ? INT64_MIN : INT64_MAX;
-    fields_add_int(out, time);
+    event_fields_add_int(out, time);
 }
 
 /* ---- what a column is ---------------------------------------------------------------------------------------- */
@@ -162,9 +162,9 @@ static void add_value(struct writing *writing, enum field_kind kind, const struc
     } else if (kind == FIELD_REAL)
         json_add_real(writing->out, block_real(block, column, row));
     else if (kind == FIELD_TIME)
-        fields_add_time(writing->view, writing->out, value);
+        event_fields_add_time(writing->view, writing->out, value);
     else
-        fields_add_int(writing->out, value);
+        event_fields_add_int(writing->out, value);
 }
 
 static int write_fields(void *context, int worker, const struct report_block *block)
@@ -195,7 +195,7 @@ static int write_fields(void *context, int worker, const struct report_block *bl
     return 0;
 }
 
-int fields_add(struct view *view, struct text *out, const char *name, uint64_t table_row, struct error *err)
+int event_fields_add(struct view *view, struct text *out, const char *name, uint64_t table_row, struct error *err)
 {
     const struct report_table *table = report_table(view->report, name);
     int id = schema_find(name);

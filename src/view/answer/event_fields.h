@@ -5,11 +5,11 @@
 #include "view/load/view_state.h"
 
 /* The members of the list "fields"; nothing for a row that cannot be read. */
-int fields_add(struct view *view, struct text *out, const char *table, uint64_t table_row, struct error *err);
+int event_fields_add(struct view *view, struct text *out, const char *table, uint64_t table_row, struct error *err);
 
 /* A whole number; one that a double does not have exactly as text. */
-void fields_add_int(struct text *out, int64_t value);
+void event_fields_add_int(struct text *out, int64_t value);
 /* A time of the report, since the origin; it may be any. */
-void fields_add_time(const struct view *view, struct text *out, int64_t time_ns);
+void event_fields_add_time(const struct view *view, struct text *out, int64_t time_ns);
 
 #endif

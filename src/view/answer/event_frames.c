@@ -114,9 +114,9 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
         if (strcmp(user->table, place_table(view, place)) != 0 || is_python != (user->chains == CHAINS_PYTHON))
             continue;
         const struct zone_kind kind = { user->table, { user->column }, NULL };
-        code = zones_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
+        code = key_ranges_row(view->report, &kind, place_table_row(view, place), take_id, &id, err);
         if (code == 0 && id)
-            code = zones_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame, &chain, err);
+            code = key_ranges_find(&kept->zones, view->report, &chain_kinds[user->chains], &id, 1, take_chain_frame, &chain, err);
         *found = chain.count > 0;
     }
     if (code != 0 || !*found)
@@ -126,7 +126,7 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
     return 0;
 }
 
-int frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
+int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
 {
     struct text frames = {0};
     int found = 0, code = place.row == VIEW_NO_ROW ? 0 : add_recorded(view, &frames, place, 0, &found, err);
@@ -324,7 +324,7 @@ static int look_at_forward(struct lines *lines, struct view_place forward, struc
 {
     struct view *view = lines->view;
     struct places around = {0};
-    int code = places_around(&around, view, view->rows[forward.row].thread, place_start(view, forward), place_end(view, forward), forward, err);
+    int code = event_list_around(&around, view, view->rows[forward.row].thread, place_start(view, forward), place_end(view, forward), forward, err);
 
     if (code == 0)
         code = look_at_operators(lines, forward, &around, err);
@@ -336,11 +336,11 @@ static int look_at_forward(struct lines *lines, struct view_place forward, struc
         text_clear(&lines->from);
         say(lines, "of the forward operator ", forward);
     }
-    places_free(&around);
+    event_list_free(&around);
     return code;
 }
 
-int frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err)
+int event_frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err)
 {
     struct lines lines = { .view = view };
     int code = look_at_call(&lines, wanted->self, err);

@@ -17,7 +17,7 @@ void frame_add(struct text *out, const struct frame *frame, int is_first);
 const char *frame_string(struct view *view, int64_t id, size_t *length);
 
 /* Adds {"frames": […]}, or null for an event without a stack. */
-int frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
+int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
 
 /* What is known of the event that lines are wanted of. */
 struct frames_wanted {
@@ -28,6 +28,6 @@ struct frames_wanted {
     int64_t thread, from_ns, to_ns; /* of the call, if there is one */
 };
 /* Adds {"frames": […], "from": "sentence"}, or null. */
-int frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err);
+int event_frames_add_python(struct view *view, struct text *out, const struct frames_wanted *wanted, struct error *err);
 
 #endif

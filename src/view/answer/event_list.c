@@ -6,13 +6,13 @@
 
 #include "base/array.h"
 
-void places_free(struct places *places)
+void event_list_free(struct places *places)
 {
     free(places->list);
     *places = (struct places){0};
 }
 
-int places_add(struct places *places, struct view_place place, struct error *err)
+int event_list_add(struct places *places, struct view_place place, struct error *err)
 {
     if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -49,7 +49,7 @@ void table_rows_sort(struct table_rows *rows)
         qsort(rows->list, rows->count, sizeof *rows->list, by_number);
 }
 
-int places_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows, struct error *err)
+int event_list_add_rows(struct places *places, struct view *view, const char *table, struct table_rows *rows, struct error *err)
 {
     if (!rows->count)
         return 0;
@@ -62,7 +62,7 @@ int places_add_rows(struct places *places, struct view *view, const char *table,
     }
     for (size_t i = 0; i < rows->count && code == 0; i++)
         if (found[i].row != VIEW_NO_ROW)
-            code = places_add(places, found[i], err);
+            code = event_list_add(places, found[i], err);
     free(found);
     return code == ERR_NOT_FOUND ? 0 : code;
 }
@@ -87,7 +87,7 @@ static int is_same(struct view_place a, struct view_place b)
     return a.row == b.row && a.event == b.event;
 }
 
-void places_sort(struct places *places, const struct view *view)
+void event_list_sort(struct places *places, const struct view *view)
 {
     size_t kept = 0;
 
@@ -126,7 +126,7 @@ static void keep_innermost(struct places *places)
     places->count -= over;
 }
 
-int places_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err)
+int event_list_around(struct places *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns, struct view_place self, struct error *err)
 {
     int code = 0;
 
@@ -137,15 +137,15 @@ int places_around(struct places *places, struct view *view, int64_t thread, int6
         for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
             struct view_place place = { (int)r, events_reaching(events, lane, from_ns) };
             if (place.event < events->lanes[lane + 1] && is_around(view, place, from_ns, to_ns, self))
-                code = places_add(places, place, err);
+                code = event_list_add(places, place, err);
         }
     }
-    places_sort(places, view);
+    event_list_sort(places, view);
     keep_innermost(places);
     return code;
 }
 
-int places_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns, int64_t to_ns, size_t most,
+int event_list_inside(struct places *places, struct view *view, int64_t thread, enum row_type type, int64_t from_ns, int64_t to_ns, size_t most,
                   struct error *err)
 {
     size_t end = places->count + most;
@@ -158,7 +158,7 @@ int places_inside(struct places *places, struct view *view, int64_t thread, enum
         for (uint32_t lane = 0; lane < events->lane_count && code == 0; lane++) {
             uint32_t event = events_from(events, lane, from_ns);
             for (; event < events->lanes[lane + 1] && events->start_ns[event] <= to_ns && places->count < end && code == 0; event++)
-                code = places_add(places, (struct view_place){ (int)r, event }, err);
+                code = event_list_add(places, (struct view_place){ (int)r, event }, err);
         }
     }
     return code;

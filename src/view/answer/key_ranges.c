@@ -12,13 +12,13 @@ struct zone_map {
     struct zone *list; /* owned; by chunk; it stays where it is, and as it is */
 };
 
-void zones_init(struct zones *zones)
+void key_ranges_init(struct zones *zones)
 {
     *zones = (struct zones){0};
     pthread_mutex_init(&zones->lock, NULL);
 }
 
-void zones_free(struct zones *zones)
+void key_ranges_free(struct zones *zones)
 {
     for (size_t i = 0; i < zones->count; i++)
         free(zones->list[i].list);
@@ -147,7 +147,7 @@ static int look_for_keys(void *context, int worker, const struct report_block *b
     return 0;
 }
 
-int zones_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
+int key_ranges_find(struct zones *zones, struct report *report, const struct zone_kind *kind, const int64_t *keys, size_t key_count,
                zone_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
@@ -187,7 +187,7 @@ static int visit_single(void *context, int worker, const struct report_block *bl
                ? single->visit(single->context, block, (size_t)(single->row - block->first_row)) : 0;
 }
 
-int zones_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err)
+int key_ranges_row(struct report *report, const struct zone_kind *kind, uint64_t table_row, zone_visit *visit, void *context, struct error *err)
 {
     const struct report_table *table = report_table(report, kind->table);
     struct single single = { table_row, visit, context };

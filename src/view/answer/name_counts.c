@@ -78,7 +78,7 @@ static int tally_row(struct row_tally *tally, struct counters *counters, const s
     return code;
 }
 
-int tally_make(struct tally *tally, const struct view *view, struct error *err)
+int name_counts_make(struct tally *tally, const struct view *view, struct error *err)
 {
     struct counters counters = {0};
     int code = find_room(&counters, view);
@@ -91,11 +91,11 @@ int tally_make(struct tally *tally, const struct view *view, struct error *err)
     free(counters.list[1]);
     free(counters.met);
     if (code != 0)
-        tally_free(tally);
+        name_counts_free(tally);
     return code ? error_set(err, code, "not enough memory to count names") : 0;
 }
 
-void tally_free(struct tally *tally)
+void name_counts_free(struct tally *tally)
 {
     for (size_t r = 0; tally->rows && r < tally->row_count; r++)
         free(tally->rows[r].list);

@@ -16,7 +16,7 @@ struct tally {
     size_t row_count;
 };
 
-int tally_make(struct tally *tally, const struct view *view, struct error *err);
-void tally_free(struct tally *tally); /* of {0} too */
+int name_counts_make(struct tally *tally, const struct view *view, struct error *err);
+void name_counts_free(struct tally *tally); /* of {0} too */
 
 #endif

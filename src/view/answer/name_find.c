@@ -22,7 +22,7 @@ static int64_t count_matches(struct view_kept *kept, struct view *view, int numb
     int64_t count = 0;
 
     for (size_t i = 0; i < names; i++) {
-        int matches = search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i], err);
+        int matches = name_search_matches(&kept->search, view, tally->list ? tally->list[i].name : events->name[i], err);
         if (matches < 0)
             return matches;
         count += !matches ? 0 : tally->list ? tally->list[i].count : 1;
@@ -35,7 +35,7 @@ static int64_t count_matches(struct view_kept *kept, struct view *view, int numb
 /* What is searched for, and in which rows: one, or all. */
 static int begin(struct view_kept *kept, struct view *view, const struct arguments *arguments, int *first, int *behind, struct error *err)
 {
-    int code = kept ? search_begin(&kept->search, view, arguments, err) : err->code;
+    int code = kept ? name_search_begin(&kept->search, view, arguments, err) : err->code;
 
     *first = 0;
     *behind = (int)view->row_count;
@@ -43,7 +43,7 @@ static int begin(struct view_kept *kept, struct view *view, const struct argumen
         code = view_argument_row(view, arguments, "row", first, err);
         *behind = *first + 1;
     }
-    return code || kept->tally.rows ? code : tally_make(&kept->tally, view, err);
+    return code || kept->tally.rows ? code : name_counts_make(&kept->tally, view, err);
 }
 
 static void add_names(struct finding *finding, const struct search *search)
@@ -118,7 +118,7 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
             break;
         if (compare(&here, &stepping->from) * step <= 0)
             continue;
-        int matches = search_matches(stepping->search, stepping->view, events->name[at], err);
+        int matches = name_search_matches(stepping->search, stepping->view, events->name[at], err);
         if (matches < 0)
             return matches;
         if (matches) {

@@ -33,7 +33,7 @@ struct search_regex {
     char name[LONGEST_NAME + 1];
 };
 
-void search_free(struct search *search)
+void name_search_free(struct search *search)
 {
     if (search->regex)
         regfree(&search->regex->compiled);
@@ -214,22 +214,22 @@ static int is_same(const struct search *a, const struct search *b)
            memcmp(a->text, b->text, a->length) == 0;
 }
 
-int search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
+int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err)
 {
     struct search asked = {0};
     int code = read_question(&asked, arguments, err);
 
     if (code == 0 && is_same(search, &asked)) {
-        search_free(&asked);
+        name_search_free(&asked);
     } else if (code == 0) {
         code = asked.mode == SEARCH_REGEX ? compile(&asked, asked.text, asked.length, err) : 0;
         if (code == 0) {
-            search_free(search);
+            name_search_free(search);
             *search = asked;
             asked = (struct search){0};
         }
     }
-    search_free(&asked);
+    name_search_free(&asked);
     search->end_ns = clock_monotonic_ns() + INT64_C(1000000) * LIMIT_MS;
     return code;
 }
@@ -334,7 +334,7 @@ static int make_room(struct search *search, int is_own, size_t wanted)
     return 0;
 }
 
-int search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err)
+int name_search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0, matches = 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
@@ -342,7 +342,7 @@ int search_matches_slowly(struct search *search, struct view *view, uint32_t nam
 
     if (id < MOST_VERDICTS && make_room(search, is_own, id) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
-    if (stop_is_raised(stop_flag()))
+    if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the search was called off");
     if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
         return error_set(err, ERR_BAD_ARGUMENT, "the search was given up after %d seconds; make the pattern simpler", LIMIT_MS / 1000);

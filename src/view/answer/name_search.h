@@ -21,19 +21,19 @@ struct search { /* {0} is none */
 };
 
 /* What the arguments text, mode, case and name ask for; ERR_BAD_ARGUMENT with a sentence. */
-int search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err);
+int name_search_begin(struct search *search, struct view *view, const struct arguments *arguments, struct error *err);
 /* 1: such a name; 0: another one; ERR_BAD_ARGUMENT: the pattern takes too long, ERR_NO_MEMORY. */
-int search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err);
+int name_search_matches_slowly(struct search *search, struct view *view, uint32_t name, struct error *err);
 enum { VERDICT_UNKNOWN, VERDICT_NO, VERDICT_YES };
-static inline int search_matches(struct search *search, struct view *view, uint32_t name, struct error *err)
+static inline int name_search_matches(struct search *search, struct view *view, uint32_t name, struct error *err)
 {
     int is_own = (name & VIEW_OWN_NAME) != 0;
     uint32_t id = name & ~(uint32_t)VIEW_OWN_NAME;
 
     if (id < search->verdict_room[is_own] && search->verdicts[is_own][id] != VERDICT_UNKNOWN)
         return search->verdicts[is_own][id] == VERDICT_YES;
-    return search_matches_slowly(search, view, name, err);
+    return name_search_matches_slowly(search, view, name, err);
 }
-void search_free(struct search *search);
+void name_search_free(struct search *search);
 
 #endif

@@ -107,7 +107,7 @@ int operator_facts(struct operator_facts *out, struct view *view, struct view_pl
     struct reading reading = { view->report, kind == &torch_kind, out };
 
     *out = (struct operator_facts){ .sequence = -1, .stack = -1 };
-    return kind ? zones_row(view->report, kind, place_table_row(view, place), take_facts, &reading, err) : 0;
+    return kind ? key_ranges_row(view->report, kind, place_table_row(view, place), take_facts, &reading, err) : 0;
 }
 
 /* ---- those with one number ----------------------------------------------------------------------------------- */
@@ -195,13 +195,13 @@ int pairs_find(struct places *places, struct view *view, const struct operator_f
         return err->code;
     if (!kind || !facts->is_operator || facts->sequence < 0)
         return 0;
-    int code = zones_find(&kept->zones, view->report, kind, &facts->sequence, 1, take_candidate, &candidates, err);
+    int code = key_ranges_find(&kept->zones, view->report, kind, &facts->sequence, 1, take_candidate, &candidates, err);
     if (code == 0 && (facts->is_backward ? add_forwards(&rows, &candidates, facts) : add_backwards(&rows, &candidates, facts)) != 0)
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
     if (code == 0)
-        code = places_add_rows(places, view, kind->table, &rows, err);
+        code = event_list_add_rows(places, view, kind->table, &rows, err);
     if (code == 0)
-        places_sort(places, view);
+        event_list_sort(places, view);
     table_rows_free(&rows);
     free(candidates.list);
     return code;

@@ -156,7 +156,7 @@ static int cover(struct view *view, struct view_overview *overview)
 
     overview->bins = length >= MOST_BINS ? MOST_BINS : length > 0 ? (int)length : 1;
     for (int over = 0; over < OVERS && code == 0; over++) {
-        struct covering covering = { .view = view, .overview = overview, .over = over, .running = made_state_find(view, STATE_RUNNING), .rows = rows };
+        struct covering covering = { .view = view, .overview = overview, .over = over, .running = derived_state_find(view, STATE_RUNNING), .rows = rows };
         for (int choice = 0; choice < 2 && !covering.row_count; choice++)
             covering.row_count = choose_rows(view, choices[over][choice], rows);
         overview->is_known[over] = covering.row_count > 0;

@@ -85,7 +85,7 @@ int correlated_of(struct correlated *out, struct view *view, struct view_place p
     *out = (struct correlated){0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->table, table) == 0)
-            return zones_row(view->report, kinds[i], place_table_row(view, place), take_ids, &reading, err);
+            return key_ranges_row(view->report, kinds[i], place_table_row(view, place), take_ids, &reading, err);
     return 0;
 }
 
@@ -126,9 +126,9 @@ static int add_matching(struct places *places, struct view *view, const struct z
     struct matching matching = { .process = correlated->process, .err = err };
 
     sort(correlated);
-    int code = kept ? zones_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_row, &matching, err) : err->code;
+    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_row, &matching, err) : err->code;
     if (code == 0)
-        code = places_add_rows(places, view, kind->table, &matching.rows, err);
+        code = event_list_add_rows(places, view, kind->table, &matching.rows, err);
     table_rows_free(&matching.rows);
     return code;
 }
@@ -140,7 +140,7 @@ static int follow(struct correlated *correlated, struct view *view, const struct
     struct matching matching = { .process = correlated->process, .others.process = correlated->process, .err = err };
 
     sort(correlated);
-    int code = kept ? zones_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_other, &matching, err) : err->code;
+    int code = kept ? key_ranges_find(&kept->zones, view->report, kind, correlated->ids, correlated->count, take_other, &matching, err) : err->code;
     free(correlated->ids);
     *correlated = matching.others;
     return code;
@@ -248,7 +248,7 @@ int related_launched(struct places *places, struct view *view, int64_t thread, i
     struct correlated ids = { .process = global_process(thread) };
     struct places calls = {0};
     struct table_rows rows = {0};
-    int code = places_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err);
+    int code = event_list_inside(&calls, view, thread, ROW_CUDA_API, from_ns, to_ns, MOST_CALLS, err);
 
     for (size_t i = 0; i < calls.count && code == 0; i++)
         if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 && table_rows_add(&rows, place_table_row(view, calls.list[i])) != 0)
@@ -258,7 +258,7 @@ int related_launched(struct places *places, struct view *view, int64_t thread, i
     if (code == 0 && ids.count)
         code = related_work(places, view, &ids, err);
     table_rows_free(&rows);
-    places_free(&calls);
+    event_list_free(&calls);
     correlated_free(&ids);
     return code;
 }
@@ -270,7 +270,7 @@ int related_work_of_operator(struct places *places, struct view *view, struct vi
     struct correlated ids = {0};
     struct reading reading = { &ids, err };
     int code = strcmp(place_table(view, operator), operator_kind.table) != 0
-                   ? 0 : zones_row(view->report, &operator_kind, place_table_row(view, operator), take_ids, &reading, err);
+                   ? 0 : key_ranges_row(view->report, &operator_kind, place_table_row(view, operator), take_ids, &reading, err);
 
     if (code == 0)
         code = follow(&ids, view, &link_by_operator, err);

@@ -101,9 +101,9 @@ static void add_value(struct result *result, size_t column, const struct query_v
     else if (value->kind == QUERY_TEXT)
         json_add_text(&result->rows, value->bytes, value->length < LONGEST_CELL ? value->length : LONGEST_CELL);
     else if (*kind == KIND_TIME)
-        fields_add_time(result->view, &result->rows, value->integer);
+        event_fields_add_time(result->view, &result->rows, value->integer);
     else
-        fields_add_int(&result->rows, value->integer);
+        event_fields_add_int(&result->rows, value->integer);
 }
 
 static int take_row(void *context, const struct query_value *values, size_t count, struct error *err)
@@ -154,7 +154,7 @@ static int run(struct view_kept *kept, struct result *result, const struct argum
     text_free(&statement);
     if (code == MET_ENOUGH)
         code = 0;
-    if (code != 0 && stop_is_raised(stop_flag()))
+    if (code != 0 && cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the statement was called off");
     if (code == ERR_DENIED || code == ERR_CANCELLED) /* it is the statement that is wrong */
         code = ERR_BAD_ARGUMENT;

@@ -29,9 +29,9 @@ static void add_cell(struct view *view, struct text *out, const struct table_col
     switch (cell->kind) {
     case CELL_INT:
         if (column->unit == UNIT_TIME)
-            fields_add_time(view, out, cell->integer);
+            event_fields_add_time(view, out, cell->integer);
         else
-            fields_add_int(out, cell->integer);
+            event_fields_add_int(out, cell->integer);
         break;
     case CELL_REAL:
         json_add_real(out, cell->real);

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static int (*const makers[])(struct view *view, struct error *err) = { made_sched, made_gil, made_steps, made_gpu_nvtx };
+static int (*const makers[])(struct view *view, struct error *err) = { derived_sched, derived_gil, derived_steps, derived_gpu_nvtx };
 
-int made_rows(struct view *view, struct error *err)
+int derived_rows(struct view *view, struct error *err)
 {
     int code = 0;
 
@@ -20,19 +20,19 @@ static const char *const state_names[VIEW_STATE_COUNT] = {
 #undef STATE_NAME
 };
 
-uint32_t made_state_name(struct view *view, enum view_state_number state)
+uint32_t derived_state_name(struct view *view, enum view_state_number state)
 {
     return view_own_name(view, state_names[state]);
 }
 
-uint32_t made_state_find(const struct view *view, enum view_state_number state)
+uint32_t derived_state_find(const struct view *view, enum view_state_number state)
 {
     int64_t id = intern_find(&view->own_names, state_names[state], strlen(state_names[state]));
 
     return id < 0 ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
 }
 
-uint8_t made_state_number(struct view *view, uint32_t name)
+uint8_t derived_state_number(struct view *view, uint32_t name)
 {
     const char *text = view_name(view, name, NULL);
 

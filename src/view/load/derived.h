@@ -19,18 +19,18 @@ enum view_state_number {
 };
 
 /* All of them become leaves of the view. */
-int made_rows(struct view *view, struct error *err);
+int derived_rows(struct view *view, struct error *err);
 
 /* The number of the state that a name is of; 255 for none. */
-uint8_t made_state_number(struct view *view, uint32_t name);
+uint8_t derived_state_number(struct view *view, uint32_t name);
 /* Its name, while the view is being opened; and later, VIEW_NAME_NONE where it has no such state. */
-uint32_t made_state_name(struct view *view, enum view_state_number state);
-uint32_t made_state_find(const struct view *view, enum view_state_number state);
+uint32_t derived_state_name(struct view *view, enum view_state_number state);
+uint32_t derived_state_find(const struct view *view, enum view_state_number state);
 
 /* One of each: derived_sched.c, derived_gil.c, derived_steps.c, derived_gpu_nvtx.c. Where a report has nothing of the kind, they make nothing. */
-int made_sched(struct view *view, struct error *err);
-int made_gil(struct view *view, struct error *err);
-int made_steps(struct view *view, struct error *err);
-int made_gpu_nvtx(struct view *view, struct error *err);
+int derived_sched(struct view *view, struct error *err);
+int derived_gil(struct view *view, struct error *err);
+int derived_steps(struct view *view, struct error *err);
+int derived_gpu_nvtx(struct view *view, struct error *err);
 
 #endif

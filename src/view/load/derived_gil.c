@@ -43,13 +43,13 @@ static int add_stretches(struct gather *gather, const struct samples *samples)
         size_t last = goes_on(samples, next - 1) ? next : next - 1; /* up to the sample that says otherwise */
         struct taken event = { .start_ns = value(samples, START, i), .end_ns = value(samples, START, last), .table_row = samples->order[i],
                                .key = { ROW_GIL, value(samples, THREAD, i) },
-                               .name = made_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED) };
+                               .name = derived_state_name(gather->view, state == GIL_HELD ? STATE_GIL_HELD : STATE_GIL_AWAITED) };
         code = gather_add(gather, 0, &event);
     }
     return code;
 }
 
-int made_gil(struct view *view, struct error *err)
+int derived_gil(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "globalTid", "gil" };
     struct samples samples = {0};

@@ -225,7 +225,7 @@ static int read_annotations(struct projection *projection, struct error *err)
 
 enum { MOST_CALLS = 20000000 }; /* the join would take more memory than the timeline itself */
 
-int made_gpu_nvtx(struct view *view, struct error *err)
+int derived_gpu_nvtx(struct view *view, struct error *err)
 {
     struct projection projection = { .view = view, .run_keys.width = RUN_PARTS };
     const struct report_table *calls = report_table(view->report, "CUPTI_ACTIVITY_KIND_RUNTIME");

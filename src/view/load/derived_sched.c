@@ -51,7 +51,7 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
 
     if (!is_in && why == WHY_TERMINATED)
         return 0;
-    event.name = made_state_name(switches->view, is_in ? STATE_RUNNING : why == WHY_UNSCHEDULED ? STATE_RUNNABLE : STATE_BLOCKED);
+    event.name = derived_state_name(switches->view, is_in ? STATE_RUNNING : why == WHY_UNSCHEDULED ? STATE_RUNNABLE : STATE_BLOCKED);
     int code = gather_add(&switches->states, 0, &event);
     if (code != 0 || !is_in)
         return code;
@@ -78,7 +78,7 @@ static int add_stretches(struct switches *switches, struct error *err)
     return code ? code : gather_finish(&switches->cpus, err);
 }
 
-int made_sched(struct view *view, struct error *err)
+int derived_sched(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
     struct switches switches = { .view = view };

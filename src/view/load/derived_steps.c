@@ -18,7 +18,7 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
     return gather_add(gather, 0, &event);
 }
 
-int made_steps(struct view *view, struct error *err)
+int derived_steps(struct view *view, struct error *err)
 {
     struct steps steps = {0};
     struct gather gather;

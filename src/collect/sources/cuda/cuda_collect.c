@@ -30,7 +30,7 @@ void cuda_process_free(struct cuda_process *cuda)
     cuda_names_free(cuda);
     cuda_chains_free(cuda);
     cuda_waits_free(cuda);
-    cuda_pairs_free(&cuda->pairs);
+    cuda_launches_free(&cuda->pairs);
     free(cuda->target.streams);
     free(cuda->target.names);
     free(cuda->noted);
@@ -297,7 +297,7 @@ void cuda_record(struct cuda_process *cuda, const struct wire_record *record, ui
 
 static void take_pairs(struct cuda_process *cuda)
 {
-    cuda_pairs_settle(&cuda->pairs);
+    cuda_launches_settle(&cuda->pairs);
     cuda->counts.launches = cuda->pairs.launches;
     cuda->counts.launches_without_kernel = cuda->pairs.launches_without_kernel;
     cuda->counts.kernels_without_launch = cuda->pairs.kernels_without_launch;

@@ -9,7 +9,7 @@
 
 enum pair_state { PAIR_LAUNCH = 1, PAIR_KERNEL = 2, PAIR_WHOLE = 3 };
 
-void cuda_pairs_free(struct cuda_pairs *pairs)
+void cuda_launches_free(struct cuda_pairs *pairs)
 {
     free(pairs->places);
     pairs->places = NULL;
@@ -104,7 +104,7 @@ static int joins_inner(struct cuda_pairs *pairs, const struct cuda_launch *launc
     return 0;
 }
 
-void cuda_pairs_launch(struct cuda_pairs *pairs, const struct cuda_launch *launch)
+void cuda_launches_launch(struct cuda_pairs *pairs, const struct cuda_launch *launch)
 {
     pairs->launches++;
     if (pairs->capacity && joins_inner(pairs, launch))
@@ -121,7 +121,7 @@ void cuda_pairs_launch(struct cuda_pairs *pairs, const struct cuda_launch *launc
     }
 }
 
-void cuda_pairs_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns)
+void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns)
 {
     struct cuda_pair *place = claim(pairs, id);
     if (!place) {
@@ -137,13 +137,13 @@ void cuda_pairs_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns)
     }
 }
 
-void cuda_pairs_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
+void cuda_launches_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
 {
     pairs->captures[pairs->capture_count++ % CUDA_CAPTURES_MAX] = (struct cuda_capture){.from_ns = ns, .to_ns = UINT64_MAX, .thread = thread};
 }
 
 /* Ends the last one that this thread began, or else the last that is still open: another thread may end it. */
-void cuda_pairs_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
+void cuda_launches_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns)
 {
     struct cuda_capture *best = NULL;
     uint32_t count = pairs->capture_count < CUDA_CAPTURES_MAX ? pairs->capture_count : CUDA_CAPTURES_MAX;
@@ -162,9 +162,9 @@ void cuda_pairs_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t
         best->to_ns = ns;
 }
 
-void cuda_pairs_settle(struct cuda_pairs *pairs)
+void cuda_launches_settle(struct cuda_pairs *pairs)
 {
     for (uint32_t i = 0; i < pairs->capacity; i++)
         settle(pairs, &pairs->places[i]);
-    cuda_pairs_free(pairs);
+    cuda_launches_free(pairs);
 }

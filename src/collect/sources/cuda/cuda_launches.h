@@ -35,7 +35,7 @@ struct cuda_pairs {
     uint64_t launches, launches_without_kernel, kernels_without_launch, kernels_before_launch;
 };
 
-void cuda_pairs_free(struct cuda_pairs *pairs);
+void cuda_launches_free(struct cuda_pairs *pairs);
 
 struct cuda_launch {
     uint64_t from_ns, to_ns;
@@ -44,15 +44,15 @@ struct cuda_launch {
 };
 
 /* A call that succeeded. The runtime calls the driver: where both are recorded, they are one launch. */
-void cuda_pairs_launch(struct cuda_pairs *pairs, const struct cuda_launch *launch);
+void cuda_launches_launch(struct cuda_pairs *pairs, const struct cuda_launch *launch);
 
 /* A kernel, or a graph as a whole. */
-void cuda_pairs_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns);
+void cuda_launches_kernel(struct cuda_pairs *pairs, uint32_t id, uint64_t start_ns);
 
-void cuda_pairs_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns);
-void cuda_pairs_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns);
+void cuda_launches_capture_begins(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns);
+void cuda_launches_capture_ends(struct cuda_pairs *pairs, uint32_t thread, uint64_t ns);
 
 /* No more will come: what still waits is counted. */
-void cuda_pairs_settle(struct cuda_pairs *pairs);
+void cuda_launches_settle(struct cuda_pairs *pairs);
 
 #endif

@@ -83,7 +83,7 @@ static CUDA_HANDLER(kernel_record)
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     cuda->counts.kernels++;
     if (FIELD(KERNEL, isDeviceLaunched) != 1) /* the GPU's own launches are no calls */
-        cuda_pairs_kernel(&cuda->pairs, (uint32_t)correlation, (uint64_t)start);
+        cuda_launches_kernel(&cuda->pairs, (uint32_t)correlation, (uint64_t)start);
 }
 
 /* ---- Copies and fills ------------------------------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static CUDA_HANDLER(graph_record)
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphId, graph);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphExecId, graph); /* CUPTI tells of the executable graph, and of no other */
     CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-    cuda_pairs_kernel(&cuda->pairs, (uint32_t)FIELD(GRAPH_TRACE, correlationId), (uint64_t)start);
+    cuda_launches_kernel(&cuda->pairs, (uint32_t)FIELD(GRAPH_TRACE, correlationId), (uint64_t)start);
 }
 
 /* ---- Calls --------------------------------------------------------------------------------------------------------------------- */
@@ -172,11 +172,11 @@ static CUDA_HANDLER(graph_record)
 static void note_call(struct cuda_process *cuda, const struct cuda_call_name *name, const struct cuda_launch *call)
 {
     if (name->work == CUDA_LAUNCH)
-        cuda_pairs_launch(&cuda->pairs, call);
+        cuda_launches_launch(&cuda->pairs, call);
     if (name->capture > 0)
-        cuda_pairs_capture_begins(&cuda->pairs, call->thread, call->from_ns);
+        cuda_launches_capture_begins(&cuda->pairs, call->thread, call->from_ns);
     else if (name->capture < 0)
-        cuda_pairs_capture_ends(&cuda->pairs, call->thread, call->to_ns);
+        cuda_launches_capture_ends(&cuda->pairs, call->thread, call->to_ns);
     if (name->wait > CUDA_WAIT_EVENT_RECORD)
         cuda_waits_call(cuda, call->id, cuda_time(cuda, (int64_t)call->from_ns), cuda_time(cuda, (int64_t)call->to_ns));
 }
